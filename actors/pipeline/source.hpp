@@ -1,0 +1,80 @@
+// Where samples come from. A user's own source implements one of the three kinds below; the loader does the rest
+// (skip and take, shuffle, dealing to shards, batching, padding).
+//
+// Thread rules: a source is used by one thread at a time. A read error is thrown as muster::Error; it is never skipped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "muster/gpu/tensor.hpp"
+
+namespace muster {
+
+/// One row of each field of a batch under construction: write fields()[k].bytes() bytes to row[k].
+using Row = std::span<const std::span<std::byte>>;
+
+class IndexedSource;
+class BatchSource;
+class GeneratorSource;
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  /// A hash of the content (length and bytes of what the source declares), equal on every node that reads the same data.
+  virtual std::string fingerprint() const = 0;
+
+  /// Bytes that the source itself keeps in memory; counted against `data.memory`.
+  virtual std::uint64_t resident_bytes() const { return 0; }
+
+  /// Exactly one of these is not null.
+  virtual IndexedSource* indexed() { return nullptr; }
+  virtual BatchSource* batches() { return nullptr; }
+  virtual GeneratorSource* generators() { return nullptr; }
+};
+
+/// Random access to single samples. The common case: shuffled, cut and dealt by position.
+class IndexedSource : public Source {
+ public:
+  IndexedSource* indexed() final { return this; }
+  virtual std::uint64_t size() const = 0;
+  virtual const std::vector<Field>& fields() const = 0;
+  virtual void read(std::uint64_t index, Row row) = 0;
+};
+
+/// Ready-made batches. Batch i is the micro-batch of shard (i mod S) at step (i div S) of the epoch; never split or merged.
+class BatchSource : public Source {
+ public:
+  BatchSource* batches() final { return this; }
+  virtual std::uint64_t size() const = 0;
+  virtual Batch batch(std::uint64_t index) = 0;
+};
+
+/// A stream of samples of unknown length.
+class Generator {
+ public:
+  virtual ~Generator() = default;
+  /// Writes the next sample, or returns false at the end (and ever after).
+  virtual bool next(Row row) = 0;
+};
+
+/// One generator per shard; deterministic: open(shard, shards, epoch) yields the same samples each time it is called.
+class GeneratorSource : public Source {
+ public:
+  GeneratorSource* generators() final { return this; }
+  virtual const std::vector<Field>& fields() const = 0;
+  virtual std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) = 0;
+};
+
+/// What a job trains on, and what it is evaluated on after each epoch (null: no evaluation). `test` is an IndexedSource or a
+/// BatchSource.
+struct Dataset {
+  std::unique_ptr<Source> train;
+  std::unique_ptr<Source> test;
+};
+
+}  // namespace muster

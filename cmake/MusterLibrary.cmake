@@ -1,0 +1,22 @@
+# libmuster: the objects of all rooms, one shared library. Its public headers need CAF only; what the rooms stand on stays
+# behind it.
+add_library(muster SHARED
+  $<TARGET_OBJECTS:muster_config> $<TARGET_OBJECTS:muster_transport> $<TARGET_OBJECTS:muster_gpu>
+  $<TARGET_OBJECTS:muster_actors> $<TARGET_OBJECTS:muster_cli>)
+add_library(Muster::muster ALIAS muster)
+set_target_properties(muster PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_INCLUDE_ROOT}>"
+                                            "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(muster PUBLIC CAF::io CAF::core Threads::Threads
+  PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB
+          tomlplusplus::tomlplusplus)
+if(Torch_FOUND)
+  target_link_libraries(muster PRIVATE torch)
+endif()
+if(CUDAToolkit_FOUND)
+  target_link_libraries(muster PRIVATE CUDA::cudart_static)
+endif()
+
+add_executable(muster_program cli/main.cpp)
+set_target_properties(muster_program PROPERTIES OUTPUT_NAME muster)
+target_link_libraries(muster_program PRIVATE muster muster_flags)

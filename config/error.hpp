@@ -1,0 +1,37 @@
+// One error type for what can go wrong in operation. Its advice says what the caller should do next.
+// A broken invariant is not an Error: it is a bug, and ends the process at once (see check.hpp).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace muster {
+
+enum class Advice {
+  retry,       ///< transient; the same call may succeed later
+  give_up,     ///< this run cannot go on; the message says why
+  fix_job,     ///< the job file, the command line or the data must change; the message says what
+  report_bug,  ///< should not happen; please report it with the message
+};
+
+/// An operating error, thrown; never crosses a thread or an actor as an exception, only as an event or a message.
+class Error : public std::runtime_error {
+ public:
+  Error(Advice advice, const std::string& what) : std::runtime_error(what), advice_(advice) {}
+  Advice advice() const noexcept { return advice_; }
+
+ private:
+  Advice advice_;
+};
+
+/// An error that belongs to one key of the job ("data.train_images"), so that it can be shown with its place in the file.
+class JobError : public Error {
+ public:
+  JobError(std::string key, const std::string& what) : Error(Advice::fix_job, what), key_(std::move(key)) {}
+  const std::string& key() const noexcept { return key_; }
+
+ private:
+  std::string key_;
+};
+
+}  // namespace muster

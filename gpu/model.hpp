@@ -1,0 +1,79 @@
+// The model seam. libtorch and the tiny analytic models stand behind it, and so does a user's own C++ model.
+//
+// A model keeps no weights of its own: it is given one flat state, parameters first, then buffers, in declared order.
+// It is a function without side effects: (state, batch, key) -> (gradient, metrics). The same arguments give the same bits,
+// whatever was computed before, in whichever process.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "muster/gpu/tensor.hpp"
+
+namespace muster {
+
+/// Where one named tensor lies in the flat state. Offsets and counts are in elements (float32).
+struct LayoutEntry {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::size_t offset = 0;
+  std::size_t count = 0;
+};
+
+/// The flat state: `parameters` elements that the optimiser updates, then `buffers` elements (running statistics and the
+/// like) that are averaged over shards. Entries are in declared order, parameters before buffers, without gaps.
+struct Layout {
+  std::vector<LayoutEntry> entries;
+  std::size_t parameters = 0;
+  std::size_t buffers = 0;
+
+  std::size_t total() const { return parameters + buffers; }
+  void add_parameter(std::string name, std::vector<std::int64_t> shape);
+  void add_buffer(std::string name, std::vector<std::int64_t> shape);
+};
+
+/// All that randomness inside a model may depend on.
+struct StepKey {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;  ///< from 1
+  std::uint64_t step = 0;   ///< from 1, over the whole job
+  std::uint32_t shard = 0;
+};
+
+/// Sums (never means) over the samples of one micro-batch.
+struct Metrics {
+  double loss = 0;     ///< sum of the loss
+  double correct = 0;  ///< number of right answers; 0 for models without the notion
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  /// Constant over the life of the model.
+  virtual const Layout& layout() const = 0;
+
+  /// Fills the initial state; a function of the seed alone. state.size() == layout().total().
+  virtual void initialize(std::uint64_t seed, std::span<float> state) = 0;
+
+  /// What the batch weighs in the divisor; the number of samples unless the model counts another (unmasked tokens, say).
+  virtual double weight(const Batch& batch) const { return batch.rows; }
+
+  /// Whether one sample's result depends on the other samples of its micro-batch (batch normalisation): such a model
+  /// refuses `remainder = "pad"`.
+  virtual bool mixes_samples() const { return false; }
+
+  /// Forward and backward of one micro-batch with at least one row. Writes every element of `gradient` (same size as the state):
+  /// for parameters the gradient of the *sum* of the loss over the batch's samples; for buffers weight(batch) times the
+  /// change of the buffer (value after minus value before). `state` is not changed.
+  /// Called from one compute thread, never concurrently on one object.
+  virtual Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
+                           std::span<float> gradient) = 0;
+
+  /// Forward only, in evaluation mode.
+  virtual Metrics evaluate(std::span<const float> state, const Batch& batch) = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,62 @@
+// The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the vector is cut.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Learning rate of a step; a function of the step number alone. Steps count from 1.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  virtual double rate(std::uint64_t step) const = 0;
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  /// Applies step `step` (from 1) to `parameters` with the mean gradient. Sizes are equal and the same in each call.
+  virtual void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) = 0;
+
+  /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"). May be empty.
+  struct Slot {
+    std::string name;
+    std::span<float> values;
+  };
+  virtual std::vector<Slot> slots() = 0;
+};
+
+struct SgdOptions {
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+};
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decoupled = false;  ///< true: AdamW (Loshchilov and Hutter 2019); false: Adam (Kingma and Ba 2015), decay in the gradient
+};
+
+struct ScheduleOptions {
+  enum class Kind { constant, step, cosine, warm_up } kind = Kind::constant;
+  double initial = 0.01;
+  std::uint64_t warm_up = 0;
+  std::uint64_t every = 0;
+  double factor = 0.1;
+  std::uint64_t steps = 0;
+  double final_rate = 0;
+};
+
+std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
+std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, std::shared_ptr<const Schedule> schedule, std::size_t count);
+std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, std::shared_ptr<const Schedule> schedule, std::size_t count);
+
+}  // namespace muster

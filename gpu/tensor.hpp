@@ -1,0 +1,60 @@
+// Host tensors and batches: what a data source fills and a model reads. Values, no views; row-major.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace muster {
+
+enum class DType : std::uint8_t { float32 = 0, int64 = 1, uint8 = 2 };
+
+constexpr std::size_t size_of(DType type) {
+  return type == DType::float32 ? 4 : type == DType::int64 ? 8 : 1;
+}
+
+/// One field of a sample: its element type and its shape without the batch dimension. A scalar has an empty shape.
+struct Field {
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape;
+
+  std::size_t count() const {
+    return static_cast<std::size_t>(
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+  }
+  std::size_t bytes() const { return count() * size_of(dtype); }
+  bool operator==(const Field&) const = default;
+};
+
+/// One field of a batch: shape[0] is the number of rows. Owns its bytes.
+struct Tensor {
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> bytes;
+
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <class T>
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+/// A micro-batch. The first `rows` rows are samples; `padding` more rows follow, weigh 0 and must not touch the gradient.
+struct Batch {
+  std::uint32_t rows = 0;
+  std::uint32_t padding = 0;
+  std::vector<Tensor> tensors;
+
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& tensor : tensors) sum += tensor.bytes.size();
+    return sum;
+  }
+};
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// The header of everything that crosses the data plane. Fixed size, little endian, checked on arrival: a frame of another
+// protocol, an old view or a dead incarnation changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace muster {
+
+inline constexpr std::uint32_t kFrameMagic = 0x5254534d;  // "MSTR"
+inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint64_t kPayloadBytesMax = std::uint64_t{1} << 31;
+
+enum class FrameKind : std::uint16_t {
+  header = 1,        ///< a member's word on one round: ranges and weights of its shards, ended or not
+  metrics = 2,       ///< a member's losses of one round, sent when its computation has ended
+  contribution = 3,  ///< elements of one tree node, to the owner of the range
+  result = 4,        ///< elements of the divided root, from the owner of the range to every member
+  batch = 5,         ///< a micro-batch from a loader on another node
+};
+
+/// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
+struct Frame {
+  std::uint32_t magic = kFrameMagic;
+  std::uint16_t version = kProtocolVersion;
+  FrameKind kind = FrameKind::header;
+  std::uint32_t view = 0;
+  std::uint32_t from = 0;         ///< member number of the sender within the view
+  std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
+  std::uint64_t round = 0;
+  std::uint64_t offset = 0;       ///< contribution, result: first element
+  std::uint64_t bytes = 0;        ///< of the payload
+  std::uint32_t node = 0;         ///< contribution: tree node (canonical_tree.hpp); batch: shard
+  std::uint32_t extra = 0;        ///< batch: 1 if this is the end of the stream instead of a batch
+  std::uint64_t reserved = 0;
+};
+static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
+
+/// Reads a frame from received bytes. Nothing if it is not one of ours; `why` then says what was found.
+std::optional<Frame> decode_frame(std::span<const std::byte> bytes, std::string& why);
+
+}  // namespace muster
