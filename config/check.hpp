@@ -18,7 +18,7 @@ namespace muster::detail {
   do {                                                                                                   \
     if (!(condition)) [[unlikely]] {                                                                     \
       std::ostringstream muster_check_values;                                                            \
-      [&](const auto&... value) { ((muster_check_values << value << ' '), ...); }(__VA_ARGS__);          \
+      [&](const auto&... shown_) { ((muster_check_values << shown_ << ' '), ...); }(__VA_ARGS__);        \
       ::muster::detail::check_failed(#condition, __FILE__, __LINE__, muster_check_values.str());         \
     }                                                                                                    \
   } while (false)

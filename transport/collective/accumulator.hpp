@@ -1,0 +1,64 @@
+// A replica's own part of the sum: the gradients of its shards, folded up the canonical tree as far as its interval of
+// shards allows, while they are computed one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "muster/transport/collective/canonical_tree.hpp"
+
+namespace muster {
+
+/// The sum of one tree node, ready to be reduced. Points into the accumulator that made it.
+struct NodeValue {
+  NodeId node = 0;
+  const float* values = nullptr;
+};
+
+/// Takes the shards [begin, end) in ascending order, once each. Buffers are kept from step to step: after the first steps
+/// nothing is allocated. One thread at a time.
+class Accumulator {
+ public:
+  Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements);
+
+  /// Starts a step: all values of the step before are given up.
+  void start();
+
+  /// Where the gradient of the next shard is to be written; then `add_leaf`. A shard without a gradient is `skip_leaf`.
+  std::span<float> leaf();
+  void add_leaf();
+  void skip_leaf();
+
+  /// After the last shard: the nodes of the cover that hold a value, left to right.
+  std::vector<NodeValue> nodes() const;
+
+  const std::vector<NodeId>& cover_nodes() const { return cover_; }
+
+  /// Most bytes that an accumulator of this shape ever holds.
+  static std::size_t bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements);
+
+ private:
+  struct Entry {
+    NodeId node;
+    float* values;  // null: nothing below is present
+  };
+
+  float* take();
+  void push(float* values);
+
+  unsigned height_;
+  std::uint32_t begin_;
+  std::uint32_t end_;
+  std::size_t elements_;
+  std::vector<NodeId> cover_;
+  std::vector<std::unique_ptr<float[]>> owned_;
+  std::vector<float*> free_;
+  std::vector<Entry> stack_;  // finished nodes of the cover, then the open path to the next leaf
+  std::uint32_t next_ = 0;
+  float* leaf_ = nullptr;
+};
+
+}  // namespace muster

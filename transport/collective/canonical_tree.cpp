@@ -1,0 +1,121 @@
+#include "muster/transport/collective/canonical_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "muster/config/check.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kBlock = 2048;     // elements folded at a time: stays in the first-level cache
+constexpr std::size_t kDepthMax = 24;    // 2^20 shards at most, so the stack never grows beyond 21 values
+
+int height_below(unsigned height, NodeId node) {
+  return static_cast<int>(height) - (std::bit_width(node) - 1);
+}
+
+bool is_ancestor_or_self(NodeId above, NodeId node) {
+  const int shift = std::bit_width(node) - std::bit_width(above);
+  return shift >= 0 && (node >> shift) == above;
+}
+
+// Appends the code for everything below `node`; returns whether anything is there.
+bool emit(NodeId node, std::span<const NodeId> nodes, std::span<const std::uint32_t> order, FoldProgram& program,
+          std::size_t stack) {
+  if (order.empty()) return false;
+  if (order.size() == 1) {  // one value below: absent siblings pass it on unchanged
+    program.code.push_back(order[0]);
+    program.depth = std::max(program.depth, stack + 1);
+    return true;
+  }
+  const NodeId right = 2 * node + 1;
+  const auto middle = std::find_if(order.begin(), order.end(),
+                                   [&](std::uint32_t i) { return is_ancestor_or_self(right, nodes[i]); });
+  const std::size_t split = static_cast<std::size_t>(middle - order.begin());
+  const bool has_left = emit(2 * node, nodes, order.first(split), program, stack);
+  const bool has_right = emit(right, nodes, order.subspan(split), program, stack + (has_left ? 1 : 0));
+  if (has_left && has_right) program.code.push_back(FoldProgram::kAdd);
+  return true;
+}
+
+}  // namespace
+
+unsigned tree_height(std::uint32_t shards) {
+  MUSTER_CHECK(shards >= 1 && shards <= (1u << 20), shards);
+  return static_cast<unsigned>(std::bit_width(shards - 1));
+}
+
+LeafInterval leaves_below(unsigned height, NodeId node) {
+  const int below = height_below(height, node);
+  MUSTER_CHECK(node >= 1 && below >= 0, height, node);
+  const NodeId first = node << below;
+  const std::uint32_t begin = first - (NodeId{1} << height);
+  return {begin, begin + (1u << below)};
+}
+
+std::vector<NodeId> cover(unsigned height, std::uint32_t begin, std::uint32_t end) {
+  MUSTER_CHECK(begin <= end && end <= (1u << height), begin, end, height);
+  std::vector<NodeId> left, right;
+  NodeId low = leaf_node(height, begin);
+  NodeId high = leaf_node(height, end);
+  for (; low < high; low /= 2, high /= 2) {
+    if (low % 2 == 1) left.push_back(low++);
+    if (high % 2 == 1) right.push_back(--high);
+  }
+  left.insert(left.end(), right.rbegin(), right.rend());
+  return left;
+}
+
+FoldProgram fold_program(unsigned height, std::span<const NodeId> nodes) {
+  std::vector<std::uint32_t> order(nodes.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return leaves_below(height, nodes[a]).begin < leaves_below(height, nodes[b]).begin;
+  });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    MUSTER_CHECK(leaves_below(height, nodes[order[i - 1]]).end <= leaves_below(height, nodes[order[i]]).begin,
+                 nodes[order[i - 1]], nodes[order[i]]);
+  }
+  FoldProgram program;
+  emit(1, nodes, order, program, 0);
+  MUSTER_CHECK(program.depth < kDepthMax, program.depth);
+  return program;
+}
+
+namespace {
+
+void fold_block(const FoldProgram& program, std::span<const float* const> operands, std::size_t offset,
+                std::size_t count, float divisor, float* out) {
+  // One buffer a level of the stack; a sum overwrites the buffer of its left operand's level.
+  static thread_local std::array<std::array<float, kBlock>, kDepthMax> scratch;
+  std::array<const float*, kDepthMax> stack{};
+  std::size_t top = 0;
+  for (const std::uint32_t code : program.code) {
+    if (code != FoldProgram::kAdd) {
+      stack[top++] = operands[code] + offset;
+      continue;
+    }
+    const float* left = stack[top - 2];
+    const float* right = stack[top - 1];
+    float* sum = scratch[top - 2].data();
+    for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
+    stack[--top - 1] = sum;
+  }
+  const float* root = stack[0];
+  for (std::size_t i = 0; i < count; ++i) out[offset + i] = root[i] / divisor;
+}
+
+}  // namespace
+
+void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count, float divisor,
+          float* out) {
+  if (program.code.empty()) return;
+  for (std::size_t offset = 0; offset < count; offset += kBlock) {
+    fold_block(program, operands, offset, std::min(kBlock, count - offset), divisor, out);
+  }
+}
+
+}  // namespace muster

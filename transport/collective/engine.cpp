@@ -1,0 +1,128 @@
+#include "muster/transport/collective/engine.hpp"
+
+#include "muster/config/check.hpp"
+
+namespace muster {
+
+Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks_(std::move(hooks)) {
+  transport_.set_sink(this);
+}
+
+void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
+                     const ReductionShape* shape, std::size_t batch_bytes_max) {
+  MUSTER_CHECK(view > view_, view, view_);
+  view_ = view;
+  self_ = self;
+  incarnation_ = incarnation;
+  batch_bytes_max_ = batch_bytes_max;
+  for (const Peer& peer : peers) {
+    if (peer.number == self) continue;
+    transport_.connect(peer.number, peer.address);
+    incarnations_[peer.number] = peer.incarnation;
+  }
+  if (shape) {
+    reduction_ = std::make_unique<Reduction>(*shape, transport_,
+                                             Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
+  }
+  replay_early_frames();
+}
+
+// A faster member may greet before this node has heard of the view: its first frames are kept, within bounds.
+void Engine::replay_early_frames() {
+  auto early = std::move(early_);
+  early_.clear();
+  for (auto& held : early) {
+    if (held->whole) {
+      replay(*held);
+    } else {
+      early_.push_back(std::move(held));  // still arriving: `arrived` finds it here
+    }
+  }
+}
+
+void Engine::replay(const Early& held) {
+  early_bytes_ -= held.payload.size();
+  if (held.frame.view != view_ || !reduction_) return;
+  const auto target = place(held.frame);
+  if (target.size() != held.payload.size()) return;
+  std::copy(held.payload.begin(), held.payload.end(), target.begin());
+  arrived(held.frame, target);
+}
+
+void Engine::send_batch(PeerId to, std::uint32_t shard, std::vector<std::byte> payload) {
+  Frame frame;
+  frame.kind = FrameKind::batch;
+  frame.view = view_;
+  frame.from = self_;
+  frame.incarnation = incarnation_;
+  frame.node = shard;
+  frame.bytes = payload.size();
+  const SendToken token = next_batch_token_++;
+  const auto& kept = sending_[token] = std::move(payload);
+  transport_.send(to, frame, kept, token);
+}
+
+std::span<std::byte> Engine::place_batch(const Frame& frame) {
+  const auto known = incarnations_.find(frame.from);
+  if (frame.view != view_ || known == incarnations_.end() || known->second != frame.incarnation) return {};
+  if (frame.bytes > batch_bytes_max_) {
+    hooks_.refused("a micro-batch of " + std::to_string(frame.bytes) + " bytes, at most " +
+                   std::to_string(batch_bytes_max_) + " were agreed");
+    return {};
+  }
+  std::vector<std::byte> bytes(frame.bytes);
+  std::byte* where = bytes.data();
+  arriving_[where] = std::move(bytes);
+  return arriving_[where];
+}
+
+std::span<std::byte> Engine::place(const Frame& frame) {
+  if (frame.view > view_ && frame.kind == FrameKind::header && early_.size() < kEarlyFramesMax &&
+      early_bytes_ + frame.bytes <= kEarlyBytesMax) {
+    early_.push_back(std::make_unique<Early>(Early{frame, std::vector<std::byte>(frame.bytes), false}));
+    early_bytes_ += frame.bytes;
+    return early_.back()->payload;
+  }
+  if (frame.kind == FrameKind::batch) return place_batch(frame);
+  return reduction_ ? reduction_->place(frame) : std::span<std::byte>{};
+}
+
+void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (frame.kind == FrameKind::batch) {
+    const auto held = arriving_.find(payload.data());
+    if (payload.empty() || held == arriving_.end()) return;
+    std::vector<std::byte> bytes = std::move(held->second);
+    arriving_.erase(held);
+    hooks_.batch(frame.node, frame.from, std::move(bytes));
+    return;
+  }
+  for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
+    if ((*held)->payload.data() != payload.data()) continue;
+    (*held)->whole = true;
+    if (frame.view > view_) return;  // kept until the view is installed
+    const auto early = std::move(*held);
+    early_.erase(held);
+    return replay(*early);
+  }
+  if (reduction_) reduction_->arrived(frame, payload);
+}
+
+void Engine::dropped(const Frame& frame) {
+  if (frame.kind != FrameKind::batch && reduction_) {
+    reduction_->fail("replica " + std::to_string(frame.from) + " broke off in the middle of a message");
+  }
+}
+
+void Engine::sent(PeerId, SendToken token, bool ok) {
+  if (token >= kBatchTokens) {
+    sending_.erase(token);
+  } else if (reduction_) {
+    reduction_->sent(token, ok);
+  }
+}
+
+void Engine::peer_failed(PeerId peer, const std::string& reason) { hooks_.peer_failed(peer, reason); }
+
+void Engine::refused(const std::string& reason) { hooks_.refused(reason); }
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+// The data plane of one node within one view: takes every frame that arrives and hands it to the reduction, or, if it is a
+// micro-batch from a loader elsewhere, to the node. Lives on the progress thread, or in virtual time.
+//
+// Ownership: the engine refers to the transport and holds the reduction of the current view.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/transport/collective/reduction.hpp"
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+class Engine final : public FrameSink {
+ public:
+  struct Hooks {
+    std::function<void(RoundRecord)> round_done;
+    std::function<void(const std::string& reason)> reduction_failed;  ///< at most once
+    /// A micro-batch (encoded) for a shard of this node, from the loader with this peer number.
+    std::function<void(std::uint32_t shard, PeerId loader, std::vector<std::byte> payload)> batch;
+    std::function<void(PeerId peer, const std::string& reason)> peer_failed;
+    std::function<void(const std::string& reason)> refused;
+  };
+
+  static constexpr std::size_t kEarlyFramesMax = 4096;
+  static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
+
+  Engine(Transport& transport, Hooks hooks);
+
+  struct Peer {
+    PeerId number = 0;
+    std::uint64_t incarnation = 0;
+    std::string address;
+  };
+
+  /// Enters a view: connects every peer (all but this node), and makes the reduction if this node is a member (`shape`).
+  /// `batch_bytes_max` bounds what a loader may send at once.
+  void install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
+               const ReductionShape* shape, std::size_t batch_bytes_max);
+
+  /// The reduction of the current view; null on a node that is no member.
+  Reduction* reduction() { return reduction_.get(); }
+
+  /// Sends an encoded micro-batch to a replica. The engine keeps the bytes until they are sent.
+  void send_batch(PeerId to, std::uint32_t shard, std::vector<std::byte> payload);
+
+  /// Whether frames are expected soon: worth polling for.
+  bool busy() const { return reduction_ && reduction_->waiting(); }
+  std::size_t batches_in_flight() const { return sending_.size(); }
+
+  std::span<std::byte> place(const Frame& frame) override;
+  void arrived(const Frame& frame, std::span<std::byte> payload) override;
+  void dropped(const Frame& frame) override;
+  void sent(PeerId to, SendToken token, bool ok) override;
+  void peer_failed(PeerId peer, const std::string& reason) override;
+  void refused(const std::string& reason) override;
+
+ private:
+  struct Early {
+    Frame frame;
+    std::vector<std::byte> payload;
+    bool whole = false;
+  };
+  using BatchKey = std::pair<PeerId, std::uint32_t>;
+
+  void replay_early_frames();
+  void replay(const Early& held);
+  std::span<std::byte> place_batch(const Frame& frame);
+
+  Transport& transport_;
+  Hooks hooks_;
+  std::uint32_t view_ = 0;
+  PeerId self_ = 0;
+  std::uint64_t incarnation_ = 0;
+  std::map<PeerId, std::uint64_t> incarnations_;
+  std::unique_ptr<Reduction> reduction_;
+  std::size_t batch_bytes_max_ = 0;
+  std::map<std::byte*, std::vector<std::byte>> arriving_;       // batches, by their place
+  std::map<SendToken, std::vector<std::byte>> sending_;         // batches, by token
+  SendToken next_batch_token_ = kBatchTokens;
+  std::vector<std::unique_ptr<Early>> early_;                    // headers of a view that is not installed yet
+  std::size_t early_bytes_ = 0;
+
+  static constexpr SendToken kBatchTokens = SendToken{1} << 63;  // above: batches; below: rounds
+};
+
+}  // namespace muster

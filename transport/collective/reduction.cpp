@@ -1,0 +1,396 @@
+#include "muster/transport/collective/reduction.hpp"
+
+#include <algorithm>
+
+#include "muster/config/check.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
+constexpr std::size_t kHashStride = 1024;
+
+std::span<const std::byte> as_payload(const float* values, std::size_t count) {
+  return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
+}
+
+}  // namespace
+
+Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
+    : shape_(std::move(shape)), transport_(transport), hooks_(std::move(hooks)), height_(tree_height(shape_.shards)) {
+  MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
+  own_ = range_of(shape_.self);
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (member == shape_.self) continue;
+    for (const NodeId node : cover(height_, shape_.members[member].begin, shape_.members[member].end)) {
+      remote_nodes_.push_back({node, member});
+    }
+  }
+  for (Slot& slot : slots_) {
+    slot.header_bytes.resize(shape_.members.size());
+    slot.metrics_bytes.resize(shape_.members.size());
+    slot.staging = std::make_unique_for_overwrite<float[]>(remote_nodes_.size() * own_.size());
+    reset(slot);
+  }
+}
+
+std::size_t Reduction::staging_bytes() const {
+  return slots_.size() * remote_nodes_.size() * own_.size() * sizeof(float);
+}
+
+Reduction::Range Reduction::range_of(std::uint32_t member) const {
+  const std::size_t lines = (shape_.elements + kAlign - 1) / kAlign;
+  const auto cut = [&](std::size_t part) {
+    return std::min(shape_.elements, lines * part / shape_.members.size() * kAlign);
+  };
+  return {cut(member), cut(member + 1)};
+}
+
+std::size_t Reduction::own_chunks() const {
+  return (own_.size() + shape_.chunk_elements - 1) / shape_.chunk_elements;
+}
+
+void Reduction::reset(Slot& slot) {
+  slot.headers.assign(shape_.members.size(), std::nullopt);
+  slot.metrics.assign(shape_.members.size(), std::nullopt);
+  slot.chunk_arrivals.assign(own_chunks(), 0);
+  slot.chunk_folded.assign(own_chunks(), false);
+  slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
+  slot.contributed = slot.ready_to_fold = false;
+  slot.nodes.clear();
+  slot.keep.reset();
+  slot.weight = 0;
+  slot.expected_arrivals = 0;
+}
+
+void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot) {
+  frame.view = shape_.view;
+  frame.from = shape_.self;
+  frame.incarnation = shape_.members[shape_.self].incarnation;
+  frame.round = round_;
+  frame.bytes = payload.size();
+  ++slot.sends;
+  transport_.send(member, frame, payload, round_);
+}
+
+void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload) {
+  Frame frame;
+  frame.kind = kind;
+  for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
+    if (member != shape_.self) send(member, frame, payload, slot);
+  }
+}
+
+void Reduction::open(const RoundHeader& header, std::span<float> result) {
+  if (failed_) return;
+  MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
+  MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
+  Slot& current = slot(round_);
+  opened_ = true;
+  result_ = result;
+  current.headers[shape_.self] = header;
+  ++current.headers_in;
+  encode_header(header, current.header_bytes[shape_.self]);
+  {
+    const Inside inside(inside_);
+    broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
+  }
+  if (header.kind == RoundKind::greeting) return contribute({}, {}, nullptr);
+  step_on();
+}
+
+void Reduction::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                           std::shared_ptr<const void> keep) {
+  if (failed_) return;
+  Slot& current = slot(round_);
+  MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
+  current.contributed = true;
+  current.nodes = std::move(nodes);
+  current.keep = std::move(keep);
+  encode_metrics(metrics, current.metrics_bytes[shape_.self]);
+  current.metrics[shape_.self] = std::move(metrics);
+  ++current.metrics_in;
+  {
+    const Inside inside(inside_);
+    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
+    send_nodes(current);
+  }
+  step_on();
+}
+
+// Each range goes to its owner, beginning with the next member: so not all send to the same one at first.
+void Reduction::send_nodes(Slot& current) {
+  const std::size_t members = shape_.members.size();
+  for (std::size_t turn = 1; turn < members && !failed_; ++turn) {
+    const auto owner = static_cast<std::uint32_t>((shape_.self + turn) % members);
+    const Range range = range_of(owner);
+    for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
+      const std::size_t count = std::min(shape_.chunk_elements, range.end - begin);
+      for (const NodeValue& value : current.nodes) {
+        Frame frame;
+        frame.kind = FrameKind::contribution;
+        frame.node = value.node;
+        frame.offset = begin;
+        send(owner, frame, as_payload(value.values + begin, count), current);
+      }
+    }
+  }
+}
+
+const Reduction::RemoteNode* Reduction::remote_node(const Frame& frame, std::size_t& index) const {
+  for (index = 0; index < remote_nodes_.size(); ++index) {
+    if (remote_nodes_[index].node == frame.node && remote_nodes_[index].member == frame.from) {
+      return &remote_nodes_[index];
+    }
+  }
+  return nullptr;
+}
+
+// A frame of another view, of a dead incarnation or of a round that cannot be changes nothing.
+bool Reduction::belongs(const Frame& frame) const {
+  return !failed_ && frame.view == shape_.view && frame.from < shape_.members.size() && frame.from != shape_.self &&
+         frame.incarnation == shape_.members[frame.from].incarnation &&
+         (frame.round == round_ || frame.round == round_ + 1);
+}
+
+std::span<std::byte> Reduction::place(const Frame& frame) {
+  if (!belongs(frame)) return {};
+  Slot& target = slot(frame.round);
+  const auto& member = shape_.members[frame.from];
+  const std::size_t shards = member.end - member.begin;
+  const auto whole_chunk = [&](Range range) {
+    return frame.offset >= range.begin && frame.offset < range.end &&
+           (frame.offset - range.begin) % shape_.chunk_elements == 0 &&
+           frame.bytes == std::min(shape_.chunk_elements, range.end - frame.offset) * sizeof(float);
+  };
+  std::size_t index = 0;
+  switch (frame.kind) {
+    case FrameKind::header:
+      if (frame.bytes > encoded_header_bytes(shards)) return {};
+      target.header_bytes[frame.from].resize(frame.bytes);
+      return target.header_bytes[frame.from];
+    case FrameKind::metrics:
+      if (frame.bytes > shards * sizeof(ShardMetrics)) return {};
+      target.metrics_bytes[frame.from].resize(frame.bytes);
+      return target.metrics_bytes[frame.from];
+    case FrameKind::contribution:
+      if (!whole_chunk(own_) || !remote_node(frame, index)) return {};
+      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() + (frame.offset - own_.begin)),
+              frame.bytes};
+    case FrameKind::result:
+      if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from))) return {};
+      return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
+    default:
+      return {};
+  }
+}
+
+void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (!belongs(frame)) return;
+  Slot& target = slot(frame.round);
+  const auto& member = shape_.members[frame.from];
+  const std::size_t shards = member.end - member.begin;
+  switch (frame.kind) {
+    case FrameKind::header: {
+      auto header = decode_header(payload, shards);
+      if (!header || header->round != frame.round || target.headers[frame.from]) {
+        return fail("replica " + std::to_string(frame.from) + " sent a header that cannot be");
+      }
+      target.headers[frame.from] = std::move(header);
+      ++target.headers_in;
+      last_word_ = frame.from;
+      break;
+    }
+    case FrameKind::metrics: {
+      auto metrics = decode_metrics(payload, shards);
+      if (!metrics || target.metrics[frame.from]) {
+        return fail("replica " + std::to_string(frame.from) + " sent metrics that cannot be");
+      }
+      target.metrics[frame.from] = std::move(metrics);
+      ++target.metrics_in;
+      last_word_ = frame.from;
+      break;
+    }
+    case FrameKind::contribution:
+      ++target.chunk_arrivals[(frame.offset - own_.begin) / shape_.chunk_elements];
+      break;
+    case FrameKind::result:
+      target.result_elements += frame.bytes / sizeof(float);
+      break;
+    default:
+      return;
+  }
+  step_on();
+}
+
+void Reduction::sent(SendToken token, bool ok) {
+  if (failed_) return;
+  Slot& target = slot(token);
+  MUSTER_CHECK(target.sends > 0, token);
+  --target.sends;
+  if (!ok) return fail("a send to a member failed");
+  if (target.sends == 0 && token == round_) step_on();
+}
+
+void Reduction::fail(const std::string& reason) {
+  if (failed_) return;
+  failed_ = true;
+  hooks_.failed(reason);
+}
+
+// Members that do not agree on where they are would add what does not belong together.
+std::string Reduction::disagreement(const Slot& current) const {
+  const RoundHeader& mine = *current.headers[shape_.self];
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    const RoundHeader& other = *current.headers[member];
+    if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
+        other.applied != mine.applied || other.record_hash != mine.record_hash) {
+      return "diverged: replica " + std::to_string(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
+             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", replica " +
+             std::to_string(shape_.self) + " at epoch " + std::to_string(mine.epoch) + " step " +
+             std::to_string(mine.step) + " with record " + std::to_string(mine.record_hash);
+    }
+  }
+  return {};
+}
+
+// All headers are in: it is known which leaves are present, what the divisor is, and which nodes will come.
+void Reduction::prepare_fold(Slot& current) {
+  current.ready_to_fold = true;
+  std::vector<bool> present(shape_.shards, false);
+  std::vector<double> weights(shape_.shards, 0.0);
+  for (const auto& header : current.headers) {
+    for (const ShardWord& word : header->shards) {
+      if (word.ended || word.shard >= shape_.shards) continue;
+      present[word.shard] = true;
+      weights[word.shard] = word.weight;
+    }
+  }
+  for (const double weight : weights) current.weight += weight;  // in the order of shards, on every member alike
+  const auto any_present = [&](NodeId node) {
+    const auto leaves = leaves_below(height_, node);
+    for (std::uint32_t s = leaves.begin; s < std::min(leaves.end, shape_.shards); ++s) {
+      if (present[s]) return true;
+    }
+    return false;
+  };
+  std::vector<NodeId> nodes;
+  current.operands.clear();
+  for (std::size_t i = 0; i < remote_nodes_.size(); ++i) {
+    if (!any_present(remote_nodes_[i].node)) continue;
+    nodes.push_back(remote_nodes_[i].node);
+    current.operands.push_back(current.staging.get() + i * own_.size());
+  }
+  current.expected_arrivals = static_cast<std::uint32_t>(nodes.size());
+  const auto& self = shape_.members[shape_.self];
+  for (const NodeId node : cover(height_, self.begin, self.end)) {
+    if (!any_present(node)) continue;
+    nodes.push_back(node);
+    const auto value = std::find_if(current.nodes.begin(), current.nodes.end(),
+                                    [&](const NodeValue& v) { return v.node == node; });
+    MUSTER_CHECK(value != current.nodes.end(), node, "said to be present, but not contributed");
+    current.operands.push_back(value->values + own_.begin);
+  }
+  current.program = fold_program(height_, nodes);
+}
+
+void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
+  const std::size_t begin = chunk * shape_.chunk_elements;
+  const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
+  std::vector<const float*> operands(current.operands);
+  for (auto& operand : operands) operand += begin;
+  float* out = result_.data() + own_.begin + begin;
+  fold(current.program, operands, count, static_cast<float>(current.weight), out);
+  current.chunk_folded[chunk] = true;
+  ++current.folded;
+  Frame frame;
+  frame.kind = FrameKind::result;
+  frame.offset = own_.begin + begin;
+  const std::size_t members = shape_.members.size();
+  for (std::size_t turn = 1; turn < members && !failed_; ++turn) {
+    send(static_cast<std::uint32_t>((shape_.self + turn) % members), frame, as_payload(out, count), current);
+  }
+}
+
+void Reduction::fold_ready_chunks(Slot& current) {
+  for (std::size_t chunk = 0; chunk < own_chunks() && !failed_; ++chunk) {
+    if (!current.chunk_folded[chunk] && current.chunk_arrivals[chunk] == current.expected_arrivals) {
+      fold_chunk(current, chunk);
+    }
+  }
+}
+
+// Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is through.
+void Reduction::step_on() {
+  if (inside_ || failed_ || !opened_) return;
+  bool over = false;
+  {
+    const Inside inside(inside_);
+    over = advance(slot(round_));
+  }
+  if (over) finish(slot(round_));
+}
+
+// Does what the state allows; returns whether the round is over.
+bool Reduction::advance(Slot& current) {
+  if (current.headers_in < shape_.members.size()) return false;
+  const RoundKind kind = current.headers[shape_.self]->kind;
+  if (const std::string why = disagreement(current); !why.empty()) {
+    fail(why);
+    return false;
+  }
+
+  bool nothing_to_add = false;
+  if (kind == RoundKind::train) {
+    nothing_to_add = std::all_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
+      return std::all_of(header->shards.begin(), header->shards.end(), [](const auto& w) { return w.ended != 0; });
+    });
+    if (!nothing_to_add) {
+      if (!current.contributed) return false;
+      if (!current.ready_to_fold) prepare_fold(current);
+      fold_ready_chunks(current);
+      if (failed_) return false;
+      if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size()) return false;
+    }
+  }
+  return (nothing_to_add || current.metrics_in == shape_.members.size()) && current.sends == 0;
+}
+
+RoundRecord Reduction::make_record(Slot& current) const {
+  const RoundHeader& mine = *current.headers[shape_.self];
+  RoundRecord record{mine.round, mine.kind, mine.epoch, mine.step, {}, {}, 0, kHashStart, {}};
+  for (const auto& header : current.headers) {
+    record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
+  }
+  for (const auto& metrics : current.metrics) {
+    if (metrics) record.metrics.insert(record.metrics.end(), metrics->begin(), metrics->end());
+  }
+  const auto by_shard = [](const auto& a, const auto& b) { return a.shard < b.shard; };
+  std::sort(record.shards.begin(), record.shards.end(), by_shard);
+  std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
+  record.weight = current.weight;
+  record.waited_for = "replica " + std::to_string(last_word_);
+
+  std::uint64_t hash = mine.record_hash;
+  hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
+  hash = hash_words(hash, std::as_bytes(std::span(record.metrics)));
+  if (current.weight != 0) {
+    for (std::size_t i = 0; i + 2 <= result_.size(); i += kHashStride) {
+      hash = hash_words(hash, std::as_bytes(result_.subspan(i, 2)));
+    }
+  }
+  record.hash = hash;
+  return record;
+}
+
+void Reduction::finish(Slot& current) {
+  RoundRecord record = make_record(current);
+  reset(current);
+  opened_ = false;
+  ++round_;
+  result_ = {};
+  hooks_.done(std::move(record));
+}
+
+}  // namespace muster

@@ -1,0 +1,149 @@
+// The reduction of one view: a single-threaded state machine, driven by frames and by its own member's words.
+//
+// Algorithm: direct reduce-scatter and all-gather. The flat vector is cut into one range per member. Each member sends the
+// tree nodes that it holds, range by range, to the range's owner; the owner adds them in canonical order, divides once,
+// and sends the result to all. Per member and step: (R-1)/R of the vector out for each node held, and in again as result.
+// Chunks overlap transfer and adding.
+//
+// What a round needs before it is over: the headers of *all* members, then the metrics of all and every chunk of the
+// result. Members are at most one round apart, hence two slots. Any failure is said once, and ends everything.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/round.hpp"
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+/// One member of a view as the reduction sees it. Its number is its place in the list; shards are [begin, end).
+struct ReductionMember {
+  std::uint64_t incarnation = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+struct ReductionShape {
+  std::uint32_t view = 0;
+  std::uint32_t self = 0;  ///< this member's number
+  std::uint32_t shards = 0;
+  std::size_t elements = 0;  ///< float32 elements of the vector
+  std::size_t chunk_elements = 128 * 1024;
+  std::vector<ReductionMember> members;
+};
+
+class Reduction {
+ public:
+  struct Hooks {
+    std::function<void(RoundRecord)> done;
+    std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
+  };
+
+  Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
+
+  /// Opens the next round: this member's header goes to all. For a training round `result` is where the divided root will
+  /// be written (elements floats, free from now until `done`).
+  void open(const RoundHeader& header, std::span<float> result);
+
+  /// Adds this member's sums to the open round. `nodes` stay valid and unchanged until `done` or the end of this object;
+  /// `keep` is held as long.
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics, std::shared_ptr<const void> keep);
+
+  std::span<std::byte> place(const Frame& frame);
+  void arrived(const Frame& frame, std::span<std::byte> payload);
+  void sent(SendToken token, bool ok);
+  void fail(const std::string& reason);
+
+  bool failed() const { return failed_; }
+  /// Whether a round is open and waits for others.
+  bool waiting() const { return opened_; }
+  /// Bytes that the reduction itself holds: staging for the nodes of others.
+  std::size_t staging_bytes() const;
+
+ private:
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::size_t size() const { return end - begin; }
+  };
+  struct RemoteNode {
+    NodeId node;
+    std::uint32_t member;
+  };
+  // One of two rounds in flight.
+  struct Slot {
+    std::vector<std::vector<std::byte>> header_bytes;   // by member; own: what is sent
+    std::vector<std::vector<std::byte>> metrics_bytes;  // by member
+    std::vector<std::optional<RoundHeader>> headers;
+    std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
+    std::unique_ptr<float[]> staging;                // remote nodes' values of the own range, one after the other
+    std::vector<std::uint32_t> chunk_arrivals;       // by own chunk
+    std::vector<bool> chunk_folded;                  // by own chunk
+    std::size_t result_elements = 0;                 // arrived from others
+    std::size_t headers_in = 0, metrics_in = 0, folded = 0;
+    std::size_t sends = 0;                           // in flight
+    bool contributed = false;
+    std::vector<NodeValue> nodes;
+    std::shared_ptr<const void> keep;
+    // From the headers of all:
+    bool ready_to_fold = false;
+    std::uint32_t expected_arrivals = 0;
+    double weight = 0;
+    FoldProgram program;
+    std::vector<const float*> operands;  // of element own_.begin
+  };
+
+  // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
+  class Inside {
+   public:
+    explicit Inside(int& depth) : depth_(depth) { ++depth_; }
+    ~Inside() { --depth_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
+  std::size_t peers() const { return shape_.members.size() - 1; }
+  Range range_of(std::uint32_t member) const;
+  std::size_t own_chunks() const;
+  const RemoteNode* remote_node(const Frame& frame, std::size_t& index) const;
+
+  void reset(Slot& slot);
+  void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
+  void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot);
+  void send_nodes(Slot& slot);
+  std::string disagreement(const Slot& slot) const;
+  void prepare_fold(Slot& slot);
+  void fold_ready_chunks(Slot& slot);
+  void fold_chunk(Slot& slot, std::size_t chunk);
+  bool belongs(const Frame& frame) const;
+  void step_on();
+  bool advance(Slot& slot);
+  void finish(Slot& slot);
+  RoundRecord make_record(Slot& slot) const;
+
+  ReductionShape shape_;
+  Transport& transport_;
+  Hooks hooks_;
+  unsigned height_;
+  Range own_;
+  std::vector<RemoteNode> remote_nodes_;
+  std::array<Slot, 2> slots_;
+  std::uint64_t round_ = 0;  // open, or the next to open
+  std::uint32_t last_word_ = 0;
+  int inside_ = 0;
+  bool opened_ = false;
+  bool failed_ = false;
+  std::span<float> result_;
+};
+
+}  // namespace muster

@@ -1,0 +1,82 @@
+// One round: an exchange in which every member of a view says what it adds, and after which all hold the same record.
+// A training step is a round; so are the end of an epoch (all shards ended, no step number), an evaluation (metrics only)
+// and the greeting by which the members of a new view prove that every pair can talk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2 };
+
+/// What one shard adds to one training round. `first` and `count` name the positions that it used (shard-local).
+struct ShardWord {
+  std::uint32_t shard = 0;
+  std::uint32_t ended = 0;    ///< 1: the shard has nothing left in this epoch, and is an absent leaf
+  std::uint32_t rows = 0;     ///< samples, without padding
+  std::uint32_t is_short = 0; ///< 1: fewer rows than a full micro-batch
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  double weight = 0;          ///< what it adds to the divisor
+
+  bool operator==(const ShardWord&) const = default;
+};
+static_assert(sizeof(ShardWord) == 40);
+
+/// Sums over one shard's samples in one round.
+struct ShardMetrics {
+  std::uint32_t shard = 0;
+  std::uint32_t reserved = 0;
+  double loss = 0;
+  double correct = 0;
+  double weight = 0;
+
+  bool operator==(const ShardMetrics&) const = default;
+};
+static_assert(sizeof(ShardMetrics) == 32);
+
+/// What a member says when it opens a round.
+struct RoundHeader {
+  std::uint64_t round = 0;  ///< counts from 0 within a view
+  RoundKind kind = RoundKind::train;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;         ///< the step number that the round will take if it is one
+  std::uint64_t applied = 0;      ///< last step that this member has applied
+  std::uint64_t record_hash = 0;  ///< of the round before; members that differ have diverged
+  std::vector<ShardWord> shards;  ///< of this member's shards, ascending; train only
+
+  bool operator==(const RoundHeader&) const = default;
+};
+
+/// What every member holds after a round; the same bits everywhere.
+struct RoundRecord {
+  std::uint64_t round = 0;
+  RoundKind kind = RoundKind::train;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::vector<ShardWord> shards;      ///< all shards, ascending; train only
+  std::vector<ShardMetrics> metrics;  ///< ascending by shard; only shards that were present
+  double weight = 0;                  ///< train: the divisor; 0: every shard has ended
+  std::uint64_t hash = 0;
+  std::string waited_for;             ///< the member whose word came last, for people; not hashed
+
+  bool all_ended() const { return weight == 0; }
+};
+
+std::size_t encoded_header_bytes(std::size_t shards);
+void encode_header(const RoundHeader& header, std::vector<std::byte>& out);
+/// Nothing if the bytes are not a header with at most `shards_max` shards.
+std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::size_t shards_max);
+
+void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
+std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max);
+
+/// FNV-1a over 64-bit words; for records, not against adversaries.
+std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes);
+inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325ull;
+
+}  // namespace muster
