@@ -1,0 +1,391 @@
+#include "muster/config/value.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "muster/config/check.hpp"
+#include "muster/config/file_check.hpp"
+#include "muster/config/nearest.hpp"
+#include "muster/config/text.hpp"
+#include "muster/config/units.hpp"
+
+namespace muster {
+namespace {
+
+constexpr double kTwoTo63 = 9223372036854775808.0;
+
+bool is_amount(ValueType type) {
+  return type == ValueType::integer || type == ValueType::passes || type == ValueType::duration ||
+         type == ValueType::size;
+}
+
+bool is_text(ValueType type) {
+  return type == ValueType::text || type == ValueType::choice || type == ValueType::path;
+}
+
+// A bound in the unit of the type.
+std::string bound_text(ValueType type, double bound) {
+  if (type == ValueType::number) {
+    std::string text = number_text(bound);
+    return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+  }
+  if (bound >= kTwoTo63) {
+    return "9223372036854775807";
+  }
+  const auto whole = static_cast<std::int64_t>(bound);
+  if (type == ValueType::duration) {
+    return format_duration(std::chrono::milliseconds(whole));
+  }
+  return type == ValueType::size ? format_size(static_cast<std::uint64_t>(whole)) : std::to_string(whole);
+}
+
+std::string range_text(const ValueSpec& spec) {
+  const std::string least = spec.least ? bound_text(spec.type, *spec.least) : "";
+  const std::string most = spec.most ? bound_text(spec.type, *spec.most) : "";
+  if (spec.least && spec.most && !spec.above_least && !spec.below_most) {
+    return " from " + least + " to " + most;
+  }
+  std::string text;
+  if (spec.least) {
+    text += (spec.above_least ? " above " : " of at least ") + least;
+  }
+  if (spec.most) {
+    text += std::string(text.empty() ? "" : " and") + (spec.below_most ? " below " : " of at most ") + most;
+  }
+  return text;
+}
+
+bool in_range(const ValueSpec& spec, double number) {
+  if (spec.least && (spec.above_least ? number <= *spec.least : number < *spec.least)) {
+    return false;
+  }
+  return !spec.most || (spec.below_most ? number < *spec.most : number <= *spec.most);
+}
+
+Problem problem(const ValueSpec& spec, std::string what, std::string found, std::string nearest = {}) {
+  return {std::move(what), shortened(std::move(found)), allowed_text(spec), std::move(nearest)};
+}
+
+std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text) {
+  if (spec.type == ValueType::choice) {
+    for (const std::string& choice : spec.choices) {
+      if (choice == text) {
+        return std::nullopt;
+      }
+    }
+    const std::string near = nearest(text, spec.choices);
+    return problem(spec, "unknown value", quoted(text), near.empty() ? "" : quoted(near));
+  }
+  if (text.empty()) {
+    return spec.not_empty ? std::optional(problem(spec, "empty", quoted(text))) : std::nullopt;
+  }
+  if (spec.type == ValueType::path) {
+    const FileProblem file = check_file(text);
+    if (!file.why.empty()) {
+      return problem(spec, file.why, quoted(text), file.nearest.empty() ? "" : quoted(file.nearest));
+    }
+  }
+  return std::nullopt;
+}
+
+// The TOML node as a value of the type, without checks of its range; nullopt: another type.
+std::optional<Value> value_in(const ValueSpec& spec, const TomlNode& node) {
+  const auto* integer = std::get_if<std::int64_t>(&node.value);
+  const auto* text = std::get_if<std::string>(&node.value);
+  switch (spec.type) {
+    case ValueType::boolean:
+      return std::holds_alternative<bool>(node.value) ? std::optional<Value>(std::get<bool>(node.value)) : std::nullopt;
+    case ValueType::integer:
+    case ValueType::passes:
+      return integer ? std::optional<Value>(*integer) : std::nullopt;
+    case ValueType::number:
+      if (const auto* number = std::get_if<double>(&node.value)) {
+        return *number;
+      }
+      return integer ? std::optional<Value>(static_cast<double>(*integer)) : std::nullopt;
+    case ValueType::text:
+    case ValueType::choice:
+    case ValueType::path:
+      return text ? std::optional<Value>(*text) : std::nullopt;
+    default:
+      return std::nullopt;  // durations, sizes and lists are read elsewhere
+  }
+}
+
+// How a node reads in a message: its value if it is short to say, and its type.
+std::string found_text(const TomlNode& node) {
+  if (const auto* boolean = std::get_if<bool>(&node.value)) {
+    return *boolean ? "true (a boolean)" : "false (a boolean)";
+  }
+  if (const auto* integer = std::get_if<std::int64_t>(&node.value)) {
+    return std::to_string(*integer) + " (an integer)";
+  }
+  if (const auto* number = std::get_if<double>(&node.value)) {
+    return number_text(*number) + " (a number)";
+  }
+  if (const auto* text = std::get_if<std::string>(&node.value)) {
+    return shortened(quoted(*text)) + " (a string)";
+  }
+  return type_words(node);
+}
+
+ReadValue wrong_type(const ValueSpec& spec, const TomlNode& node) {
+  std::string near;
+  if (const auto* text = std::get_if<std::string>(&node.value)) {
+    if (spec.type == ValueType::boolean) {
+      near = nearest(*text, {"true", "false"});
+    } else if (spec.type == ValueType::passes) {
+      near = nearest(*text, {"forever"});
+      near = near.empty() ? "" : quoted(near);
+    }
+  }
+  return {{}, problem(spec, "wrong type", found_text(node), near)};
+}
+
+ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
+  const auto* text = std::get_if<std::string>(&node.value);
+  if (!text) {
+    return wrong_type(spec, node);
+  }
+  std::string why;
+  std::string near;
+  std::optional<std::int64_t> amount;
+  if (spec.type == ValueType::duration) {
+    const auto parsed = parse_duration(*text);
+    why = parsed.why;
+    near = parsed.nearest;
+    amount = parsed.value ? std::optional<std::int64_t>(parsed.value->count()) : std::nullopt;
+  } else {
+    const auto parsed = parse_size(*text);
+    why = parsed.why;
+    near = parsed.nearest;
+    amount = parsed.value ? std::optional(static_cast<std::int64_t>(*parsed.value)) : std::nullopt;
+  }
+  if (!amount) {
+    return {{}, problem(spec, why, quoted(*text), near.empty() ? "" : quoted(near))};
+  }
+  if (auto wrong = check_value(spec, *amount)) {
+    return {{}, wrong};
+  }
+  return {*amount, {}};
+}
+
+template <class T>
+ReadValue read_list(const ValueSpec& spec, const TomlNode& node) {
+  const auto* list = std::get_if<TomlList>(&node.value);
+  if (!list) {
+    return wrong_type(spec, node);
+  }
+  std::vector<T> items;
+  for (const TomlNode& item : *list) {
+    const T* value = std::get_if<T>(&item.value);
+    if (!value) {
+      return {{}, problem(spec, "wrong type", "a list that holds " + found_text(item))};
+    }
+    items.push_back(*value);
+  }
+  if (auto wrong = check_value(spec, items)) {
+    return {{}, wrong};
+  }
+  return {items, {}};
+}
+
+std::optional<Problem> check_amount(const ValueSpec& spec, const Value& value) {
+  const auto* amount = std::get_if<std::int64_t>(&value);
+  if (!amount) {
+    return problem(spec, "out of range", value_text(ValueSpec{}, value));
+  }
+  const bool forever = spec.type == ValueType::passes && *amount == 0;
+  if (forever || in_range(spec, static_cast<double>(*amount))) {
+    return std::nullopt;
+  }
+  return problem(spec, "out of range", *amount < 0 ? std::to_string(*amount) : value_text(spec, value));
+}
+
+std::optional<Problem> check_integers(const ValueSpec& spec, const std::vector<std::int64_t>& items) {
+  for (const std::int64_t item : items) {
+    if (!in_range(spec, static_cast<double>(item))) {
+      return problem(spec, "out of range", "a list that holds " + std::to_string(item));
+    }
+  }
+  return std::nullopt;
+}
+
+template <class T, class Write>
+std::string list_text(const std::vector<T>& items, Write write) {
+  std::string text = "[";
+  for (const T& item : items) {
+    text += (text.size() > 1 ? ", " : "") + write(item);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+ValueSpec value_spec(const OptionSpec& option) {
+  ValueSpec spec;
+  switch (option.type) {
+    case OptionType::boolean:
+      spec.type = ValueType::boolean;
+      break;
+    case OptionType::integer:
+      spec.type = ValueType::integer;
+      break;
+    case OptionType::number:
+      spec.type = ValueType::number;
+      break;
+    case OptionType::text:
+      spec.type = option.allowed.empty() ? ValueType::text : ValueType::choice;
+      break;
+    case OptionType::path:
+      spec.type = ValueType::path;
+      spec.not_empty = !option.default_value.has_value();
+      break;
+    case OptionType::integers:
+      spec.type = ValueType::integers;
+      break;
+  }
+  spec.least = option.minimum;
+  spec.most = option.maximum;
+  spec.choices = option.allowed;
+  return spec;
+}
+
+ReadValue read_value(const ValueSpec& spec, const TomlNode& node) {
+  switch (spec.type) {
+    case ValueType::duration:
+    case ValueType::size:
+      return read_with_unit(spec, node);
+    case ValueType::texts:
+      return read_list<std::string>(spec, node);
+    case ValueType::integers:
+      return read_list<std::int64_t>(spec, node);
+    default:
+      break;
+  }
+  if (spec.type == ValueType::passes) {
+    const auto* text = std::get_if<std::string>(&node.value);
+    if (text && *text == "forever") {
+      return {std::int64_t{0}, {}};
+    }
+    const auto* integer = std::get_if<std::int64_t>(&node.value);
+    if (integer && *integer == 0) {
+      return {{}, problem(spec, "out of range", "0")};
+    }
+  }
+  std::optional<Value> value = value_in(spec, node);
+  if (!value) {
+    return wrong_type(spec, node);
+  }
+  if (auto wrong = check_value(spec, *value)) {
+    return {{}, wrong};
+  }
+  return {value, {}};
+}
+
+std::optional<Problem> check_value(const ValueSpec& spec, const Value& value) {
+  if (is_amount(spec.type)) {
+    return check_amount(spec, value);
+  }
+  if (const auto* number = std::get_if<double>(&value); number && spec.type == ValueType::number) {
+    const bool good = std::isfinite(*number) && in_range(spec, *number);
+    return good ? std::nullopt : std::optional(problem(spec, "out of range", number_text(*number)));
+  }
+  if (const auto* text = std::get_if<std::string>(&value); text && is_text(spec.type)) {
+    return check_text(spec, *text);
+  }
+  if (const auto* items = std::get_if<std::vector<std::int64_t>>(&value); items && spec.type == ValueType::integers) {
+    return check_integers(spec, *items);
+  }
+  const bool same_type = (spec.type == ValueType::boolean && std::holds_alternative<bool>(value)) ||
+                         (spec.type == ValueType::texts && std::holds_alternative<std::vector<std::string>>(value));
+  if (same_type) {
+    return std::nullopt;
+  }
+  return problem(spec, "wrong type", value_text(ValueSpec{}, value));
+}
+
+std::string allowed_text(const ValueSpec& spec) {
+  switch (spec.type) {
+    case ValueType::boolean:
+      return "true or false";
+    case ValueType::integer:
+      return "an integer" + range_text(spec);
+    case ValueType::passes:
+      return "an integer" + range_text(spec) + ", or \"forever\"";
+    case ValueType::number:
+      return "a number" + range_text(spec);
+    case ValueType::text:
+      return spec.not_empty ? "a string that is not empty" : "a string";
+    case ValueType::choice:
+      return any_of_text(quoted_all(spec.choices));
+    case ValueType::path:
+      return "the path of a file that can be read";
+    case ValueType::duration:
+      return "a duration" + range_text(spec) + ": " + std::string(kDurationAllowed);
+    case ValueType::size:
+      return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed);
+    case ValueType::texts:
+      return "a list of strings";
+    case ValueType::integers:
+      return "a list of integers" + (range_text(spec).empty() ? "" : ", each" + range_text(spec));
+  }
+  MUSTER_CHECK(false, "type", static_cast<int>(spec.type));
+  return {};
+}
+
+std::string value_text(const ValueSpec& spec, const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) {
+    return *boolean ? "true" : "false";
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return number_text(*number);
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return quoted(*text);
+  }
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return list_text(*integers, [](std::int64_t item) { return std::to_string(item); });
+  }
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    return list_text(*texts, [](const std::string& item) { return quoted(item); });
+  }
+  const std::int64_t amount = std::get<std::int64_t>(value);
+  switch (spec.type) {
+    case ValueType::passes:
+      return amount == 0 ? quoted("forever") : std::to_string(amount);
+    case ValueType::duration:
+      return quoted(format_duration(std::chrono::milliseconds(amount)));
+    case ValueType::size:
+      return quoted(format_size(static_cast<std::uint64_t>(amount)));
+    default:
+      return std::to_string(amount);
+  }
+}
+
+Value to_value(const Option& option) {
+  return std::visit([](const auto& held) -> Value { return held; }, option);
+}
+
+Option to_option(const ValueSpec& spec, const Value& value) {
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer && spec.type == ValueType::number) {
+    return static_cast<double>(*integer);
+  }
+  return std::visit(
+      [](const auto& held) -> Option {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::vector<std::string>>) {
+          MUSTER_CHECK(false, "options hold no lists of strings");
+          return {};
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+std::string option_text(const Option& option) {
+  return value_text(ValueSpec{}, to_value(option));
+}
+
+}  // namespace muster
