@@ -1,0 +1,72 @@
+#include "muster/transport/ucx/command_queue.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+namespace {
+
+int make_event_descriptor() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) throw Error(Advice::give_up, "no file descriptor left for the progress thread");
+  return descriptor;
+}
+
+}  // namespace
+
+CommandQueue::CommandQueue() : event_descriptor_(make_event_descriptor()) {}
+
+CommandQueue::~CommandQueue() {
+  ::close(event_descriptor_);
+}
+
+void CommandQueue::post(Command command) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(command));
+    any_.store(true, std::memory_order_release);
+    wake = std::exchange(sleeping_, false);
+  }
+  if (!wake) return;
+  const std::uint64_t one = 1;
+  const auto written = ::write(event_descriptor_, &one, sizeof one);
+  MUSTER_CHECK(written == sizeof one, "written", written);
+}
+
+bool CommandQueue::run() {
+  if (!any_.load(std::memory_order_acquire)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    running_.swap(posted_);
+    any_.store(false, std::memory_order_relaxed);
+  }
+  for (Command& command : running_) command();
+  running_.clear();
+  return true;
+}
+
+bool CommandQueue::sleep() {
+  const std::lock_guard lock(mutex_);
+  sleeping_ = posted_.empty();
+  return sleeping_;
+}
+
+void CommandQueue::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    sleeping_ = false;
+  }
+  std::uint64_t count = 0;
+  // Not readable: the time was over, or the network woke the thread. A write that comes later wakes it once
+  // for nothing.
+  [[maybe_unused]] const auto read = ::read(event_descriptor_, &count, sizeof count);
+}
+
+}  // namespace muster

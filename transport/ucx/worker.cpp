@@ -1,0 +1,98 @@
+#include "muster/transport/ucx/worker.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+
+#include "muster/transport/ucx/configuration.hpp"
+
+namespace muster::ucx {
+namespace {
+
+/// What a printing function of UCX prints.
+std::string printed(const std::function<void(FILE*)>& print) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  FILE* stream = open_memstream(&text, &size);
+  if (stream == nullptr) return {};
+  print(stream);
+  std::fclose(stream);
+  std::string result(text, size);
+  std::free(text);
+  return result;
+}
+
+/// Names in front of a slash, in lines that hold the mark: "lane[0]:  2:sysv/memory.0 ..." gives "sysv".
+/// UCX 1.13 has no other way to ask.
+std::set<std::string> names_in(const std::string& text, const std::string& mark) {
+  std::set<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t slash = line.find('/');
+    if (line.find(mark) == std::string::npos || slash == std::string::npos) continue;
+    const std::size_t before = line.find_last_of(" :", slash);
+    names.insert(line.substr(before + 1, slash - before - 1));
+  }
+  return names;
+}
+
+ucp_context_h make_context(const std::string& listen) {
+  const Configuration configuration(listen);
+  ucp_params_t parameters{};
+  parameters.field_mask = UCP_PARAM_FIELD_FEATURES;
+  parameters.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  ucp_context_h context = nullptr;
+  require(ucp_init(&parameters, configuration.get(), &context), "no context");
+  return context;
+}
+
+ucp_worker_h make_worker(ucp_context_h context) {
+  ucp_worker_params_t parameters{};
+  parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  parameters.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucp_worker_h worker = nullptr;
+  require(ucp_worker_create(context, &parameters, &worker), "no worker");
+  return worker;
+}
+
+}  // namespace
+
+Worker::Worker(const std::string& listen) : context_(make_context(listen)) {
+  try {
+    worker_ = make_worker(context_);
+    require(ucp_worker_get_efd(worker_, &event_descriptor_), "no event descriptor");
+  } catch (...) {
+    if (worker_ != nullptr) ucp_worker_destroy(worker_);
+    ucp_cleanup(context_);
+    throw;
+  }
+}
+
+Worker::~Worker() {
+  ucp_worker_destroy(worker_);
+  ucp_cleanup(context_);
+}
+
+std::string Worker::address() const {
+  ucp_address_t* address = nullptr;
+  std::size_t size = 0;
+  require(ucp_worker_get_address(worker_, &address, &size), "no worker address");
+  std::string bytes(reinterpret_cast<const char*>(address), size);
+  ucp_worker_release_address(worker_, address);
+  return bytes;
+}
+
+bool Worker::arm() {
+  return ucp_worker_arm(worker_) == UCS_OK;
+}
+
+std::set<std::string> Worker::transports() const {
+  return names_in(printed([this](FILE* out) { ucp_context_print_info(context_, out); }), "resource ");
+}
+
+std::set<std::string> transports_of(ucp_ep_h endpoint) {
+  return names_in(printed([endpoint](FILE* out) { ucp_ep_print_info(endpoint, out); }), "lane[");
+}
+
+}  // namespace muster::ucx
