@@ -49,22 +49,23 @@ void Engine::replay(const Early& held) {
   arrived(held.frame, target);
 }
 
-void Engine::send_batch(PeerId to, std::uint32_t shard, std::vector<std::byte> payload) {
-  Frame frame;
-  frame.kind = FrameKind::batch;
+void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload) {
   frame.view = view_;
   frame.from = self_;
   frame.incarnation = incarnation_;
-  frame.node = shard;
   frame.bytes = payload.size();
   const SendToken token = next_batch_token_++;
   const auto& kept = sending_[token] = std::move(payload);
   transport_.send(to, frame, kept, token);
 }
 
+bool Engine::known(const Frame& frame) const {
+  const auto peer = incarnations_.find(frame.from);
+  return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
+}
+
 std::span<std::byte> Engine::place_batch(const Frame& frame) {
-  const auto known = incarnations_.find(frame.from);
-  if (frame.view != view_ || known == incarnations_.end() || known->second != frame.incarnation) return {};
+  if (!known(frame)) return {};
   if (frame.bytes > batch_bytes_max_) {
     hooks_.refused("a micro-batch of " + std::to_string(frame.bytes) + " bytes, at most " +
                    std::to_string(batch_bytes_max_) + " were agreed");
@@ -93,7 +94,11 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (payload.empty() || held == arriving_.end()) return;
     std::vector<std::byte> bytes = std::move(held->second);
     arriving_.erase(held);
-    hooks_.batch(frame.node, frame.from, std::move(bytes));
+    hooks_.batch(frame, std::move(bytes));
+    return;
+  }
+  if (frame.kind == FrameKind::demand) {
+    if (known(frame)) hooks_.demand(frame);
     return;
   }
   for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {

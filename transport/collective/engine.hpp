@@ -20,8 +20,10 @@ class Engine final : public FrameSink {
   struct Hooks {
     std::function<void(RoundRecord)> round_done;
     std::function<void(const std::string& reason)> reduction_failed;  ///< at most once
-    /// A micro-batch (encoded) for a shard of this node, from the loader with this peer number.
-    std::function<void(std::uint32_t shard, PeerId loader, std::vector<std::byte> payload)> batch;
+    /// A micro-batch (encoded) for a shard of this node, from a loader on another.
+    std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
+    /// A shard on another node asks the loader on this one for a micro-batch.
+    std::function<void(const Frame& frame)> demand;
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
   };
@@ -45,8 +47,8 @@ class Engine final : public FrameSink {
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
 
-  /// Sends an encoded micro-batch to a replica. The engine keeps the bytes until they are sent.
-  void send_batch(PeerId to, std::uint32_t shard, std::vector<std::byte> payload);
+  /// Sends a batch or demand frame; fills in view, sender and incarnation. The engine keeps the bytes until they are sent.
+  void send_loading(PeerId to, Frame frame, std::vector<std::byte> payload);
 
   /// Whether frames are expected soon: worth polling for.
   bool busy() const { return reduction_ && reduction_->waiting(); }
@@ -69,6 +71,7 @@ class Engine final : public FrameSink {
 
   void replay_early_frames();
   void replay(const Early& held);
+  bool known(const Frame& frame) const;
   std::span<std::byte> place_batch(const Frame& frame);
 
   Transport& transport_;

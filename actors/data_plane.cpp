@@ -1,0 +1,46 @@
+#include "muster/actors/data_plane.hpp"
+
+#include "muster/transport/ucx/progress_thread.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
+
+namespace muster {
+
+namespace {
+
+class UcxDataPlane final : public DataPlane {
+ public:
+  UcxDataPlane(const std::string& listen, Engine::Hooks hooks) : UcxDataPlane(make_ucx_transport({listen}), std::move(hooks)) {}
+
+  void post(std::function<void(Engine&)> command) override {
+    thread_.post([this, command = std::move(command)] { command(engine_); });
+  }
+
+  std::string address() const override { return address_; }
+  std::string describe() const override { return description_; }
+
+ private:
+  UcxDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks)
+      : address_(transport->address()),
+        description_(transport->describe()),
+        engine_(*transport, std::move(hooks)),
+        thread_(std::move(transport), options()) {}
+
+  ProgressOptions options() {
+    ProgressOptions options;
+    options.busy = [this] { return engine_.busy(); };
+    return options;
+  }
+
+  std::string address_;
+  std::string description_;
+  Engine engine_;
+  ProgressThread thread_;  // last: ends first, and with it the transport that the engine refers to
+};
+
+}  // namespace
+
+std::unique_ptr<DataPlane> make_ucx_data_plane(const std::string& listen, Engine::Hooks hooks) {
+  return std::make_unique<UcxDataPlane>(listen, std::move(hooks));
+}
+
+}  // namespace muster

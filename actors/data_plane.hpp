@@ -1,0 +1,28 @@
+// The engine of one node, where it lives: on a progress thread over UCX, or in virtual time over a simulated network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "muster/transport/collective/engine.hpp"
+
+namespace muster {
+
+class DataPlane {
+ public:
+  /// Ends the engine; after it no hook is called, and every buffer given to the engine is free.
+  virtual ~DataPlane() = default;
+
+  /// Runs `command` where the engine lives, after those posted before. Any thread; does not block. The command is short
+  /// and does not throw.
+  virtual void post(std::function<void(Engine&)> command) = 0;
+
+  virtual std::string address() const = 0;
+  virtual std::string describe() const = 0;
+};
+
+/// Over UCX. `listen`: the address that this node is reached by.
+std::unique_ptr<DataPlane> make_ucx_data_plane(const std::string& listen, Engine::Hooks hooks);
+
+}  // namespace muster

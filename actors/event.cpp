@@ -1,0 +1,182 @@
+#include "muster/actors/event.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/config/check.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::uint8_t kInteger = 0, kNumber = 1, kText = 2, kBoolean = 3;
+
+const EventField* find_field(const Event& event, std::string_view key) {
+  for (const EventField& field : event.fields) {
+    if (field.key == key) return &field;
+  }
+  return nullptr;
+}
+
+EventField make_field(const std::string& key, const EventValue& value) {
+  EventField field;
+  field.key = key;
+  field.kind = static_cast<std::uint8_t>(value.index());
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) field.integer = *integer;
+  if (const auto* number = std::get_if<double>(&value)) field.number = *number;
+  if (const auto* text = std::get_if<std::string>(&value)) field.text = *text;
+  if (const auto* boolean = std::get_if<bool>(&value)) field.integer = *boolean ? 1 : 0;
+  return field;
+}
+
+const char* kind_name(std::uint8_t kind) {
+  static const char* const names[] = {"integer", "number", "text", "boolean"};
+  return names[kind];
+}
+
+std::vector<EventSpec> make_table() {
+  const EventFieldSpec replica{"replica", kInteger, false, "number of the replica"};
+  const EventFieldSpec loader{"loader", kInteger, false, "number of the loader process"};
+  const EventFieldSpec epoch{"epoch", kInteger, true, "epoch, from 1"};
+  const EventFieldSpec step{"step", kInteger, true, "step, from 1"};
+  const EventFieldSpec reason{"reason", kText, true, "why, for people"};
+  return {
+      {"started", "The run has begun.", "once, first of all", "coordinator",
+       {{"job", kText, true, "name of the job"}, {"replicas", kInteger, true, "replicas asked for"},
+        {"shards", kInteger, true, "shards"}, {"loaders", kInteger, true, "loader processes asked for"}}},
+      {"notice", "Something that is allowed, but may not be what was meant.", "when it is found", "coordinator",
+       {{"text", kText, true, "the notice"}}},
+      {"joined", "A replica or a loader is part of a view.", "when the first view that holds it is installed",
+       "coordinator",
+       {replica, loader, {"pid", kInteger, true, "process"}, {"device", kText, true, "device, \"-\" for a loader"},
+        {"view", kInteger, true, "number of the view"}}},
+      {"view", "A view is in force: every member has greeted every other one.", "before its first step", "coordinator",
+       {{"view", kInteger, true, "number of the view"}, {"members", kInteger, true, "replicas in it"},
+        {"transport", kText, true, "what carries the bytes"}}},
+      {"short", "A micro-batch with fewer rows than others of the same step.",
+       "at a step in which another shard's is full", "replica 0",
+       {{"scope", kText, true, "\"shard\""}, {"shard", kInteger, true, "shard"}, epoch, step,
+        {"rows", kInteger, true, "rows that it has"}, {"full", kInteger, true, "rows of a full one"}}},
+      {"exhausted", "The data has ended: of a shard while others go on, or of the job before what was asked.",
+       "scope \"shard\": at the first step that the shard is absent from; scope \"job\": when it is known",
+       "replica 0 (shard), coordinator (job)",
+       {{"scope", kText, true, "\"shard\" or \"job\""}, {"shard", kInteger, false, "shard"},
+        {"epoch", kInteger, false, "epoch, from 1"}, {"step", kInteger, false, "first step without the shard"},
+        {"what", kText, false, "what was asked for: \"data.take\" or \"train.steps\""},
+        {"asked", kInteger, false, "how many were asked for"}, {"had", kInteger, false, "how many there were"}}},
+      {"starved", "A replica waited for a micro-batch longer than its step computes.",
+       "after such a step, from 5 ms of waiting on", "replica",
+       {{"replica", kInteger, true, "number of the replica"}, epoch, step,
+        {"waited_ms", kNumber, true, "time without a micro-batch"}, {"computed_ms", kNumber, true, "time of computing"}}},
+      {"epoch", "An epoch has ended; its ledger.", "after its last step", "coordinator",
+       {epoch, {"complete", kBoolean, true, "whether every sample had its turn"},
+        {"steps", kInteger, true, "steps of the job so far"}, {"used", kInteger, true, "samples used"},
+        {"repeated", kInteger, true, "uses beyond the first"}, {"missed", kInteger, true, "samples never used"},
+        {"dropped", kInteger, true, "samples left out by remainder = \"drop\""}}},
+      {"evaluated", "The test set has been evaluated.", "after an epoch", "coordinator",
+       {epoch, {"loss", kNumber, true, "mean loss"}, {"accuracy", kNumber, true, "share of right answers"}}},
+      {"late", "Something that was asked for has not come within its time.", "when the time is over", "coordinator",
+       {replica, loader, {"waited_for", kText, true, "what"}, {"waited_ms", kNumber, true, "for how long"}}},
+      {"lost", "A process is gone, or silent for longer than the patience.", "when it is noticed", "coordinator",
+       {replica, loader, {"shards", kText, true, "shards that it held, \"begin-end\""},
+        {"step", kInteger, true, "the last step that it was known to have applied, plus one"},
+        {"noticed_by", kText, true, "who saw it"}, reason}},
+      {"diverged", "Replicas that must hold the same bits do not.", "when hashes differ", "coordinator",
+       {{"what", kText, true, "what differs, and where"}}},
+      {"refused", "Something was not let in: a node, a frame, a message.", "when it arrives", "coordinator, node",
+       {replica, loader, reason}},
+      {"left", "A replica or a loader has ended in good order.", "after its last word", "coordinator",
+       {replica, loader, {"pid", kInteger, true, "process"}}},
+      {"checkpoint", "Weights have been written.", "after the last step", "replica 0",
+       {{"path", kText, true, "file"}, {"step", kInteger, true, "last step in it"},
+        {"bytes", kInteger, true, "size of the file"}}},
+      {"interrupted", "Someone asked for the end of the run.", "on a signal or a stop message", "coordinator",
+       {{"reason", kText, true, "who asked"}}},
+      {"completed", "The run has done what was asked.", "last of all", "coordinator",
+       {{"steps", kInteger, true, "steps taken"}}},
+      {"failed", "The run has failed.", "last of all", "coordinator", {reason}},
+  };
+}
+
+}  // namespace
+
+const std::vector<EventSpec>& event_table() {
+  static const std::vector<EventSpec> table = make_table();
+  return table;
+}
+
+const EventSpec* find_event(std::string_view name) {
+  for (const EventSpec& spec : event_table()) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+std::int64_t Event::integer(std::string_view key, std::int64_t otherwise) const {
+  const EventField* field = find_field(*this, key);
+  return field && (field->kind == kInteger || field->kind == kBoolean) ? field->integer : otherwise;
+}
+
+double Event::number(std::string_view key, double otherwise) const {
+  const EventField* field = find_field(*this, key);
+  return field && field->kind == kNumber ? field->number : otherwise;
+}
+
+std::string Event::text(std::string_view key) const {
+  const EventField* field = find_field(*this, key);
+  return field && field->kind == kText ? field->text : std::string{};
+}
+
+bool Event::has(std::string_view key) const { return find_field(*this, key) != nullptr; }
+
+Event make_event(std::string_view name, std::vector<std::pair<std::string, EventValue>> fields) {
+  const EventSpec* spec = find_event(name);
+  MUSTER_CHECK(spec != nullptr, "no such event in the table:", name);
+  Event event;
+  event.name = spec->name;
+  for (const auto& [key, value] : fields) {
+    const auto known = std::find_if(spec->fields.begin(), spec->fields.end(),
+                                    [&, wanted = &key](const EventFieldSpec& field) { return field.key == *wanted; });
+    MUSTER_CHECK(known != spec->fields.end() && known->kind == value.index(), "field not in the table:", name, key);
+    event.fields.push_back(make_field(key, value));
+  }
+  for (const EventFieldSpec& field : spec->fields) {
+    MUSTER_CHECK(!field.required || event.has(field.key), "field is missing:", name, field.key);
+  }
+  return event;
+}
+
+std::string to_json_line(const Event& event) {
+  nlohmann::ordered_json line;
+  line["event"] = event.name;
+  line["time_ms"] = std::round(event.time_ms * 1000) / 1000;
+  for (const EventField& field : event.fields) {
+    if (field.kind == kInteger) line[field.key] = field.integer;
+    if (field.kind == kNumber) line[field.key] = field.number;
+    if (field.kind == kText) line[field.key] = field.text;
+    if (field.kind == kBoolean) line[field.key] = field.integer != 0;
+  }
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string events_markdown() {
+  std::string text =
+      "# Events\n\n"
+      "Made from the table in `actors/event.cpp` by `muster events --markdown`; do not edit.\n\n"
+      "Each event is one line of JSON with `--events`, an entry of the report's `events` (at most 1,000 there; "
+      "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the start of the "
+      "run, by the coordinator's clock.\n";
+  for (const EventSpec& spec : event_table()) {
+    text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
+            ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";
+    for (const EventFieldSpec& field : spec.fields) {
+      text += "| `" + field.key + "` | " + kind_name(field.kind) + " | " + (field.required ? "yes" : "no") + " | " +
+              field.meaning + " |\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace muster

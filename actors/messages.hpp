@@ -1,0 +1,439 @@
+// The message page: every message and every actor interface, in the order in which they occur. Read it to see the system.
+//
+// Each message: who sends it to whom; what the receiver owes; by when. "Within the node" marks messages that never leave
+// their process: they hold pointers. Gradients and micro-batches between nodes are frames of the data plane
+// (transport/frame.hpp), never messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "muster/actors/event.hpp"
+#include "muster/actors/pipeline/item.hpp"
+#include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/round.hpp"
+
+namespace muster {
+
+template <class Inspector, class... Fields>
+auto inspect_as(Inspector& f, const char* name, Fields&... fields) {
+  return f(caf::meta::type_name(name), fields...);
+}
+#define MUSTER_MESSAGE(Type, ...)                                      \
+  template <class Inspector>                                           \
+  typename Inspector::result_type inspect(Inspector& f, Type& x) {     \
+    return std::apply([&](auto&... field) { return inspect_as(f, "muster::" #Type, field...); }, Type::fields(x)); \
+  }
+
+// What kind of process, and which of its kind.
+struct NodeName {
+  bool loader = false;
+  std::uint32_t slot = 0;  ///< replica or loader number
+
+  std::string text() const { return (loader ? "loader " : "replica ") + std::to_string(slot); }
+  bool operator==(const NodeName&) const = default;
+  auto operator<=>(const NodeName&) const = default;
+  static auto fields(NodeName& x) { return std::tie(x.loader, x.slot); }
+};
+MUSTER_MESSAGE(NodeName)
+
+// ---------------------------------------------------------------------------------------------- 1. coming together
+
+/// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
+struct Join {
+  std::uint16_t protocol = 0;
+  NodeName name;
+  std::int64_t pid = 0;
+  std::uint64_t incarnation = 0;
+
+  static auto fields(Join& x) { return std::tie(x.protocol, x.name, x.pid, x.incarnation); }
+};
+MUSTER_MESSAGE(Join)
+
+/// coordinator -> node. Owed: Prepared, within cluster.start_patience.
+struct Welcome {
+  std::string job_toml;  ///< the whole job; a node needs no file but the data
+  std::string device;
+  bool loader_thread = false;  ///< whether loading has a thread of its own
+
+  static auto fields(Welcome& x) { return std::tie(x.job_toml, x.device, x.loader_thread); }
+};
+MUSTER_MESSAGE(Welcome)
+
+/// What the loading side knows of the data; the same on every node that reads it.
+struct DataFacts {
+  std::int64_t samples = -1;  ///< of an epoch, in the ledger's unit; -1: unknown length
+  bool unit_is_batch = false; ///< the ledger counts ready-made batches, not samples
+  bool has_test = false;
+  std::uint64_t dropped = 0;  ///< of an epoch, by remainder = "drop"
+  std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
+  std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
+  std::int64_t take_had = -1;
+  std::string fingerprint;
+
+  static auto fields(DataFacts& x) {
+    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked, x.take_had,
+                    x.fingerprint);
+  }
+  bool operator==(const DataFacts&) const = default;
+};
+MUSTER_MESSAGE(DataFacts)
+
+/// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so.
+struct Prepared {
+  NodeName name;
+  std::string address;      ///< of the transport
+  std::string transport;    ///< what carries the bytes, for people
+  std::string state_sha256; ///< of the initial state; empty on a loader
+  bool loads = false;       ///< whether this node reads the data, and `facts` holds
+  DataFacts facts;
+  std::uint64_t elements = 0;
+  std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
+
+  static auto fields(Prepared& x) {
+    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.loads, x.facts, x.elements, x.batch_bytes_max);
+  }
+};
+MUSTER_MESSAGE(Prepared)
+
+struct Member {
+  NodeName name;
+  std::uint64_t incarnation = 0;
+  std::string address;
+  std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
+  std::uint32_t end = 0;
+
+  static auto fields(Member& x) { return std::tie(x.name, x.incarnation, x.address, x.begin, x.end); }
+};
+MUSTER_MESSAGE(Member)
+
+/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its peer number.
+struct View {
+  std::uint32_t number = 0;
+  std::vector<Member> replicas;
+  std::vector<Member> loaders;
+  std::uint64_t batch_bytes_max = 0;
+  DataFacts facts;
+
+  /// The loader process that serves a replica: replicas are dealt to loaders in turn.
+  const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
+
+  static auto fields(View& x) { return std::tie(x.number, x.replicas, x.loaders, x.batch_bytes_max, x.facts); }
+};
+MUSTER_MESSAGE(View)
+
+/// coordinator -> node. Owed: Installed, once every pair of members has greeted each other; within start_patience.
+struct Install {
+  View view;
+
+  static auto fields(Install& x) { return std::tie(x.view); }
+};
+MUSTER_MESSAGE(Install)
+
+/// node -> coordinator.
+struct Installed {
+  NodeName name;
+  std::uint32_t view = 0;
+
+  static auto fields(Installed& x) { return std::tie(x.name, x.view); }
+};
+MUSTER_MESSAGE(Installed)
+
+/// coordinator -> node, when all have installed the view: training begins. From here on no step waits for the coordinator.
+struct Begin {
+  std::uint32_t view = 0;
+
+  static auto fields(Begin& x) { return std::tie(x.view); }
+};
+MUSTER_MESSAGE(Begin)
+
+// ------------------------------------------------------------------------------------- 2. a step, within one node
+
+/// replica -> shard. Owed: MicroBatch with this cursor, when it is there.
+struct Need {
+  Cursor cursor;
+};
+
+/// shard -> loader, at most data.prefetch at once (a credit each). Owed: Delivery of the same ticket, or Trouble.
+struct Demand {
+  std::uint32_t shard = 0;
+  Cursor cursor;
+  std::uint64_t ticket = 0;
+};
+
+/// loader -> shard.
+struct Delivery {
+  std::uint64_t ticket = 0;
+  Item item;
+};
+
+/// data plane -> shard: a Delivery from a loader on another node, as it came.
+struct RemoteDelivery {
+  std::shared_ptr<const std::vector<std::byte>> payload;
+};
+
+/// shard -> replica. With item.ended set it is the shard's `exhausted`; with fewer rows than a full batch, its `short`.
+struct MicroBatch {
+  Item item;
+};
+
+/// replica -> reducer: opens a round; this member's header goes out. Owed: RoundDone or Trouble.
+struct Open {
+  RoundHeader header;
+  float* result = nullptr;  ///< elements floats, free until RoundDone; null unless it is a training round
+  std::size_t elements = 0;
+};
+
+/// compute thread -> replica: gradients or evaluation of this node's shards are done.
+struct Computed {
+  std::vector<NodeValue> nodes;
+  std::vector<ShardMetrics> metrics;
+  std::string error;  ///< not empty: the model failed
+};
+
+/// replica -> reducer: what this member adds to the open round.
+struct Contribute {
+  std::vector<NodeValue> nodes;
+  std::vector<ShardMetrics> metrics;
+  std::shared_ptr<const void> keep;  ///< what `nodes` point into
+};
+
+/// reducer -> replica: every member holds this record now; the result is in place.
+struct RoundDone {
+  std::shared_ptr<const RoundRecord> record;
+};
+
+/// compute thread -> replica: the update has been applied.
+struct Updated {
+  std::string error;
+};
+
+/// compute thread -> replica: the state's hash, and where it was written to if it was.
+struct Hashed {
+  std::string state_sha256;
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::string error;
+};
+
+/// any actor of a node -> its node: this node cannot go on. It tells the coordinator, at once.
+struct Trouble {
+  std::string reason;
+};
+
+/// prepare job -> node. Holds the node's workbench; see workbench.hpp.
+struct Workbench;
+struct Ready {
+  std::shared_ptr<Workbench> bench;
+  std::string error;
+};
+
+// ------------------------------------------------------------------------------------------------- 3. telling others
+
+/// any -> coordinator: something that a user must be able to see.
+struct Raised {
+  Event event;
+
+  static auto fields(Raised& x) { return std::tie(x.event); }
+};
+MUSTER_MESSAGE(Raised)
+
+/// replica 0 -> coordinator, at most five a second.
+struct Progress {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint64_t samples = 0;
+  double loss = 0;  ///< mean of the last step
+
+  static auto fields(Progress& x) { return std::tie(x.epoch, x.step, x.samples, x.loss); }
+};
+MUSTER_MESSAGE(Progress)
+
+/// One epoch's ledger and evaluation, as counted by one replica.
+struct EpochEnd {
+  std::uint32_t slot = 0;
+  std::uint64_t epoch = 0;
+  bool complete = false;
+  std::uint64_t steps = 0;  ///< of the job so far
+  std::uint64_t samples = 0;
+  std::uint64_t used = 0, repeated = 0, missed = 0, dropped = 0;
+  bool evaluated = false;
+  double loss = 0, accuracy = 0;  ///< of the test set
+  double train_loss = 0;          ///< mean over the epoch
+
+  static auto fields(EpochEnd& x) {
+    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped, x.evaluated,
+                    x.loss, x.accuracy, x.train_loss);
+  }
+  bool same_as(EpochEnd other) const {
+    EpochEnd mine = *this;
+    other.slot = mine.slot;
+    return fields(mine) == fields(other);
+  }
+};
+MUSTER_MESSAGE(EpochEnd)
+
+/// Where a replica's time went, in seconds.
+struct Phases {
+  double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
+
+  static auto fields(Phases& x) {
+    return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s);
+  }
+};
+MUSTER_MESSAGE(Phases)
+
+/// replica -> coordinator, after its last step. Owed: Stop.
+struct ReplicaDone {
+  std::uint32_t slot = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t samples = 0;
+  std::string state_sha256;
+  Phases phases;
+  std::int64_t steps_asked = -1;  ///< train.steps, if the data ended before
+  std::string checkpoint;         ///< file, if this replica wrote one
+
+  static auto fields(ReplicaDone& x) {
+    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint);
+  }
+};
+MUSTER_MESSAGE(ReplicaDone)
+
+/// node -> coordinator, every cluster.detect.heartbeat.
+struct Heartbeat {
+  NodeName name;
+  std::uint64_t step = 0;  ///< last step applied
+
+  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step); }
+};
+MUSTER_MESSAGE(Heartbeat)
+
+// ---------------------------------------------------------------------------------------------- 4. failure and the end
+
+/// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names it.
+struct Failing {
+  NodeName name;
+  bool peer_known = false;
+  NodeName peer;
+  std::string reason;
+
+  static auto fields(Failing& x) { return std::tie(x.name, x.peer_known, x.peer, x.reason); }
+};
+MUSTER_MESSAGE(Failing)
+
+/// launcher -> coordinator: a child process has ended.
+struct ChildEnded {
+  NodeName name;
+  std::int64_t pid = 0;
+  std::string how;
+
+  static auto fields(ChildEnded& x) { return std::tie(x.name, x.pid, x.how); }
+};
+MUSTER_MESSAGE(ChildEnded)
+
+/// launcher or any subscriber -> coordinator: end the run; its outcome is `interrupted`.
+struct StopRequest {
+  std::string reason;
+
+  static auto fields(StopRequest& x) { return std::tie(x.reason); }
+};
+MUSTER_MESSAGE(StopRequest)
+
+/// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is ended by force.
+struct Stop {
+  bool good = false;  ///< after a completed run
+  std::string reason;
+
+  static auto fields(Stop& x) { return std::tie(x.good, x.reason); }
+};
+MUSTER_MESSAGE(Stop)
+
+/// An actor to itself: look at the clock.
+struct Tick {
+  static auto fields(Tick&) { return std::tuple<>{}; }
+};
+MUSTER_MESSAGE(Tick)
+
+}  // namespace muster
+
+// Within the node: these hold pointers and never leave their process.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Need)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Demand)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Delivery)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::RemoteDelivery)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::MicroBatch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Open)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Computed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Contribute)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::RoundDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Updated)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Hashed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Trouble)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Ready)
+
+CAF_BEGIN_TYPE_ID_BLOCK(muster, first_custom_type_id)
+  CAF_ADD_TYPE_ID(muster, (muster::EventField))
+  CAF_ADD_TYPE_ID(muster, (muster::Event))
+  CAF_ADD_TYPE_ID(muster, (muster::NodeName))
+  CAF_ADD_TYPE_ID(muster, (muster::Join))
+  CAF_ADD_TYPE_ID(muster, (muster::Welcome))
+  CAF_ADD_TYPE_ID(muster, (muster::DataFacts))
+  CAF_ADD_TYPE_ID(muster, (muster::Prepared))
+  CAF_ADD_TYPE_ID(muster, (muster::Member))
+  CAF_ADD_TYPE_ID(muster, (muster::View))
+  CAF_ADD_TYPE_ID(muster, (muster::Install))
+  CAF_ADD_TYPE_ID(muster, (muster::Installed))
+  CAF_ADD_TYPE_ID(muster, (muster::Begin))
+  CAF_ADD_TYPE_ID(muster, (muster::Raised))
+  CAF_ADD_TYPE_ID(muster, (muster::Progress))
+  CAF_ADD_TYPE_ID(muster, (muster::EpochEnd))
+  CAF_ADD_TYPE_ID(muster, (muster::Phases))
+  CAF_ADD_TYPE_ID(muster, (muster::ReplicaDone))
+  CAF_ADD_TYPE_ID(muster, (muster::Heartbeat))
+  CAF_ADD_TYPE_ID(muster, (muster::Failing))
+  CAF_ADD_TYPE_ID(muster, (muster::ChildEnded))
+  CAF_ADD_TYPE_ID(muster, (muster::StopRequest))
+  CAF_ADD_TYPE_ID(muster, (muster::Stop))
+  CAF_ADD_TYPE_ID(muster, (muster::Tick))
+CAF_END_TYPE_ID_BLOCK(muster)
+
+namespace muster {
+
+// ------------------------------------------------------------------------------------------------------- the actors
+
+/// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
+using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
+
+/// Keeps the roster, decides views, collects what is told. Not on the path of a step.
+using coordinator_actor =
+    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>, caf::reacts_to<Raised>,
+                     caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
+                     caf::reacts_to<Heartbeat>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
+                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>>;
+
+/// One process (or one in-process replica): makes and ends what works in it.
+using node_actor =
+    caf::typed_actor<caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>, caf::reacts_to<RoundDone>,
+                     caf::reacts_to<Begin>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>, caf::reacts_to<Raised>,
+                     caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
+                     caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
+
+/// Reads micro-batches for shards, on its executor.
+using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
+
+/// Holds one shard's micro-batches ready, within its credits.
+using shard_actor = caf::typed_actor<caf::reacts_to<Need>, caf::reacts_to<Delivery>, caf::reacts_to<RemoteDelivery>>;
+
+/// One device with a full copy of the model: computes its shards' gradients and applies each step.
+using replica_actor = caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
+                                       caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>>;
+
+/// The way from a replica to the reduction on the data plane, and back.
+using reducer_actor = caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>>;
+
+}  // namespace muster
+

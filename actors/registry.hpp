@@ -1,0 +1,42 @@
+// The models and sources that a job may name: the built-in ones, and those that an embedding program adds. Every process
+// of a run has the same registry, because every process is the same executable.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/actors/pipeline/source.hpp"
+#include "muster/config/options.hpp"
+#include "muster/gpu/model.hpp"
+#include "muster/gpu/model_context.hpp"
+
+namespace muster {
+
+using ModelFactory = std::function<std::unique_ptr<Model>(const Options&, const ModelContext&)>;
+using SourceFactory = std::function<Dataset(const Options&)>;
+
+class Registry {
+ public:
+  /// A model under a name, with the options that it declares. A name that is there already is replaced.
+  Registry& add_model(const std::string& name, std::vector<OptionSpec> options, ModelFactory make);
+  Registry& add_source(const std::string& name, std::vector<OptionSpec> options, SourceFactory make);
+
+  const Declarations& declarations() const { return declarations_; }
+
+  /// Throws JobError for a name that is not there.
+  std::unique_ptr<Model> make_model(const std::string& name, const Options& options, const ModelContext& context) const;
+  Dataset make_source(const std::string& name, const Options& options) const;
+
+ private:
+  Declarations declarations_;
+  std::map<std::string, ModelFactory> models_;
+  std::map<std::string, SourceFactory> sources_;
+};
+
+/// Models linear and empty, and with libtorch mlp and fashion_cnn; sources idx and synthetic.
+Registry builtin_registry();
+
+}  // namespace muster

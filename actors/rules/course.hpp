@@ -1,0 +1,61 @@
+// The course of a job: which round comes next. A pure rule; every replica follows it alike, from the same records.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "muster/actors/pipeline/item.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+struct CourseOptions {
+  std::optional<std::uint64_t> steps;  ///< train.steps
+  std::uint64_t passes = 1;            ///< epochs that may be begun; 0: no bound
+  bool evaluate = false;               ///< after each epoch, also one that train.steps cut short
+};
+
+CourseOptions course_options(const Job& job, bool has_test);
+
+/// A place in the job, and the rule that moves it on.
+class Course {
+ public:
+  explicit Course(CourseOptions options) : options_(options) {}
+
+  const Cursor& cursor() const { return cursor_; }
+  std::uint64_t steps() const { return steps_; }  ///< steps committed
+  bool finished() const { return finished_; }
+
+  /// Whether the data ended before train.steps: then the job is `exhausted`.
+  bool ran_out() const { return finished_ && options_.steps && steps_ < *options_.steps; }
+
+  /// What a move means. `epoch_ended`: the ledger of this epoch is closed now; the cursor stands at its evaluation, at the
+  /// next epoch, or nowhere (finished).
+  struct Move {
+    bool epoch_ended = false;
+    bool data_ended = false;  ///< the epoch ended because every shard had
+  };
+
+  /// A training round in which some shard was present: one step.
+  Move step_committed();
+  /// A training round in which every shard had ended: takes no step number.
+  Move all_ended();
+  /// The evaluation of the epoch is over.
+  void evaluated();
+
+  /// The epochs after `epoch` may be asked for; false after the last one. For prefetching.
+  static bool has_epoch_after(const CourseOptions& options, std::uint64_t epoch) {
+    return options.passes == 0 || epoch < options.passes;
+  }
+
+ private:
+  Move end_epoch(bool data_ended);
+  void next_epoch();
+
+  CourseOptions options_;
+  Cursor cursor_;
+  std::uint64_t steps_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace muster

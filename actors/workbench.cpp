@@ -1,0 +1,120 @@
+#include "muster/actors/workbench.hpp"
+
+#include <algorithm>
+
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+ScheduleOptions schedule_options(const ScheduleConfig& config) {
+  ScheduleOptions options;
+  switch (config.kind) {
+    case ScheduleKind::constant: options.kind = ScheduleOptions::Kind::constant; break;
+    case ScheduleKind::step: options.kind = ScheduleOptions::Kind::step; break;
+    case ScheduleKind::cosine: options.kind = ScheduleOptions::Kind::cosine; break;
+    case ScheduleKind::warm_up: options.kind = ScheduleOptions::Kind::warm_up; break;
+  }
+  options.initial = config.initial;
+  options.warm_up = config.warm_up;
+  options.every = config.every;
+  options.factor = config.factor;
+  options.steps = config.steps;
+  options.final_rate = config.final_rate;
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters) {
+  std::shared_ptr<const Schedule> schedule = make_schedule(schedule_options(config.learning_rate));
+  if (config.kind == OptimizerKind::sgd) {
+    return make_sgd({config.momentum, config.nesterov, config.weight_decay}, schedule, parameters);
+  }
+  return make_adam({config.beta1, config.beta2, config.epsilon, config.weight_decay, config.kind == OptimizerKind::adamw},
+                   schedule, parameters);
+}
+
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device, bool computes,
+                                          bool loads) {
+  auto bench = std::make_shared<Workbench>();
+  bench->job = job;
+  if (computes) {
+    const ModelContext context{device.substr(0, device.find(':')), static_cast<int>(job.train.threads)};
+    bench->model = registry.make_model(job.model.name, job.model.options, context);
+    if (job.train.remainder == Remainder::pad && bench->model->mixes_samples()) {
+      throw JobError("train.remainder", "\"pad\" is not for model " + job.model.name +
+                                            ": padded rows would change the others' result (batch normalisation)");
+    }
+    const Layout& layout = bench->model->layout();
+    bench->state.resize(layout.total());
+    bench->gradient.resize(layout.total());
+    bench->model->initialize(job.seed, bench->state);
+    bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters);
+  }
+  if (loads) {
+    bench->data = std::make_unique<Dataset>(registry.make_source(job.data.source, job.data.options));
+    bench->reader = std::make_unique<BatchReader>(bench->job, *bench->data);
+  }
+  return bench;
+}
+
+DataFacts data_facts(const Workbench& bench) {
+  const BatchReader& reader = *bench.reader;
+  DataFacts facts;
+  if (const auto samples = reader.samples()) facts.samples = static_cast<std::int64_t>(*samples);
+  facts.unit_is_batch = reader.unit() == "batch";
+  facts.has_test = reader.evaluates();
+  if (const auto dealing = reader.dealing()) facts.dropped = dealing->dropped();
+  facts.steps_per_epoch = reader.steps_per_epoch().value_or(0);
+  if (const auto& cut = reader.cut(); cut && cut->exhausted) {
+    facts.take_asked = static_cast<std::int64_t>(cut->asked);
+    facts.take_had = static_cast<std::int64_t>(cut->had);
+  }
+  facts.fingerprint = bench.data->train->fingerprint();
+  if (bench.data->test) facts.fingerprint += " " + bench.data->test->fingerprint();
+  return facts;
+}
+
+Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uint64_t step) {
+  Computed computed;
+  Accumulator& accumulator = *bench.accumulator;
+  accumulator.start();
+  for (const Item& item : items) {
+    if (item.ended || item.batch->rows == 0) {
+      accumulator.skip_leaf();
+      continue;
+    }
+    const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
+    const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, accumulator.leaf());
+    accumulator.add_leaf();
+    computed.metrics.push_back({item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
+  }
+  computed.nodes = accumulator.nodes();
+  return computed;
+}
+
+void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums) {
+  for (const Item& item : items) {
+    if (item.ended) continue;
+    const Metrics metrics = bench.model->evaluate(bench.state, *item.batch);
+    auto sum = std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
+    if (sum == sums.end()) {
+      sums.push_back({item.shard, 0, 0, 0, 0});
+      sum = sums.end() - 1;
+    }
+    sum->loss += metrics.loss;
+    sum->correct += metrics.correct;
+    sum->weight += bench.model->weight(*item.batch);
+  }
+}
+
+void apply_step(Workbench& bench, std::uint64_t step) {
+  const std::size_t parameters = bench.model->layout().parameters;
+  const std::span<const float> gradient(bench.gradient);
+  bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));
+  for (std::size_t i = parameters; i < bench.state.size(); ++i) bench.state[i] += gradient[i];  // mean change of buffers
+}
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+// What a node computes and loads with. Made by the prepare job; from then on each part is used by one thread alone: the
+// model, the state and the accumulator by the compute thread, the reader by the loading one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/actors/messages.hpp"
+#include "muster/actors/pipeline/stream.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/config/job.hpp"
+#include "muster/gpu/model.hpp"
+#include "muster/gpu/optimizer.hpp"
+
+namespace muster {
+
+struct Workbench {
+  Job job;
+  // On a replica:
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+  std::vector<float> state;     ///< parameters, then buffers
+  std::vector<float> gradient;  ///< the reduced mean of the step
+  std::unique_ptr<Accumulator> accumulator;
+  // Where data is read:
+  std::unique_ptr<Dataset> data;
+  std::unique_ptr<BatchReader> reader;
+};
+
+/// Makes the replica's half and, if it loads, the loading half. Throws Error.
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device, bool computes,
+                                          bool loads);
+
+/// What this node's reader knows of the data.
+DataFacts data_facts(const Workbench& bench);
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
+
+/// Gradients of one training step: the items of this node's shards, ascending. Fills the accumulator.
+Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uint64_t step);
+
+/// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
+void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);
+
+/// Applies step `step` from bench.gradient.
+void apply_step(Workbench& bench, std::uint64_t step);
+
+}  // namespace muster
