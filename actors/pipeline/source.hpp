@@ -1,7 +1,8 @@
-// Where samples come from. A user's own source implements one of the three kinds below; the loader does the rest
-// (skip and take, shuffle, dealing to shards, batching, padding).
+// Where samples come from. A user's own source implements one of the three kinds below; the loader does the
+// rest (skip and take, shuffle, dealing to shards, batching, padding).
 //
-// Thread rules: a source is used by one thread at a time. A read error is thrown as muster::Error; it is never skipped.
+// Thread rules: a source is used by one thread at a time. A read error is thrown as muster::Error; it is
+// never skipped.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  /// A hash of the content (length and bytes of what the source declares), equal on every node that reads the same data.
+  /// A hash of the content (length and bytes of what the source declares), equal on every node that reads the
+  /// same data.
   virtual std::string fingerprint() const = 0;
 
   /// Bytes that the source itself keeps in memory; counted against `data.memory`.
@@ -46,7 +48,8 @@ class IndexedSource : public Source {
   virtual void read(std::uint64_t index, Row row) = 0;
 };
 
-/// Ready-made batches. Batch i is the micro-batch of shard (i mod S) at step (i div S) of the epoch; never split or merged.
+/// Ready-made batches. Batch i is the micro-batch of shard (i mod S) at step (i div S) of the epoch; never
+/// split or merged.
 class BatchSource : public Source {
  public:
   BatchSource* batches() final { return this; }
@@ -62,7 +65,8 @@ class Generator {
   virtual bool next(Row row) = 0;
 };
 
-/// One generator per shard; deterministic: open(shard, shards, epoch) yields the same samples each time it is called.
+/// One generator per shard; deterministic: open(shard, shards, epoch) yields the same samples each time it is
+/// called.
 class GeneratorSource : public Source {
  public:
   GeneratorSource* generators() final { return this; }
@@ -70,8 +74,8 @@ class GeneratorSource : public Source {
   virtual std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) = 0;
 };
 
-/// What a job trains on, and what it is evaluated on after each epoch (null: no evaluation). `test` is an IndexedSource or a
-/// BatchSource.
+/// What a job trains on, and what it is evaluated on after each epoch (null: no evaluation). `test` is an
+/// IndexedSource or a BatchSource.
 struct Dataset {
   std::unique_ptr<Source> train;
   std::unique_ptr<Source> test;

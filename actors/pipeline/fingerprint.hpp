@@ -1,0 +1,35 @@
+// Content hashes of data: what proves that two nodes read the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// An incremental SHA-256 (OpenSSL). Each part carries its length, so that parts cannot flow into each other.
+/// One thread.
+class Fingerprint {
+ public:
+  Fingerprint();
+  ~Fingerprint();
+  Fingerprint(const Fingerprint&) = delete;
+  Fingerprint& operator=(const Fingerprint&) = delete;
+
+  void add(std::span<const std::byte> part);
+  void add(std::string_view part) { add(std::as_bytes(std::span(part.data(), part.size()))); }
+  void add(std::uint64_t number);
+  void add(double number);
+
+  /// 64 lower-case hex digits. Ends the hash: nothing may be added after it.
+  std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster
