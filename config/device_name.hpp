@@ -1,4 +1,5 @@
-// The name of a device: "cpu:K", the K-th logical core that the process may use, or "cuda:K", the K-th visible card.
+// The name of a device: "cpu:K", the K-th logical core that the process may use, or "cuda:K", the K-th
+// visible card.
 #pragma once
 
 #include <optional>

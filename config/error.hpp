@@ -14,7 +14,8 @@ enum class Advice {
   report_bug,  ///< should not happen; please report it with the message
 };
 
-/// An operating error, thrown; never crosses a thread or an actor as an exception, only as an event or a message.
+/// An operating error, thrown; never crosses a thread or an actor as an exception, only as an event or a
+/// message.
 class Error : public std::runtime_error {
  public:
   Error(Advice advice, const std::string& what) : std::runtime_error(what), advice_(advice) {}
@@ -24,7 +25,8 @@ class Error : public std::runtime_error {
   Advice advice_;
 };
 
-/// An error that belongs to one key of the job ("data.train_images"), so that it can be shown with its place in the file.
+/// An error that belongs to one key of the job ("data.train_images"), so that it can be shown with its place
+/// in the file.
 class JobError : public Error {
  public:
   JobError(std::string key, const std::string& what) : Error(Advice::fix_job, what), key_(std::move(key)) {}

@@ -1,4 +1,5 @@
-// Whether a path names a file that can be read, and if not, which name was perhaps meant. Looks at the file system.
+// Whether a path names a file that can be read, and if not, which name was perhaps meant. Looks at the file
+// system.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 namespace muster {
 
 struct FileProblem {
-  std::string why;      ///< "no such file", "a folder, not a file", "permission denied"; empty: nothing is wrong
+  std::string why;  ///< "no such file", "a folder, not a file", "permission denied"; empty: nothing is wrong
   std::string nearest;  ///< a file of similar name in the same folder; may be empty
 };
 

@@ -1,6 +1,6 @@
-// A job: one training run, as a plain value. Read from TOML (job_file.hpp) or built in C++ by an embedding program.
-// Each field's comment gives meaning, unit and trade-off; docs/job.md and `muster run --help-job` are made from the same table
-// (schema.hpp).
+// A job: one training run, as a plain value. Read from TOML (job_file.hpp) or built in C++ by an embedding
+// program. Each field's comment gives meaning, unit and trade-off; docs/job.md and `muster run --help-job`
+// are made from the same table (schema.hpp).
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,29 @@ namespace muster {
 struct ModelConfig {
   std::string name;
   Options options;  ///< declared by the model
+
+  bool operator==(const ModelConfig&) const = default;
 };
 
 struct DataConfig {
   std::string source;
-  Options options;                                  ///< declared by the source
-  std::optional<bool> shuffle;                      ///< a new seeded permutation each epoch; default: true for indexed sources, and only they may
-  std::uint64_t skip = 0;                           ///< samples cut from the front, in source order, before the shuffle
-  std::optional<std::uint64_t> take;                ///< samples kept after skip; more than there is: `exhausted`, not an error
-  std::optional<std::uint64_t> repeat;              ///< passes that may serve `train.steps`; 0 stands for "forever"
-  std::uint32_t prefetch = 2;                       ///< micro-batches a shard may hold ready
-  std::uint64_t memory_bytes = 256ull << 20;        ///< bound on what a node's loading holds: source and micro-batches
-  std::uint32_t threads = 0;                        ///< loader threads of a node; 0: one if a core is free, else none
+  Options options;  ///< declared by the source
+  /// A new seeded permutation each epoch; default: true for indexed sources, and only they may.
+  std::optional<bool> shuffle;
+  /// Samples cut from the front, in source order, before the shuffle.
+  std::uint64_t skip = 0;
+  /// Samples kept after skip; more than there is: `exhausted`, not an error.
+  std::optional<std::uint64_t> take;
+  /// Passes that may serve `train.steps`; 0 stands for "forever".
+  std::optional<std::uint64_t> repeat;
+  /// Micro-batches a shard may hold ready.
+  std::uint32_t prefetch = 2;
+  /// Bound on what a node's loading holds: source and micro-batches.
+  std::uint64_t memory_bytes = 256ull << 20;
+  /// Loader threads of a node; 0: one if a core is free, else none.
+  std::uint32_t threads = 0;
+
+  bool operator==(const DataConfig&) const = default;
 };
 
 enum class Remainder { keep, drop, pad };
@@ -37,12 +48,14 @@ enum class ScheduleKind { constant, step, cosine, warm_up };
 /// Learning rate as a function of the step number alone. Step t counts from 1.
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
-  double initial = 0.01;          ///< the rate after warm-up
-  std::uint64_t warm_up = 0;      ///< steps of linear rise from initial/warm_up to initial; with any kind
-  std::uint64_t every = 0;        ///< step: the rate is multiplied by `factor` every so many steps
-  double factor = 0.1;            ///< step
-  std::uint64_t steps = 0;        ///< cosine: steps from initial to final, warm-up included; then final
-  double final_rate = 0.0;        ///< cosine
+  double initial = 0.01;      ///< the rate after warm-up
+  std::uint64_t warm_up = 0;  ///< steps of linear rise from initial/warm_up to initial; with any kind
+  std::uint64_t every = 0;    ///< step: the rate is multiplied by `factor` every so many steps
+  double factor = 0.1;        ///< step
+  std::uint64_t steps = 0;    ///< cosine: steps from initial to final, warm-up included; then final
+  double final_rate = 0.0;    ///< cosine
+
+  bool operator==(const ScheduleConfig&) const = default;
 };
 
 enum class OptimizerKind { sgd, adam, adamw };
@@ -56,35 +69,47 @@ struct OptimizerConfig {
   double beta1 = 0.9;         ///< adam, adamw
   double beta2 = 0.999;       ///< adam, adamw
   double epsilon = 1e-8;      ///< adam, adamw
+
+  bool operator==(const OptimizerConfig&) const = default;
 };
 
 struct TrainConfig {
-  std::uint32_t shards = 1;               ///< S, for life; fixes the mathematics, not the hardware
-  std::uint32_t batch = 32;               ///< samples per shard per step
-  std::optional<std::uint64_t> epochs;    ///< passes over the data; default 1 when neither epochs nor steps is given
+  std::uint32_t shards = 1;  ///< S, for life; fixes the mathematics, not the hardware
+  std::uint32_t batch = 32;  ///< samples per shard per step
+  /// Passes over the data; default 1 when neither epochs nor steps is given.
+  std::optional<std::uint64_t> epochs;
   std::optional<std::uint64_t> steps;     ///< ends after so many steps; not with epochs
   Remainder remainder = Remainder::keep;  ///< what becomes of a last batch that is not full
   std::uint32_t threads = 1;              ///< compute threads per replica; part of the mathematics
-  bool evaluate = true;                   ///< evaluate on the test set after every epoch, if the source has one
+  bool evaluate = true;  ///< evaluate on the test set after every epoch, if the source has one
   OptimizerConfig optimizer;
+
+  bool operator==(const TrainConfig&) const = default;
 };
 
 struct DetectConfig {
-  std::chrono::milliseconds heartbeat{100};  ///< interval of each node's sign of life
-  std::chrono::milliseconds patience{10000}; ///< silence that makes a node lost
+  std::chrono::milliseconds heartbeat{100};   ///< interval of each node's sign of life
+  std::chrono::milliseconds patience{10000};  ///< silence that makes a node lost
+
+  bool operator==(const DetectConfig&) const = default;
 };
 
 struct ClusterConfig {
   std::uint32_t replicas = 1;
-  std::vector<std::string> devices;   ///< "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn
-  std::string listen = "127.0.0.1";   ///< address that coordinator and nodes listen on
-  std::uint32_t loaders = 0;          ///< loader processes; 0: each node loads for itself
+  /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
+  std::vector<std::string> devices;
+  std::string listen = "127.0.0.1";                 ///< address that coordinator and nodes listen on
+  std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
   std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
   DetectConfig detect;
+
+  bool operator==(const ClusterConfig&) const = default;
 };
 
 struct CheckpointConfig {
   std::string folder;  ///< where the weights are written at the end; empty: nowhere
+
+  bool operator==(const CheckpointConfig&) const = default;
 };
 
 struct Job {
@@ -95,6 +120,8 @@ struct Job {
   TrainConfig train;
   ClusterConfig cluster;
   CheckpointConfig checkpoint;
+
+  bool operator==(const Job&) const = default;
 };
 
 }  // namespace muster

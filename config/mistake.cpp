@@ -25,13 +25,13 @@ std::string place_text(const Mistake& mistake) {
 
 }  // namespace
 
-Mistake mistake_in(const Place& place, const std::string& key, const std::string& what, const std::string& found,
-                   const std::string& allowed, const std::string& nearest) {
+Mistake mistake_in(const Place& place, const std::string& key, const std::string& what,
+                   const std::string& found, const std::string& allowed, const std::string& nearest) {
   return {place.file, place.line, place.column, place.set, key, what, found, allowed, nearest};
 }
 
-Mistake mistake_at(const Places& places, const std::string& key, const std::string& what, const std::string& found,
-                   const std::string& allowed, const std::string& nearest) {
+Mistake mistake_at(const Places& places, const std::string& key, const std::string& what,
+                   const std::string& found, const std::string& allowed, const std::string& nearest) {
   std::string around = key;
   auto place = places.find(around);
   while (place == places.end() && !around.empty()) {
@@ -68,7 +68,9 @@ std::string render(const Mistake& mistake) {
 
 std::string render(std::vector<Mistake> mistakes) {
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
-    const auto order = [](const Mistake& m) { return std::make_tuple(!m.set.empty(), m.file, m.line, m.column); };
+    const auto order = [](const Mistake& m) {
+      return std::make_tuple(!m.set.empty(), m.file, m.line, m.column);
+    };
     return order(a) < order(b);
   });
   std::string text;

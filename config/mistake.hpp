@@ -1,5 +1,5 @@
-// A mistake in a job: where it stands, what was found, what is allowed, and what may have been meant. Mistakes are values:
-// all of them are collected, and shown together.
+// A mistake in a job: where it stands, what was found, what is allowed, and what may have been meant.
+// Mistakes are values: all of them are collected, and shown together.
 #pragma once
 
 #include <map>
@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// Where a key or a value was written. Lines and columns count from 1; 0: unknown. All empty: the job was built in C++.
+/// Where a key or a value was written. Lines and columns count from 1; 0: unknown. All empty: the job was
+/// built in C++.
 struct Place {
   std::string file;
   int line = 0;
@@ -18,7 +19,8 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// Place of each key and table by its path ("train", "train.batch", "cluster.devices[1]"); "" is the file itself.
+/// Place of each key and table by its path ("train", "train.batch", "cluster.devices[1]"); "" is the file
+/// itself.
 using Places = std::map<std::string, Place>;
 
 struct Mistake {
@@ -35,19 +37,23 @@ struct Mistake {
   bool operator==(const Mistake&) const = default;
 };
 
-/// A mistake at the place of `key`, or of the nearest table around it that has a place (a missing key has none of its own).
+/// A mistake at the place of `key`, or of the nearest table around it that has a place (a missing key has
+/// none of its own).
 Mistake mistake_at(const Places& places, const std::string& key, const std::string& what,
-                   const std::string& found = {}, const std::string& allowed = {}, const std::string& nearest = {});
+                   const std::string& found = {}, const std::string& allowed = {},
+                   const std::string& nearest = {});
 
 /// A mistake at a given place.
 Mistake mistake_in(const Place& place, const std::string& key, const std::string& what,
-                   const std::string& found = {}, const std::string& allowed = {}, const std::string& nearest = {});
+                   const std::string& found = {}, const std::string& allowed = {},
+                   const std::string& nearest = {});
 
-/// One line without line break: "job.toml:12:3: train.bathc: unknown key; did you mean train.batch?". The place of an override
-/// is "--set train.bathc=3"; without place the line starts with the key.
+/// One line without line break: "job.toml:12:3: train.bathc: unknown key; did you mean train.batch?". The
+/// place of an override is "--set train.bathc=3"; without place the line starts with the key.
 std::string render(const Mistake& mistake);
 
-/// All mistakes, one per line, each line ended: those of files by file, line and column, then those of overrides as given.
+/// All mistakes, one per line, each line ended: those of files by file, line and column, then those of
+/// overrides as given.
 std::string render(std::vector<Mistake> mistakes);
 
 }  // namespace muster

@@ -22,7 +22,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::string nearest_within(std::string_view word, const std::vector<std::string>& candidates, std::size_t limit) {
+std::string nearest_within(std::string_view word, const std::vector<std::string>& candidates,
+                           std::size_t limit) {
   const std::string low = lower(word);
   std::string best;
   std::size_t best_distance = kFar;

@@ -1,5 +1,5 @@
-// Options that a model or a data source declares for itself. The same declaration checks the job file, feeds `--help` and
-// the reference page, and gives defaults.
+// Options that a model or a data source declares for itself. The same declaration checks the job file, feeds
+// `--help` and the reference page, and gives defaults.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 namespace muster {
 
 using Option = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
-/// Checked values by key, defaults filled in. Ordered, so that what is printed or hashed does not depend on hashing.
+/// Checked values by key, defaults filled in. Ordered, so that what is printed or hashed does not depend on
+/// hashing.
 using Options = std::map<std::string, Option>;
 
 enum class OptionType { boolean, integer, number, text, path, integers };
@@ -28,13 +29,15 @@ struct OptionSpec {
   std::vector<std::string> allowed;     ///< for text: the allowed values, if not empty
 };
 
-/// What a job file may name: each model and source with its own options. Filled from a registry; config knows neither.
+/// What a job file may name: each model and source with its own options. Filled from a registry; config knows
+/// neither.
 struct Declarations {
   std::map<std::string, std::vector<OptionSpec>> models;
   std::map<std::string, std::vector<OptionSpec>> sources;
 };
 
-/// The value of a declared option. Throws std::bad_variant_access or std::out_of_range on a wrong type or key: a bug.
+/// The value of a declared option. Throws std::bad_variant_access or std::out_of_range on a wrong type or
+/// key: a bug.
 template <class T>
 const T& option(const Options& options, const std::string& key) {
   return std::get<T>(options.at(key));

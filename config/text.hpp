@@ -1,5 +1,5 @@
-// How values and keys are written in messages and in TOML: quoted, on one line, shortest form that reads back the same.
-// All functions are pure.
+// How values and keys are written in messages and in TOML: quoted, on one line, shortest form that reads back
+// the same. All functions are pure.
 #pragma once
 
 #include <string>
@@ -8,16 +8,19 @@
 
 namespace muster {
 
-/// A TOML basic string: in quotes, with control characters, quotes and backslashes escaped. Never holds a line break.
+/// A TOML basic string: in quotes, with control characters, quotes and backslashes escaped. Never holds a
+/// line break.
 std::string quoted(std::string_view text);
 
-/// The text without control characters (each becomes \xNN), so that a message stays on one line and leaves the terminal alone.
+/// The text without control characters (each becomes \xNN), so that a message stays on one line and leaves
+/// the terminal alone.
 std::string printable(std::string_view text);
 
 /// At most `bytes_max` bytes and "..." where more was cut; never cuts inside a UTF-8 character.
 std::string shortened(std::string text, std::size_t bytes_max = 120);
 
-/// The shortest decimal text that reads back as the same double; a TOML float, so it holds a '.', an 'e', inf or nan.
+/// The shortest decimal text that reads back as the same double; a TOML float, so it holds a '.', an 'e', inf
+/// or nan.
 std::string number_text(double number);
 
 /// "a, b or c".

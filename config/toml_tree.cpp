@@ -28,7 +28,8 @@ TomlTable convert_table(const toml::table& table, const Place& origin, int depth
   for (const auto& [key, child] : table) {
     result.push_back({std::string(key.str()), place_of(key.source(), origin), convert(child, origin, depth)});
   }
-  std::sort(result.begin(), result.end(), [](const TomlEntry& a, const TomlEntry& b) { return a.key < b.key; });
+  std::sort(result.begin(), result.end(),
+            [](const TomlEntry& a, const TomlEntry& b) { return a.key < b.key; });
   return result;
 }
 
@@ -173,8 +174,8 @@ const TomlEntry* find_entry(const TomlTable& table, const std::string& key) {
 }
 
 std::string type_words(const TomlNode& node) {
-  static constexpr const char* kWords[] = {"a boolean", "an integer", "a number", "a string",
-                                           "a date or time", "a list", "a table"};
+  static constexpr const char* kWords[] = {"a boolean",      "an integer", "a number", "a string",
+                                           "a date or time", "a list",     "a table"};
   return kWords[node.value.index()];
 }
 

@@ -54,7 +54,8 @@ struct ParsedSet {
 /// An override "table.key=value". The value is TOML; what is not valid TOML is a string.
 ParsedSet parse_set(const std::string& set);
 
-/// Writes the value of an override into the tree. What is not a table on its way becomes one: the schema will say what is wrong.
+/// Writes the value of an override into the tree. What is not a table on its way becomes one: the schema will
+/// say what is wrong.
 void apply_set(TomlNode& root, const ParsedSet& set);
 
 /// The entry of a key, or null.

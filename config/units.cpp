@@ -18,10 +18,9 @@ struct Unit {
 
 // Largest first within binary and within decimal: formatting takes the first that divides.
 constexpr Unit kDurationUnits[] = {{"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}};
-constexpr Unit kSizeUnits[] = {{"TiB", 1ull << 40}, {"GiB", 1ull << 30},    {"MiB", 1ull << 20},
-                               {"KiB", 1ull << 10}, {"TB", 1000000000000},  {"GB", 1000000000},
-                               {"MB", 1000000},     {"kB", 1000},           {"KB", 1000},
-                               {"B", 1}};
+constexpr Unit kSizeUnits[] = {
+    {"TiB", 1ull << 40}, {"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"TB", 1000000000000},
+    {"GB", 1000000000},  {"MB", 1000000},     {"kB", 1000},        {"KB", 1000},        {"B", 1}};
 
 ParsedUnit<std::uint64_t> refuse(std::string why, std::string nearest = {}) {
   return {std::nullopt, std::move(why), std::move(nearest)};
@@ -54,7 +53,8 @@ ParsedUnit<std::uint64_t> parse_with_unit(std::string_view text, std::span<const
     return refuse("has no unit");
   }
   const std::string near = nearest(name, names);
-  return refuse("unknown unit " + quoted(shortened(std::string(name), 20)), near.empty() ? "" : std::string(digits) + near);
+  return refuse("unknown unit " + quoted(shortened(std::string(name), 20)),
+                near.empty() ? "" : std::string(digits) + near);
 }
 
 std::string format_with_unit(std::uint64_t amount, std::span<const Unit> units) {

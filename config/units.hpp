@@ -1,5 +1,5 @@
-// Durations and sizes with units: "500ms", "64MiB". A number without a unit is never taken: the reader of a job file must
-// not have to guess. Pure functions; nothing is thrown.
+// Durations and sizes with units: "500ms", "64MiB". A number without a unit is never taken: the reader of a
+// job file must not have to guess. Pure functions; nothing is thrown.
 #pragma once
 
 #include <chrono>
@@ -27,13 +27,15 @@ inline constexpr std::string_view kSizeAllowed =
 /// "500ms", "2s", "10min", "1h". Refuses what does not fit 2^63 - 1 milliseconds.
 ParsedUnit<std::chrono::milliseconds> parse_duration(std::string_view text);
 
-/// "100B", "512KiB", "64MiB", "1GB". MiB is 2^20 bytes, MB is 10^6 bytes. Refuses what does not fit 2^63 - 1 bytes.
+/// "100B", "512KiB", "64MiB", "1GB". MiB is 2^20 bytes, MB is 10^6 bytes. Refuses what does not fit 2^63 - 1
+/// bytes.
 ParsedUnit<std::uint64_t> parse_size(std::string_view text);
 
 /// In the largest unit that divides it: 120000 ms is "2min". Reads back as the same value.
 std::string format_duration(std::chrono::milliseconds duration);
 
-/// In the largest binary unit that divides it, else the largest decimal one: 1048576 is "1MiB", 1000 is "1kB".
+/// In the largest binary unit that divides it, else the largest decimal one: 1048576 is "1MiB", 1000 is
+/// "1kB".
 std::string format_size(std::uint64_t bytes);
 
 }  // namespace muster

@@ -94,7 +94,8 @@ std::optional<Value> value_in(const ValueSpec& spec, const TomlNode& node) {
   const auto* text = std::get_if<std::string>(&node.value);
   switch (spec.type) {
     case ValueType::boolean:
-      return std::holds_alternative<bool>(node.value) ? std::optional<Value>(std::get<bool>(node.value)) : std::nullopt;
+      return std::holds_alternative<bool>(node.value) ? std::optional<Value>(std::get<bool>(node.value))
+                                                      : std::nullopt;
     case ValueType::integer:
     case ValueType::passes:
       return integer ? std::optional<Value>(*integer) : std::nullopt;
@@ -294,11 +295,13 @@ std::optional<Problem> check_value(const ValueSpec& spec, const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value); text && is_text(spec.type)) {
     return check_text(spec, *text);
   }
-  if (const auto* items = std::get_if<std::vector<std::int64_t>>(&value); items && spec.type == ValueType::integers) {
+  if (const auto* items = std::get_if<std::vector<std::int64_t>>(&value);
+      items && spec.type == ValueType::integers) {
     return check_integers(spec, *items);
   }
-  const bool same_type = (spec.type == ValueType::boolean && std::holds_alternative<bool>(value)) ||
-                         (spec.type == ValueType::texts && std::holds_alternative<std::vector<std::string>>(value));
+  const bool same_type =
+      (spec.type == ValueType::boolean && std::holds_alternative<bool>(value)) ||
+      (spec.type == ValueType::texts && std::holds_alternative<std::vector<std::string>>(value));
   if (same_type) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// What a key may hold, and how its value is read, checked and written. Serves the keys of the job file and the options that
-// models and sources declare alike.
+// What a key may hold, and how its value is read, checked and written. Serves the keys of the job file and
+// the options that models and sources declare alike.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace muster {
 enum class ValueType {
   boolean,
   integer,
-  passes,    ///< an integer, or "forever", which is held as 0
-  number,    ///< a finite double; an integer is taken too
+  passes,  ///< an integer, or "forever", which is held as 0
+  number,  ///< a finite double; an integer is taken too
   text,
   choice,    ///< one of `choices`
   path,      ///< a text that names a readable regular file, or is empty
@@ -29,11 +29,13 @@ enum class ValueType {
 };
 
 /// A value in the form in which it is checked. Durations and sizes are integers here.
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                           std::vector<std::string>>;
 
 struct ValueSpec {
   ValueType type = ValueType::integer;
-  std::optional<double> least;  ///< bound of integer, passes, number, duration (ms), size (bytes), each of integers
+  std::optional<double>
+      least;  ///< bound of integer, passes, number, duration (ms), size (bytes), each of integers
   std::optional<double> most;
   bool above_least = false;  ///< the bound itself is not allowed
   bool below_most = false;
@@ -52,7 +54,8 @@ struct Problem {
   std::string nearest;
 };
 
-/// Reads a value from TOML and checks it; exactly one of value and problem is set. Reads the file system for paths only.
+/// Reads a value from TOML and checks it; exactly one of value and problem is set. Reads the file system for
+/// paths only.
 struct ReadValue {
   std::optional<Value> value;
   std::optional<Problem> problem;

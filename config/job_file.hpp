@@ -1,0 +1,44 @@
+// Reads a job from TOML with all its mistakes at once, checks jobs built in C++ by the same rules, and writes
+// jobs as TOML. Nothing here throws on bad input; a mistake is a value. The only thing looked at outside of
+// the text is whether declared files are there. Functions are pure otherwise, and may be called from any
+// thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/config/job.hpp"
+#include "muster/config/mistake.hpp"
+#include "muster/config/options.hpp"
+
+namespace muster {
+
+struct ParsedJob {
+  std::optional<Job> job;  ///< present if and only if there is no mistake; defaults are filled in
+  Places places;           ///< of what was given, for mistakes that are found later (data, devices)
+  std::vector<Mistake> mistakes;
+};
+
+/// Reads a job file's text. `sets` are overrides "table.key=value", later ones win; their values are TOML,
+/// and what is not valid TOML is a string. A syntax error in the file is reported without the mistakes behind
+/// it.
+ParsedJob read_job_text(const std::string& text, const std::string& file_name,
+                        const std::vector<std::string>& sets, const Declarations& declarations);
+
+/// The same for a file. One that is not there, or cannot be read, is a mistake.
+ParsedJob read_job_file(const std::string& path, const std::vector<std::string>& sets,
+                        const Declarations& declarations);
+
+/// Every check that reading makes, for a job built in C++ (no places) or read before. Empty: the job can run.
+/// Declared options that have a default may be left out of the job; call with_defaults before it runs.
+std::vector<Mistake> check_job(const Job& job, const Places& places, const Declarations& declarations);
+
+/// Fills in the defaults of declared options, and epochs = 1 where neither epochs nor steps is given.
+Job with_defaults(Job job, const Declarations& declarations);
+
+/// The job as a complete job file: every key that applies, options included. read_job_text gives an equal job
+/// back.
+std::string to_toml(const Job& job);
+
+}  // namespace muster

@@ -1,0 +1,123 @@
+// The reference of the job file, made from the schema: as Markdown and as plain text.
+#include <algorithm>
+
+#include "muster/config/schema.hpp"
+#include "muster/config/text.hpp"
+
+namespace muster {
+namespace {
+
+// One line of the reference, whatever it comes from.
+struct Line {
+  std::string key;
+  std::string allowed;
+  std::string default_value;  // code between backquotes
+  std::string help;
+};
+
+struct Section {
+  std::string title;  // "[train]"
+  std::string about;
+  std::vector<Line> lines;
+};
+
+Line line_of(const Key& key) {
+  std::string help = key.help;
+  if (!key.selector.empty()) {
+    help += " Only with `" + leaf_of(key.selector) + "` " + any_of_text(quoted_all(key.selected_by)) + ".";
+  }
+  return {leaf_of(key.path), allowed_text(key.value), default_text(key), help};
+}
+
+Line line_of(const OptionSpec& option) {
+  const std::string value =
+      option.default_value ? '`' + option_text(*option.default_value) + '`' : "none, must be given";
+  return {option.key, allowed_text(value_spec(option)), value, option.help};
+}
+
+std::vector<Section> key_sections() {
+  std::vector<Section> sections{{"Top of the file", "", {}}};
+  std::string table;
+  for (const Key& key : job_keys()) {
+    if (table_of(key.path) != table) {
+      table = table_of(key.path);
+      sections.push_back({"[" + table + "]", "", {}});
+    }
+    sections.back().lines.push_back(line_of(key));
+  }
+  return sections;
+}
+
+void add_options(const std::map<std::string, std::vector<OptionSpec>>& declared, const std::string& table,
+                 const std::string& selector, std::vector<Section>& sections) {
+  for (const auto& [name, options] : declared) {
+    const std::string about = options.empty() ? "No options of its own." : "";
+    Section section{"[" + table + "] with " + selector + " = " + quoted(name), about, {}};
+    for (const OptionSpec& option : options) {
+      section.lines.push_back(line_of(option));
+    }
+    sections.push_back(section);
+  }
+}
+
+std::vector<Section> all_sections(const Declarations& declarations) {
+  std::vector<Section> sections = key_sections();
+  add_options(declarations.models, "model", "name", sections);
+  add_options(declarations.sources, "data", "source", sections);
+  return sections;
+}
+
+// A cell of a Markdown table holds no bar.
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
+    text.insert(at, 1, '\\');
+  }
+  return text;
+}
+
+std::string without_backquotes(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '`'), text.end());
+  return text;
+}
+
+}  // namespace
+
+std::string job_reference_markdown(const Declarations& declarations) {
+  std::string page =
+      "# The job file\n\n"
+      "A job is one TOML file. Every key but `model.name` and `data.source` may be left out. On the command "
+      "line "
+      "`--set table.key=value` overrides any key. A mistake is shown with its place and the nearest key or "
+      "value.\n";
+  for (const Section& section : all_sections(declarations)) {
+    page += "\n## " + section.title + "\n\n";
+    if (section.lines.empty()) {
+      page += section.about + "\n";
+      continue;
+    }
+    page += "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
+    for (const Line& line : section.lines) {
+      page += "| `" + line.key + "` | " + cell(line.allowed) + " | " + cell(line.default_value) + " | " +
+              cell(line.help) + " |\n";
+    }
+  }
+  return page;
+}
+
+std::string job_reference_text(const Declarations& declarations) {
+  std::string text;
+  for (const Section& section : all_sections(declarations)) {
+    text += (text.empty() ? "" : "\n") + section.title + "\n";
+    if (section.lines.empty()) {
+      text += "  " + section.about + "\n";
+    }
+    for (const Line& line : section.lines) {
+      text += "  " + line.key + "\n      " + line.allowed +
+              "; default: " + without_backquotes(line.default_value) + "\n      " +
+              without_backquotes(line.help) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,357 @@
+#include "muster/config/schema.hpp"
+
+#include <algorithm>
+
+#include "muster/config/binding.hpp"
+#include "muster/config/text.hpp"
+
+namespace muster {
+namespace {
+
+// The accessor of a member, for const and other jobs alike.
+#define MUSTER_MEMBER(member) \
+  [](auto& job) -> auto& {    \
+    return job.member;        \
+  }
+
+constexpr double kThreadsMax = 1024;
+constexpr double kCountMax = 9223372036854775808.0;  // 2^63: no bound beyond TOML's own
+constexpr const char* kOptimizer = "train.optimizer.name";
+constexpr const char* kSchedule = "train.optimizer.learning_rate.schedule";
+
+using binding::bind;
+
+ValueSpec of(ValueType type) {
+  ValueSpec spec;
+  spec.type = type;
+  return spec;
+}
+
+ValueSpec name_spec() {
+  ValueSpec spec = of(ValueType::text);
+  spec.not_empty = true;
+  return spec;
+}
+
+ValueSpec at_least(ValueType type, double least) {
+  ValueSpec spec = of(type);
+  spec.least = least;
+  return spec;
+}
+
+ValueSpec between(ValueType type, double least, double most) {
+  ValueSpec spec = at_least(type, least);
+  spec.most = most;
+  return spec;
+}
+
+ValueSpec above(double least) {
+  ValueSpec spec = at_least(ValueType::number, least);
+  spec.above_least = true;
+  return spec;
+}
+
+ValueSpec fraction() {
+  ValueSpec spec = between(ValueType::number, 0, 1);
+  spec.below_most = true;
+  return spec;
+}
+
+ValueSpec one_of(std::vector<std::string> choices) {
+  ValueSpec spec = of(ValueType::choice);
+  spec.choices = std::move(choices);
+  return spec;
+}
+
+Key key(std::string path, ValueSpec value, std::string help, std::string default_words = {}) {
+  Key result;
+  result.path = std::move(path);
+  result.value = std::move(value);
+  result.help = std::move(help);
+  result.default_text = std::move(default_words);
+  return result;
+}
+
+Key required(Key key) {
+  key.required = true;
+  return key;
+}
+
+Key only_with(const char* selector, std::vector<std::string> values, Key key) {
+  key.selector = selector;
+  key.selected_by = std::move(values);
+  return key;
+}
+
+std::vector<Key> top_keys() {
+  return {
+      bind(key("name", name_spec(), "Names the run in reports and events."), MUSTER_MEMBER(name)),
+      bind(key("seed", between(ValueType::integer, 0, kCountMax),
+               "Decides initial weights, shuffling and augmentation; the same job with the same seed gives "
+               "the same "
+               "weights, bit for bit."),
+           MUSTER_MEMBER(seed)),
+      bind(required(key("model.name", name_spec(),
+                        "The model to train; its own options stand beside the name.", "none, must be given")),
+           MUSTER_MEMBER(model.name)),
+  };
+}
+
+std::vector<Key> data_keys() {
+  return {
+      bind(required(key("data.source", name_spec(),
+                        "Where samples come from; the source's own options stand beside it.",
+                        "none, must be given")),
+           MUSTER_MEMBER(data.source)),
+      bind(key("data.shuffle", of(ValueType::boolean),
+               "Deals the samples in a new seeded order each epoch; costs no memory, but reads are no longer "
+               "sequential. "
+               "Only sources with random access can.",
+               "`true` for sources with random access, else `false`"),
+           MUSTER_MEMBER(data.shuffle)),
+      bind(key("data.skip", between(ValueType::integer, 0, kCountMax),
+               "Samples left out at the front, in source order, before the shuffle."),
+           MUSTER_MEMBER(data.skip)),
+      bind(key("data.take", between(ValueType::integer, 1, kCountMax),
+               "Samples kept after `skip`; more than there is raises the event `exhausted`, and is no error.",
+               "all"),
+           MUSTER_MEMBER(data.take)),
+      bind(key("data.repeat", between(ValueType::passes, 1, kCountMax),
+               "Passes over the data that may serve `train.steps`; if they end first, the run is complete "
+               "and the event "
+               "`exhausted` says so.",
+               "`1`"),
+           MUSTER_MEMBER(data.repeat)),
+      bind(key("data.prefetch", between(ValueType::integer, 1, 65536),
+               "Micro-batches that a shard may hold ready; more hides slower storage, and takes memory."),
+           MUSTER_MEMBER(data.prefetch)),
+      bind(key("data.memory", between(ValueType::size, 1, kCountMax),
+               "Hard bound on what a node's loading holds, source and micro-batches together; too small a "
+               "bound starves "
+               "replicas."),
+           MUSTER_MEMBER(data.memory_bytes)),
+      bind(key("data.threads", between(ValueType::integer, 0, kThreadsMax),
+               "Loader threads of each node. With 0 a node has one where cores are free, and else loads "
+               "between steps; a "
+               "number is taken even where cores must then be shared.",
+               "`0`: one where a core is free"),
+           MUSTER_MEMBER(data.threads)),
+  };
+}
+
+std::vector<Key> train_keys() {
+  return {
+      bind(key("train.shards", between(ValueType::integer, 1, 65536),
+               "Slices of the mathematics, fixed for the job's life; any number of replicas up to it gives "
+               "the same "
+               "weights. More shards allow more replicas, but make each micro-batch a smaller part of the "
+               "step."),
+           MUSTER_MEMBER(train.shards)),
+      bind(key("train.batch", between(ValueType::integer, 1, 1 << 24),
+               "Samples per shard per step; the batch of the step is `shards` times as large. Larger ones "
+               "compute faster per "
+               "sample, and take more memory."),
+           MUSTER_MEMBER(train.batch)),
+      bind(key("train.epochs", between(ValueType::integer, 1, kCountMax),
+               "Passes over the data; not together with `steps` or `data.repeat`.",
+               "`1` where `steps` is not given"),
+           MUSTER_MEMBER(train.epochs)),
+      bind(key("train.steps", between(ValueType::integer, 1, kCountMax),
+               "Ends after so many updates, also in the middle of a pass; not together with `epochs`.",
+               "not given"),
+           MUSTER_MEMBER(train.steps)),
+      bind(key("train.remainder", one_of({"keep", "drop", "pad"}),
+               "What becomes of a last batch that is not full: `keep` trains on it as it is, with its own "
+               "weight; `drop` "
+               "leaves it out and counts it; `pad` fills it with rows of weight 0, which keeps shapes equal "
+               "and computes "
+               "in vain."),
+           MUSTER_MEMBER(train.remainder)),
+      bind(key("train.threads", between(ValueType::integer, 1, kThreadsMax),
+               "Compute threads of each replica. Part of the mathematics: another number may give other "
+               "bits."),
+           MUSTER_MEMBER(train.threads)),
+      bind(
+          key("train.evaluate", of(ValueType::boolean),
+              "Evaluates on the source's test set after every epoch, if it has one; costs one pass over it."),
+          MUSTER_MEMBER(train.evaluate)),
+  };
+}
+
+std::vector<Key> optimizer_keys() {
+  return {
+      bind(key(kOptimizer, one_of({"sgd", "adam", "adamw"}),
+               "The update rule. Adam and AdamW hold two more vectors of the model's size, SGD with momentum "
+               "one."),
+           MUSTER_MEMBER(train.optimizer.kind)),
+      bind(only_with(kOptimizer, {"sgd"},
+                     key("train.optimizer.momentum", fraction(),
+                         "Share of the last update that is kept; 0 holds no state.")),
+           MUSTER_MEMBER(train.optimizer.momentum)),
+      bind(only_with(kOptimizer, {"sgd"},
+                     key("train.optimizer.nesterov", of(ValueType::boolean),
+                         "Looks ahead along the momentum, which must be above 0.")),
+           MUSTER_MEMBER(train.optimizer.nesterov)),
+      bind(key("train.optimizer.weight_decay", at_least(ValueType::number, 0),
+               "Pulls weights towards 0: added to the gradient with `sgd` and `adam`, apart from it with "
+               "`adamw`."),
+           MUSTER_MEMBER(train.optimizer.weight_decay)),
+      bind(only_with(kOptimizer, {"adam", "adamw"},
+                     key("train.optimizer.beta1", fraction(), "Decay of the running mean of the gradient.")),
+           MUSTER_MEMBER(train.optimizer.beta1)),
+      bind(only_with(kOptimizer, {"adam", "adamw"},
+                     key("train.optimizer.beta2", fraction(), "Decay of the running mean of its square.")),
+           MUSTER_MEMBER(train.optimizer.beta2)),
+      bind(only_with(kOptimizer, {"adam", "adamw"},
+                     key("train.optimizer.epsilon", above(0),
+                         "Added to the root of the second mean; larger ones damp updates where gradients are "
+                         "small.")),
+           MUSTER_MEMBER(train.optimizer.epsilon)),
+  };
+}
+
+std::vector<Key> schedule_keys() {
+  Key initial = key("train.optimizer.learning_rate.initial", above(0),
+                    "The rate, after the warm-up. `learning_rate = 0.05` is short for a constant one.");
+  initial.short_form = true;
+  return {
+      bind(key(kSchedule, one_of({"constant", "step", "cosine", "warm-up"}),
+               "The rate as a function of the step number alone: always `initial`; times `factor` every so "
+               "many steps; along "
+               "half a cosine down to `final`; a linear rise, then `initial`."),
+           MUSTER_MEMBER(train.optimizer.learning_rate.kind)),
+      bind(initial, MUSTER_MEMBER(train.optimizer.learning_rate.initial)),
+      bind(key("train.optimizer.learning_rate.warm_up", between(ValueType::integer, 0, kCountMax),
+               "Steps of linear rise to `initial`, with any schedule; steadies the first updates of a large "
+               "batch."),
+           MUSTER_MEMBER(train.optimizer.learning_rate.warm_up)),
+      bind(only_with(kSchedule, {"step"},
+                     key("train.optimizer.learning_rate.every", between(ValueType::integer, 1, kCountMax),
+                         "Steps between two multiplications by `factor`.", "none, must be given")),
+           MUSTER_MEMBER(train.optimizer.learning_rate.every)),
+      bind(
+          only_with(kSchedule, {"step"},
+                    key("train.optimizer.learning_rate.factor", above(0), "What the rate is multiplied by.")),
+          MUSTER_MEMBER(train.optimizer.learning_rate.factor)),
+      bind(only_with(kSchedule, {"cosine"},
+                     key("train.optimizer.learning_rate.steps", between(ValueType::integer, 1, kCountMax),
+                         "Steps from the first to `final`, warm-up included; the rate then stays.",
+                         "none, must be given")),
+           MUSTER_MEMBER(train.optimizer.learning_rate.steps)),
+      bind(only_with(kSchedule, {"cosine"},
+                     key("train.optimizer.learning_rate.final", at_least(ValueType::number, 0),
+                         "The rate at the end of the cosine.")),
+           MUSTER_MEMBER(train.optimizer.learning_rate.final_rate)),
+  };
+}
+
+std::vector<Key> cluster_keys() {
+  return {
+      bind(key("cluster.replicas", between(ValueType::integer, 1, 65536),
+               "Processes that compute, each with a full copy of the model; at most `train.shards`, since "
+               "more would idle. "
+               "Changes the time, never the weights."),
+           MUSTER_MEMBER(cluster.replicas)),
+      bind(key("cluster.devices", of(ValueType::texts),
+               "The device of each replica in turn: `cpu:K`, the K-th logical core that the run may use, or "
+               "`cuda:K`, the "
+               "K-th visible card.",
+               "the cores in turn"),
+           MUSTER_MEMBER(cluster.devices)),
+      bind(key("cluster.listen", name_spec(),
+               "Address that the processes listen on. Loopback keeps the run to this machine; another "
+               "address opens it to all "
+               "who can reach it."),
+           MUSTER_MEMBER(cluster.listen)),
+      bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
+               "Loader processes; batches then travel over the network. With 0 each replica loads for "
+               "itself."),
+           MUSTER_MEMBER(cluster.loaders)),
+      bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
+               "Time for all processes to join and be ready; too short a time refuses slow disks."),
+           MUSTER_MEMBER(cluster.start_patience)),
+      bind(key("cluster.detect.heartbeat", at_least(ValueType::duration, 1),
+               "Interval of each process's sign of life."),
+           MUSTER_MEMBER(cluster.detect.heartbeat)),
+      bind(key("cluster.detect.patience", at_least(ValueType::duration, 1),
+               "Silence after which a process counts as lost; at least three heartbeats. Short ones notice "
+               "sooner, and take "
+               "a busy machine for a dead one."),
+           MUSTER_MEMBER(cluster.detect.patience)),
+  };
+}
+
+std::vector<Key> checkpoint_keys() {
+  return {
+      bind(key("checkpoint.folder", of(ValueType::text), "Where the weights are written at the end.",
+               "nowhere"),
+           MUSTER_MEMBER(checkpoint.folder)),
+  };
+}
+
+#undef MUSTER_MEMBER
+
+std::vector<Key> all_keys() {
+  std::vector<Key> keys;
+  for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys(),
+                                cluster_keys(), checkpoint_keys()}) {
+    keys.insert(keys.end(), part.begin(), part.end());
+  }
+  return keys;
+}
+
+std::vector<std::string> all_tables() {
+  std::vector<std::string> tables;
+  for (const Key& key : job_keys()) {
+    const std::string table = table_of(key.path);
+    if (!table.empty() && std::find(tables.begin(), tables.end(), table) == tables.end()) {
+      tables.push_back(table);
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+const std::vector<Key>& job_keys() {
+  static const std::vector<Key> keys = all_keys();
+  return keys;
+}
+
+const Key* find_key(const std::string& path) {
+  const std::vector<Key>& keys = job_keys();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+const std::vector<std::string>& job_tables() {
+  static const std::vector<std::string> tables = all_tables();
+  return tables;
+}
+
+bool applies(const Key& key, const Job& job) {
+  if (key.selector.empty()) {
+    return true;
+  }
+  const Value value = *find_key(key.selector)->get(job);
+  const auto& values = key.selected_by;
+  return std::find(values.begin(), values.end(), std::get<std::string>(value)) != values.end();
+}
+
+std::string default_text(const Key& key) {
+  if (!key.default_text.empty()) {
+    return key.default_text;
+  }
+  const std::optional<Value> value = key.get(Job{});
+  return value ? '`' + value_text(key.value, *value) + '`' : "none";
+}
+
+const std::vector<OptionSpec>* declared_options(const std::string& table, const Job& job,
+                                                const Declarations& declarations) {
+  const bool model = table == "model";
+  const auto& declared = model ? declarations.models : declarations.sources;
+  const auto found = declared.find(model ? job.model.name : job.data.source);
+  return found == declared.end() ? nullptr : &found->second;
+}
+
+}  // namespace muster
