@@ -1,0 +1,50 @@
+#include "muster/transport/simulated/network.hpp"
+
+#include <utility>
+
+#include "muster/transport/simulated/core.hpp"
+
+namespace muster {
+namespace {
+
+class NodeTransport final : public Transport {
+ public:
+  NodeTransport(std::shared_ptr<simulated::Core> core, simulated::Node& node)
+      : core_(std::move(core)), node_(node) {}
+  ~NodeTransport() override { core_->vanish(node_); }
+
+  std::string address() const override { return node_.address; }
+  std::string describe() const override { return "simulated"; }
+  void set_sink(FrameSink* sink) override { node_.sink = node_.alive ? sink : nullptr; }
+  void connect(PeerId peer, const std::string& address) override { core_->connect(node_, peer, address); }
+  void disconnect(PeerId peer) override { core_->disconnect(node_, peer); }
+  void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
+    core_->send(node_, peer, frame, payload, token);
+  }
+  bool progress() override { return false; }
+
+ private:
+  const std::shared_ptr<simulated::Core> core_;
+  simulated::Node& node_;
+};
+
+}  // namespace
+
+SimulatedNetwork::SimulatedNetwork(After after, std::uint64_t seed, SimulatedNetworkOptions options)
+    : core_(std::make_shared<simulated::Core>(std::move(after), seed, options)) {}
+
+SimulatedNetwork::~SimulatedNetwork() = default;
+
+std::unique_ptr<Transport> SimulatedNetwork::attach(const std::string& name) {
+  return std::make_unique<NodeTransport>(core_, core_->attach(name));
+}
+
+void SimulatedNetwork::cut(const std::string& name) {
+  core_->cut(name);
+}
+
+SimulatedCounts SimulatedNetwork::counts() const {
+  return core_->counts();
+}
+
+}  // namespace muster

@@ -1,0 +1,74 @@
+// A network in virtual time, an equal of UCX behind the seam: same order of nothing, same failures, chosen by
+// a seed.
+//
+// It has no thread and no clock: each thing that happens later is handed to `after`, which the simulation's
+// event queue provides. Two runs that hand in the same seed and make the same calls see the same events.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+namespace simulated {
+class Core;
+}
+
+struct SimulatedNetworkOptions {
+  /// Every hop takes a time between these two, drawn anew: frames overtake each other.
+  std::chrono::nanoseconds delay_min{std::chrono::microseconds(5)};
+  std::chrono::nanoseconds delay_max{std::chrono::microseconds(200)};
+  /// Bytes a second of each single transfer; they do not compete.
+  double bandwidth = 2e9;
+  /// Payloads up to this size arrive at once; of larger ones the place is asked for first, and they can be
+  /// lost between.
+  std::size_t at_once_bytes = 8192;
+  /// How long after a node vanished, or cut a connection, the other end learns of it: between delay_min and
+  /// this.
+  std::chrono::nanoseconds notice_max{std::chrono::milliseconds(500)};
+};
+
+/// Once all events have run: started = arrived + refused + dropped + lost.
+struct SimulatedCounts {
+  std::uint64_t started = 0;  ///< handed to `send` with a connection to go on
+  std::uint64_t arrived = 0;
+  std::uint64_t refused = 0;  ///< the sink had no place for it
+  std::uint64_t dropped = 0;  ///< placed, and cut before it was whole; or its receiver vanished
+  std::uint64_t lost = 0;     ///< cut before a sink was asked
+};
+
+class SimulatedNetwork {
+ public:
+  using After = std::function<void(std::chrono::nanoseconds delay, std::function<void()> event)>;
+
+  /// `after` runs the event once, later, on the one thread of the simulation, never within the call. It must
+  /// outlive the network and all its transports. Of events of equal time it runs the one handed in first
+  /// first.
+  SimulatedNetwork(After after, std::uint64_t seed, SimulatedNetworkOptions options = {});
+  ~SimulatedNetwork();
+  SimulatedNetwork(const SimulatedNetwork&) = delete;
+  SimulatedNetwork& operator=(const SimulatedNetwork&) = delete;
+
+  /// A new node. Its name may be used again when the node of that name is gone; the address differs then. The
+  /// transport may outlive the network object. `connect` throws Error for an address that no node ever had. A
+  /// frame of a vanished node, or of a send that was reported as failed, may still arrive if it was under
+  /// way: a coin of the seed decides. The destructor of the transport is a `cut`.
+  std::unique_ptr<Transport> attach(const std::string& name);
+
+  /// The node vanishes: nothing more reaches it, not even a callback; its peers learn of it later. No call if
+  /// unknown.
+  void cut(const std::string& name);
+
+  /// What has become of the frames so far.
+  SimulatedCounts counts() const;
+
+ private:
+  std::shared_ptr<simulated::Core> core_;
+};
+
+}  // namespace muster
