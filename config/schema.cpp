@@ -15,7 +15,7 @@ namespace {
   }
 
 constexpr double kThreadsMax = 1024;
-constexpr double kCountMax = 9223372036854775808.0;  // 2^63: no bound beyond TOML's own
+constexpr double kSeedMax = 9223372036854775808.0;  // 2^63: shown as 2^63 - 1, which is as far as TOML goes
 constexpr const char* kOptimizer = "train.optimizer.name";
 constexpr const char* kSchedule = "train.optimizer.learning_rate.schedule";
 
@@ -86,7 +86,7 @@ Key only_with(const char* selector, std::vector<std::string> values, Key key) {
 std::vector<Key> top_keys() {
   return {
       bind(key("name", name_spec(), "Names the run in reports and events."), MUSTER_MEMBER(name)),
-      bind(key("seed", between(ValueType::integer, 0, kCountMax),
+      bind(key("seed", between(ValueType::integer, 0, kSeedMax),
                "Decides initial weights, shuffling and augmentation; the same job with the same seed gives "
                "the same "
                "weights, bit for bit."),
@@ -109,14 +109,14 @@ std::vector<Key> data_keys() {
                "Only sources with random access can.",
                "`true` for sources with random access, else `false`"),
            MUSTER_MEMBER(data.shuffle)),
-      bind(key("data.skip", between(ValueType::integer, 0, kCountMax),
+      bind(key("data.skip", at_least(ValueType::integer, 0),
                "Samples left out at the front, in source order, before the shuffle."),
            MUSTER_MEMBER(data.skip)),
-      bind(key("data.take", between(ValueType::integer, 1, kCountMax),
+      bind(key("data.take", at_least(ValueType::integer, 1),
                "Samples kept after `skip`; more than there is raises the event `exhausted`, and is no error.",
                "all"),
            MUSTER_MEMBER(data.take)),
-      bind(key("data.repeat", between(ValueType::passes, 1, kCountMax),
+      bind(key("data.repeat", at_least(ValueType::passes, 1),
                "Passes over the data that may serve `train.steps`; if they end first, the run is complete "
                "and the event "
                "`exhausted` says so.",
@@ -125,7 +125,7 @@ std::vector<Key> data_keys() {
       bind(key("data.prefetch", between(ValueType::integer, 1, 65536),
                "Micro-batches that a shard may hold ready; more hides slower storage, and takes memory."),
            MUSTER_MEMBER(data.prefetch)),
-      bind(key("data.memory", between(ValueType::size, 1, kCountMax),
+      bind(key("data.memory", at_least(ValueType::size, 1),
                "Hard bound on what a node's loading holds, source and micro-batches together; too small a "
                "bound starves "
                "replicas."),
@@ -152,11 +152,11 @@ std::vector<Key> train_keys() {
                "compute faster per "
                "sample, and take more memory."),
            MUSTER_MEMBER(train.batch)),
-      bind(key("train.epochs", between(ValueType::integer, 1, kCountMax),
+      bind(key("train.epochs", at_least(ValueType::integer, 1),
                "Passes over the data; not together with `steps` or `data.repeat`.",
                "`1` where `steps` is not given"),
            MUSTER_MEMBER(train.epochs)),
-      bind(key("train.steps", between(ValueType::integer, 1, kCountMax),
+      bind(key("train.steps", at_least(ValueType::integer, 1),
                "Ends after so many updates, also in the middle of a pass; not together with `epochs`.",
                "not given"),
            MUSTER_MEMBER(train.steps)),
@@ -221,12 +221,12 @@ std::vector<Key> schedule_keys() {
                "half a cosine down to `final`; a linear rise, then `initial`."),
            MUSTER_MEMBER(train.optimizer.learning_rate.kind)),
       bind(initial, MUSTER_MEMBER(train.optimizer.learning_rate.initial)),
-      bind(key("train.optimizer.learning_rate.warm_up", between(ValueType::integer, 0, kCountMax),
+      bind(key("train.optimizer.learning_rate.warm_up", at_least(ValueType::integer, 0),
                "Steps of linear rise to `initial`, with any schedule; steadies the first updates of a large "
                "batch."),
            MUSTER_MEMBER(train.optimizer.learning_rate.warm_up)),
       bind(only_with(kSchedule, {"step"},
-                     key("train.optimizer.learning_rate.every", between(ValueType::integer, 1, kCountMax),
+                     key("train.optimizer.learning_rate.every", at_least(ValueType::integer, 1),
                          "Steps between two multiplications by `factor`.", "none, must be given")),
            MUSTER_MEMBER(train.optimizer.learning_rate.every)),
       bind(
@@ -234,7 +234,7 @@ std::vector<Key> schedule_keys() {
                     key("train.optimizer.learning_rate.factor", above(0), "What the rate is multiplied by.")),
           MUSTER_MEMBER(train.optimizer.learning_rate.factor)),
       bind(only_with(kSchedule, {"cosine"},
-                     key("train.optimizer.learning_rate.steps", between(ValueType::integer, 1, kCountMax),
+                     key("train.optimizer.learning_rate.steps", at_least(ValueType::integer, 1),
                          "Steps from the first to `final`, warm-up included; the rate then stays.",
                          "none, must be given")),
            MUSTER_MEMBER(train.optimizer.learning_rate.steps)),

@@ -62,10 +62,6 @@ bool in_range(const ValueSpec& spec, double number) {
   return !spec.most || (spec.below_most ? number < *spec.most : number <= *spec.most);
 }
 
-Problem problem(const ValueSpec& spec, std::string what, std::string found, std::string nearest = {}) {
-  return {std::move(what), shortened(std::move(found)), allowed_text(spec), std::move(nearest)};
-}
-
 std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text) {
   if (spec.type == ValueType::choice) {
     for (const std::string& choice : spec.choices) {
@@ -86,109 +82,6 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
     }
   }
   return std::nullopt;
-}
-
-// The TOML node as a value of the type, without checks of its range; nullopt: another type.
-std::optional<Value> value_in(const ValueSpec& spec, const TomlNode& node) {
-  const auto* integer = std::get_if<std::int64_t>(&node.value);
-  const auto* text = std::get_if<std::string>(&node.value);
-  switch (spec.type) {
-    case ValueType::boolean:
-      return std::holds_alternative<bool>(node.value) ? std::optional<Value>(std::get<bool>(node.value))
-                                                      : std::nullopt;
-    case ValueType::integer:
-    case ValueType::passes:
-      return integer ? std::optional<Value>(*integer) : std::nullopt;
-    case ValueType::number:
-      if (const auto* number = std::get_if<double>(&node.value)) {
-        return *number;
-      }
-      return integer ? std::optional<Value>(static_cast<double>(*integer)) : std::nullopt;
-    case ValueType::text:
-    case ValueType::choice:
-    case ValueType::path:
-      return text ? std::optional<Value>(*text) : std::nullopt;
-    default:
-      return std::nullopt;  // durations, sizes and lists are read elsewhere
-  }
-}
-
-// How a node reads in a message: its value if it is short to say, and its type.
-std::string found_text(const TomlNode& node) {
-  if (const auto* boolean = std::get_if<bool>(&node.value)) {
-    return *boolean ? "true (a boolean)" : "false (a boolean)";
-  }
-  if (const auto* integer = std::get_if<std::int64_t>(&node.value)) {
-    return std::to_string(*integer) + " (an integer)";
-  }
-  if (const auto* number = std::get_if<double>(&node.value)) {
-    return number_text(*number) + " (a number)";
-  }
-  if (const auto* text = std::get_if<std::string>(&node.value)) {
-    return shortened(quoted(*text)) + " (a string)";
-  }
-  return type_words(node);
-}
-
-ReadValue wrong_type(const ValueSpec& spec, const TomlNode& node) {
-  std::string near;
-  if (const auto* text = std::get_if<std::string>(&node.value)) {
-    if (spec.type == ValueType::boolean) {
-      near = nearest(*text, {"true", "false"});
-    } else if (spec.type == ValueType::passes) {
-      near = nearest(*text, {"forever"});
-      near = near.empty() ? "" : quoted(near);
-    }
-  }
-  return {{}, problem(spec, "wrong type", found_text(node), near)};
-}
-
-ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
-  const auto* text = std::get_if<std::string>(&node.value);
-  if (!text) {
-    return wrong_type(spec, node);
-  }
-  std::string why;
-  std::string near;
-  std::optional<std::int64_t> amount;
-  if (spec.type == ValueType::duration) {
-    const auto parsed = parse_duration(*text);
-    why = parsed.why;
-    near = parsed.nearest;
-    amount = parsed.value ? std::optional<std::int64_t>(parsed.value->count()) : std::nullopt;
-  } else {
-    const auto parsed = parse_size(*text);
-    why = parsed.why;
-    near = parsed.nearest;
-    amount = parsed.value ? std::optional(static_cast<std::int64_t>(*parsed.value)) : std::nullopt;
-  }
-  if (!amount) {
-    return {{}, problem(spec, why, quoted(*text), near.empty() ? "" : quoted(near))};
-  }
-  if (auto wrong = check_value(spec, *amount)) {
-    return {{}, wrong};
-  }
-  return {*amount, {}};
-}
-
-template <class T>
-ReadValue read_list(const ValueSpec& spec, const TomlNode& node) {
-  const auto* list = std::get_if<TomlList>(&node.value);
-  if (!list) {
-    return wrong_type(spec, node);
-  }
-  std::vector<T> items;
-  for (const TomlNode& item : *list) {
-    const T* value = std::get_if<T>(&item.value);
-    if (!value) {
-      return {{}, problem(spec, "wrong type", "a list that holds " + found_text(item))};
-    }
-    items.push_back(*value);
-  }
-  if (auto wrong = check_value(spec, items)) {
-    return {{}, wrong};
-  }
-  return {items, {}};
 }
 
 std::optional<Problem> check_amount(const ValueSpec& spec, const Value& value) {
@@ -223,6 +116,10 @@ std::string list_text(const std::vector<T>& items, Write write) {
 
 }  // namespace
 
+Problem problem(const ValueSpec& spec, std::string what, std::string found, std::string nearest) {
+  return {std::move(what), shortened(std::move(found)), allowed_text(spec), std::move(nearest)};
+}
+
 ValueSpec value_spec(const OptionSpec& option) {
   ValueSpec spec;
   switch (option.type) {
@@ -250,38 +147,6 @@ ValueSpec value_spec(const OptionSpec& option) {
   spec.most = option.maximum;
   spec.choices = option.allowed;
   return spec;
-}
-
-ReadValue read_value(const ValueSpec& spec, const TomlNode& node) {
-  switch (spec.type) {
-    case ValueType::duration:
-    case ValueType::size:
-      return read_with_unit(spec, node);
-    case ValueType::texts:
-      return read_list<std::string>(spec, node);
-    case ValueType::integers:
-      return read_list<std::int64_t>(spec, node);
-    default:
-      break;
-  }
-  if (spec.type == ValueType::passes) {
-    const auto* text = std::get_if<std::string>(&node.value);
-    if (text && *text == "forever") {
-      return {std::int64_t{0}, {}};
-    }
-    const auto* integer = std::get_if<std::int64_t>(&node.value);
-    if (integer && *integer == 0) {
-      return {{}, problem(spec, "out of range", "0")};
-    }
-  }
-  std::optional<Value> value = value_in(spec, node);
-  if (!value) {
-    return wrong_type(spec, node);
-  }
-  if (auto wrong = check_value(spec, *value)) {
-    return {{}, wrong};
-  }
-  return {value, {}};
 }
 
 std::optional<Problem> check_value(const ValueSpec& spec, const Value& value) {

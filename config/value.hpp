@@ -54,6 +54,9 @@ struct Problem {
   std::string nearest;
 };
 
+/// A problem with a value of this kind; what is allowed is taken from the specification.
+Problem problem(const ValueSpec& spec, std::string what, std::string found, std::string nearest = {});
+
 /// Reads a value from TOML and checks it; exactly one of value and problem is set. Reads the file system for
 /// paths only.
 struct ReadValue {

@@ -1,0 +1,60 @@
+#include "muster/config/units.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Units, DurationsAreRead) {
+  EXPECT_EQ(parse_duration("500ms").value, milliseconds(500));
+  EXPECT_EQ(parse_duration("2s").value, milliseconds(2000));
+  EXPECT_EQ(parse_duration("10min").value, milliseconds(600000));
+  EXPECT_EQ(parse_duration("1h").value, milliseconds(3600000));
+  EXPECT_EQ(parse_duration("0s").value, milliseconds(0));
+  EXPECT_EQ(parse_duration("2 s").value, milliseconds(2000));
+}
+
+TEST(Units, SizesAreRead) {
+  EXPECT_EQ(parse_size("100B").value, 100u);
+  EXPECT_EQ(parse_size("512KiB").value, 524288u);
+  EXPECT_EQ(parse_size("64MiB").value, 67108864u);
+  EXPECT_EQ(parse_size("1GB").value, 1000000000u);
+  EXPECT_EQ(parse_size("1kB").value, 1000u);
+  EXPECT_EQ(parse_size("1MB").value, 1000000u);
+  EXPECT_EQ(parse_size("2TiB").value, 2ull << 40);
+}
+
+TEST(Units, RefusalsSayWhy) {
+  EXPECT_EQ(parse_duration("500").why, "has no unit");
+  EXPECT_EQ(parse_duration("").why, "does not start with a whole number");
+  EXPECT_EQ(parse_duration("-1s").why, "does not start with a whole number");
+  EXPECT_EQ(parse_duration("1.5s").why, "unknown unit \".5s\"");
+  EXPECT_EQ(parse_duration("99999999999999999999ms").why, "too large");
+  EXPECT_EQ(parse_duration("9223372036854775807h").why, "too large");
+  EXPECT_EQ(parse_size("9000000000000000000B").value, 9000000000000000000u);
+  EXPECT_EQ(parse_size("9000000TiB").why, "too large");
+  EXPECT_EQ(parse_size("64Mib").why, "unknown unit \"Mib\"");
+  EXPECT_EQ(parse_size("64Mib").nearest, "64MiB");
+  EXPECT_EQ(parse_duration("5sec").nearest, "");
+  EXPECT_EQ(parse_duration("5S").nearest, "5s");
+}
+
+TEST(Units, FormattedValuesReadBack) {
+  EXPECT_EQ(format_duration(milliseconds(120000)), "2min");
+  EXPECT_EQ(format_duration(milliseconds(1500)), "1500ms");
+  EXPECT_EQ(format_duration(milliseconds(0)), "0ms");
+  EXPECT_EQ(format_duration(milliseconds(-5)), "-5ms");
+  EXPECT_EQ(format_size(1 << 20), "1MiB");
+  EXPECT_EQ(format_size(3000), "3kB");
+  EXPECT_EQ(format_size(1001), "1001B");
+  for (const std::uint64_t amount : {0ull, 1ull, 999ull, 1024ull, 1000000ull, 5ull << 30, (1ull << 63) - 1}) {
+    EXPECT_EQ(parse_size(format_size(amount)).value, amount);
+    const milliseconds duration(static_cast<std::int64_t>(amount));
+    EXPECT_EQ(parse_duration(format_duration(duration)).value, duration);
+  }
+}
+
+}  // namespace
+}  // namespace muster
