@@ -1,0 +1,114 @@
+#include "muster/gpu/analytic/linear.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/random.hpp"
+
+namespace muster {
+namespace {
+
+class Linear final : public Model {
+ public:
+  Linear(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs), error_(outputs) {
+    layout_.add_parameter("weight", {static_cast<std::int64_t>(outputs), static_cast<std::int64_t>(inputs)});
+    layout_.add_parameter("bias", {static_cast<std::int64_t>(outputs)});
+  }
+
+  const Layout& layout() const override { return layout_; }
+
+  void initialize(std::uint64_t seed, std::span<float> state) override {
+    MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
+    const auto bound = static_cast<float>(1.0 / std::sqrt(static_cast<double>(inputs_)));
+    SplitMix64 random(seed);
+    for (auto& value : state) value = bound * random.next_signed_unit();
+  }
+
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey&,
+                   std::span<float> gradient) override {
+    MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
+    std::ranges::fill(gradient, 0.0F);
+    Metrics metrics;
+    for_each_row(state, batch, metrics, [&](const float* input) {
+      for (std::size_t o = 0; o < outputs_; ++o) {
+        const float slope = 2.0F * error_[o];
+        float* row = gradient.data() + o * inputs_;
+        for (std::size_t i = 0; i < inputs_; ++i) row[i] += slope * input[i];
+        gradient[outputs_ * inputs_ + o] += slope;
+      }
+    });
+    return metrics;
+  }
+
+  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    Metrics metrics;
+    for_each_row(state, batch, metrics, [](const float*) {});
+    return metrics;
+  }
+
+ private:
+  /// Computes error_ = W x + b - y of each row, adds its square to the loss, and hands the row's input on.
+  template <class Visit>
+  void for_each_row(std::span<const float> state, const Batch& batch, Metrics& metrics, Visit&& visit) {
+    MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
+    check(batch);
+    const float* inputs = batch.tensors[0].as<float>().data();
+    const float* targets = batch.tensors[1].as<float>().data();
+    for (std::uint32_t r = 0; r < batch.rows; ++r, inputs += inputs_, targets += outputs_) {
+      for (std::size_t o = 0; o < outputs_; ++o) {
+        const float* weights = state.data() + o * inputs_;
+        float sum = state[outputs_ * inputs_ + o];
+        for (std::size_t i = 0; i < inputs_; ++i) sum += weights[i] * inputs[i];
+        error_[o] = sum - targets[o];
+        metrics.loss += static_cast<double>(error_[o]) * static_cast<double>(error_[o]);
+      }
+      visit(inputs);
+    }
+  }
+
+  void check(const Batch& batch) const {
+    const std::size_t rows = static_cast<std::size_t>(batch.rows) + batch.padding;
+    const bool fits = batch.tensors.size() >= 2 && batch.tensors[0].dtype == DType::float32 &&
+                      batch.tensors[1].dtype == DType::float32 &&
+                      batch.tensors[0].bytes.size() == rows * inputs_ * sizeof(float) &&
+                      batch.tensors[1].bytes.size() == rows * outputs_ * sizeof(float);
+    if (fits) return;
+    throw Error(Advice::fix_job, "model linear: a batch of " + std::to_string(rows) +
+                                     " rows must hold float32 [rows, " + std::to_string(inputs_) +
+                                     "] and float32 [rows, " + std::to_string(outputs_) + "]");
+  }
+
+  std::size_t inputs_;
+  std::size_t outputs_;
+  std::vector<float> error_;
+  Layout layout_;
+};
+
+}  // namespace
+
+std::vector<OptionSpec> linear_options() {
+  return {{"inputs",
+           OptionType::integer,
+           "numbers in the input of one sample",
+           Option{std::int64_t{1}},
+           1,
+           1 << 20,
+           {}},
+          {"outputs",
+           OptionType::integer,
+           "numbers in the target of one sample",
+           Option{std::int64_t{1}},
+           1,
+           1 << 20,
+           {}}};
+}
+
+std::unique_ptr<Model> make_linear(const Options& options, const ModelContext&) {
+  return std::make_unique<Linear>(static_cast<std::size_t>(option<std::int64_t>(options, "inputs")),
+                                  static_cast<std::size_t>(option<std::int64_t>(options, "outputs")));
+}
+
+}  // namespace muster

@@ -1,0 +1,251 @@
+#include "muster/gpu/torch/torch_model.hpp"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/grad_mode.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/random.hpp"
+#include "muster/gpu/torch/runtime.hpp"
+
+namespace muster {
+namespace {
+
+/// libtorch's exceptions become ours, with its words but without its back trace.
+template <class Body>
+auto with_torch_errors(Body&& body) {
+  try {
+    return body();
+  } catch (const c10::Error& error) {
+    throw Error(Advice::give_up, std::string("libtorch: ") + error.what_without_backtrace());
+  }
+}
+
+bool has_module(torch::nn::Module& root, const std::string& word) {
+  for (const auto& module : root.modules())
+    if (module->name().find(word) != std::string::npos) return true;
+  return false;
+}
+
+/// A view of memory that the caller owns.
+at::Tensor view(const float* data, at::IntArrayRef shape) {
+  return at::from_blob(const_cast<float*>(data), shape, at::kFloat);
+}
+
+/// The rows of a batch as tensors, without a copy and without the padding.
+struct Rows {
+  at::Tensor inputs;
+  std::span<const std::int64_t> labels;
+};
+
+Rows rows_of(const Batch& batch) {
+  const auto fail = [](const std::string& what) -> Rows { throw Error(Advice::fix_job, "model: " + what); };
+  const std::int64_t all = static_cast<std::int64_t>(batch.rows) + batch.padding;
+  if (batch.rows == 0) return fail("a batch without rows");
+  if (batch.tensors.size() < 2) return fail("a batch must hold inputs and labels");
+  const Tensor& inputs = batch.tensors[0];
+  const Tensor& labels = batch.tensors[1];
+  if (inputs.dtype != DType::float32 || inputs.shape.empty() || inputs.shape[0] != all)
+    return fail("inputs must be float32 [rows, ...]");
+  if (labels.dtype != DType::int64 || labels.shape != std::vector<std::int64_t>{all})
+    return fail("labels must be int64 [rows]");
+  MUSTER_CHECK(inputs.bytes.size() == (Field{inputs.dtype, inputs.shape}.bytes()), inputs.bytes.size());
+  MUSTER_CHECK(labels.bytes.size() == (Field{labels.dtype, labels.shape}.bytes()), labels.bytes.size());
+  std::vector<std::int64_t> shape = inputs.shape;
+  shape[0] = batch.rows;
+  return {view(inputs.as<float>().data(), shape), labels.as<std::int64_t>().first(batch.rows)};
+}
+
+void check_logits(const at::Tensor& logits, std::span<const std::int64_t> labels) {
+  if (logits.dim() != 2 || logits.size(0) != static_cast<std::int64_t>(labels.size()))
+    throw Error(Advice::give_up, "model: forward must return logits [rows, classes]");
+  for (const auto label : labels)
+    if (label < 0 || label >= logits.size(1))
+      throw Error(Advice::fix_job, "model: label " + std::to_string(label) +
+                                       " in the data, but the model has " + std::to_string(logits.size(1)) +
+                                       " outputs");
+}
+
+/// Sum of the cross-entropy: its value, and its slope for the logits where `slope` is asked for.
+Metrics cross_entropy(const at::Tensor& logits, std::span<const std::int64_t> labels, at::Tensor* slope) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor scores = at::log_softmax(logits, 1).contiguous();
+  const float* score = scores.data_ptr<float>();
+  const std::int64_t classes = scores.size(1);
+  Metrics metrics;
+  if (slope != nullptr) *slope = scores.exp();
+  for (std::size_t r = 0; r < labels.size(); ++r) {
+    const float* row = score + static_cast<std::int64_t>(r) * classes;
+    metrics.loss -= static_cast<double>(row[labels[r]]);
+    metrics.correct += std::max_element(row, row + classes) - row == labels[r] ? 1 : 0;
+    if (slope != nullptr)
+      slope->data_ptr<float>()[static_cast<std::int64_t>(r) * classes + labels[r]] -= 1.0F;
+  }
+  return metrics;
+}
+
+class TorchModel final : public Model {
+ public:
+  TorchModel(std::function<TorchModule()> build, const ModelContext& context)
+      : build_(std::move(build)), threads_(context.threads) {
+    prepare_torch_process();
+    prepare_torch_thread(threads_);
+    with_torch_errors([&] {
+      parts_ = build_seeded(0);
+      declare();
+    });
+  }
+
+  const Layout& layout() const override { return layout_; }
+
+  bool mixes_samples() const override { return mixes_samples_; }
+
+  void initialize(std::uint64_t seed, std::span<float> state) override {
+    MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
+    prepare_torch_thread(threads_);
+    with_torch_errors([&] {
+      const at::NoGradGuard no_grad;
+      const TorchModule fresh = build_seeded(seed);
+      float* out = state.data();
+      const auto copy = [&](const at::Tensor& tensor) {
+        view(out, tensor.sizes()).copy_(tensor);
+        out += tensor.numel();
+      };
+      for (const auto& parameter : fresh.module->parameters()) copy(parameter);
+      for (const auto& buffer : fresh.module->buffers()) copy(buffer);
+      MUSTER_CHECK(out == state.data() + state.size(), "the module was built with another size");
+    });
+  }
+
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
+                   std::span<float> gradient) override {
+    MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
+    prepare_torch_thread(threads_);
+    return with_torch_errors([&] {
+      bind(state);
+      parts_.module->train();
+      const Rows rows = rows_of(batch);
+      const at::Tensor logits = forward(rows.inputs, key);
+      check_logits(logits, rows.labels);
+      at::Tensor slope;
+      const Metrics metrics = cross_entropy(logits, rows.labels, &slope);
+      const auto slopes = torch::autograd::grad({logits}, parameters_, {slope}, false, false, true);
+      write_slopes(slopes, gradient);
+      write_buffer_changes(state, weight(batch), gradient);
+      return metrics;
+    });
+  }
+
+  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    prepare_torch_thread(threads_);
+    return with_torch_errors([&] {
+      const at::NoGradGuard no_grad;
+      bind(state);
+      parts_.module->eval();
+      const Rows rows = rows_of(batch);
+      const at::Tensor logits = parts_.forward(rows.inputs);
+      check_logits(logits, rows.labels);
+      return cross_entropy(logits, rows.labels, nullptr);
+    });
+  }
+
+ private:
+  TorchModule build_seeded(std::uint64_t seed) const {
+    const SeededGenerator guard(seed);
+    TorchModule built = build_();
+    MUSTER_CHECK(built.module != nullptr && built.forward, "build() returned no module");
+    return built;
+  }
+
+  void declare() {
+    for (const auto& item : parts_.module->named_parameters()) {
+      if (item.value().scalar_type() != at::kFloat || !item.value().device().is_cpu())
+        throw Error(Advice::give_up, "model: parameter " + item.key() + " is not float32 on the CPU");
+      layout_.add_parameter(item.key(), item.value().sizes().vec());
+      item.value().requires_grad_(true);
+      parameters_.push_back(item.value());
+    }
+    for (const auto& item : parts_.module->named_buffers()) {
+      layout_.add_buffer(item.key(), item.value().sizes().vec());
+      buffers_.push_back(item.value());
+    }
+    random_ = parts_.random || has_module(*parts_.module, "Dropout");
+    mixes_samples_ = parts_.mixes_samples || has_module(*parts_.module, "BatchNorm");
+  }
+
+  /// Parameters become views of the caller's memory, which libtorch only reads; buffers, which a forward pass
+  /// changes, get a copy.
+  void bind(std::span<const float> state) {
+    MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
+    const at::NoGradGuard no_grad;
+    if (state.data() != bound_) {
+      for (std::size_t i = 0; i < parameters_.size(); ++i)
+        parameters_[i].set_data(view(state.data() + layout_.entries[i].offset, parameters_[i].sizes()));
+      bound_ = state.data();
+    }
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const LayoutEntry& entry = layout_.entries[parameters_.size() + i];
+      buffers_[i].copy_(view(state.data() + entry.offset, entry.shape));
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& inputs, const StepKey& key) const {
+    std::optional<SeededGenerator> guard;
+    if (random_) guard.emplace(mix(key.seed, key.epoch, key.step, key.shard));
+    return parts_.forward(inputs);
+  }
+
+  void write_slopes(const std::vector<at::Tensor>& slopes, std::span<float> gradient) const {
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+      const LayoutEntry& entry = layout_.entries[i];
+      float* out = gradient.data() + entry.offset;
+      if (!slopes[i].defined()) {
+        std::memset(out, 0, entry.count * sizeof(float));
+      } else if (slopes[i].is_contiguous()) {
+        std::memcpy(out, slopes[i].data_ptr<float>(), entry.count * sizeof(float));
+      } else {
+        view(out, entry.shape).copy_(slopes[i]);
+      }
+    }
+  }
+
+  void write_buffer_changes(std::span<const float> state, double weight, std::span<float> gradient) const {
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const LayoutEntry& entry = layout_.entries[parameters_.size() + i];
+      const at::Tensor before = view(state.data() + entry.offset, entry.shape);
+      at::Tensor out = view(gradient.data() + entry.offset, entry.shape);
+      out.copy_(buffers_[i]);
+      out.sub_(before).mul_(weight);
+    }
+  }
+
+  std::function<TorchModule()> build_;
+  int threads_;
+  TorchModule parts_;
+  Layout layout_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> buffers_;
+  const float* bound_ = nullptr;
+  bool random_ = false;
+  bool mixes_samples_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_torch_model(std::function<TorchModule()> build, TorchLoss loss,
+                                        const ModelContext& context) {
+  MUSTER_CHECK(loss == TorchLoss::cross_entropy, static_cast<int>(loss));
+  if (context.device != "cpu" && !context.device.starts_with("cpu:"))
+    throw Error(Advice::fix_job,
+                "device " + context.device + ": this version's models compute on the CPU only");
+  return std::make_unique<TorchModel>(std::move(build), context);
+}
+
+}  // namespace muster
