@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/transport/ucx/progress_thread.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
+#include "tests/unit/transport/transport_world.hpp"
+
+namespace {
+
+using namespace muster;
+
+/// Counts what the thread does with it; has nothing to wait for.
+class IdleTransport final : public Transport {
+ public:
+  struct Log {
+    std::atomic<int> polls = 0;
+    std::atomic<bool> destroyed = false;
+    std::thread::id destroyed_on;
+  };
+  explicit IdleTransport(Log& log) : log_(log) {}
+  ~IdleTransport() override {
+    log_.destroyed_on = std::this_thread::get_id();
+    log_.destroyed = true;
+  }
+  std::string address() const override { return "idle"; }
+  std::string describe() const override { return "idle"; }
+  void set_sink(FrameSink*) override {}
+  void connect(PeerId, const std::string&) override {}
+  void disconnect(PeerId) override {}
+  void send(PeerId, const Frame&, std::span<const std::byte>, SendToken) override {}
+  bool progress() override {
+    ++log_.polls;
+    return false;
+  }
+
+ private:
+  Log& log_;
+};
+
+/// Runs on the thread, and gives back what the callable returned.
+template <class Callable>
+auto ask(ProgressThread& thread, Callable callable) {
+  auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Callable>()>>(std::move(callable));
+  auto answer = task->get_future();
+  thread.post([task] { (*task)(); });
+  return answer.get();
+}
+
+TEST(UcxCommand, HoldsWhatItIsGivenAndDestroysItOnce) {
+  const auto counted = std::make_shared<int>(0);
+  {
+    Command first([counted] { ++*counted; });
+    Command second(std::move(first));
+    EXPECT_EQ(counted.use_count(), 2);
+    second();
+    Command third([moved = std::make_unique<int>(3), counted] { *counted += *moved; });
+    second = std::move(third);
+    EXPECT_EQ(counted.use_count(), 2);
+    second();
+    std::function<void()> function = [counted] { *counted += 100; };
+    Command fourth(function);
+    fourth();
+  }
+  EXPECT_EQ(*counted, 104);
+  EXPECT_EQ(counted.use_count(), 1);
+}
+
+TEST(UcxProgressThread, RunsCommandsInOrderOnItsOwnThread) {
+  IdleTransport::Log log;
+  std::vector<int> order;
+  std::thread::id id;
+  {
+    ProgressThread thread(std::make_unique<IdleTransport>(log));
+    id = ask(thread, [] { return std::this_thread::get_id(); });
+    for (int number = 0; number < 1000; ++number) thread.post([&order, number] { order.push_back(number); });
+    std::array<char, 16> name{};
+    ask(thread, [&name] { return pthread_getname_np(pthread_self(), name.data(), name.size()); });
+    EXPECT_STREQ(name.data(), "muster-progress");
+    EXPECT_EQ(ask(thread, [&thread] { return thread.transport().address(); }), "idle");
+  }
+  EXPECT_NE(id, std::this_thread::get_id());
+  EXPECT_TRUE(log.destroyed);
+  EXPECT_EQ(log.destroyed_on, id);
+  ASSERT_EQ(order.size(), 1000u);
+  for (int number = 0; number < 1000; ++number) EXPECT_EQ(order[static_cast<std::size_t>(number)], number);
+}
+
+TEST(UcxProgressThread, TakesCommandsFromManyThreads) {
+  IdleTransport::Log log;
+  int sum = 0;
+  {
+    ProgressThread thread(std::make_unique<IdleTransport>(log));
+    std::vector<std::thread> others;
+    for (int other = 0; other < 4; ++other) {
+      others.emplace_back([&] {
+        for (int count = 0; count < 2000; ++count) thread.post([&sum] { ++sum; });
+      });
+    }
+    for (std::thread& other : others) other.join();
+  }
+  EXPECT_EQ(sum, 8000);
+}
+
+TEST(UcxProgressThread, RestsWhenNothingIsInFlightAndTicks) {
+  IdleTransport::Log log;
+  std::promise<void> third_tick;
+  int ticks = 0;
+  ProgressOptions options;
+  options.tick = std::chrono::milliseconds(20);
+  options.on_tick = [&](std::chrono::steady_clock::time_point) {
+    if (++ticks == 3) third_tick.set_value();
+  };
+  options.busy = [] { return false; };
+  const auto begin = std::chrono::steady_clock::now();
+  ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+  third_tick.get_future().wait();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(60));
+  EXPECT_LT(log.polls, 50);
+}
+
+TEST(UcxProgressThread, SpinsABoundedNumberOfTimesWhenBusy) {
+  IdleTransport::Log log;
+  std::promise<void> ticked;
+  ProgressOptions options;
+  options.spin_polls = 1000;
+  options.busy = [] { return true; };
+  options.on_tick = [&, first = true](std::chrono::steady_clock::time_point) mutable {
+    if (std::exchange(first, false)) ticked.set_value();
+  };
+  ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+  ticked.get_future().wait();
+  EXPECT_GE(log.polls, 1000);
+  EXPECT_LT(log.polls, 1100);
+}
+
+/// Answers each frame until enough have come.
+class PingPong final : public FrameSink {
+ public:
+  PingPong(std::unique_ptr<Transport> transport, std::uint64_t rounds)
+      : rounds_(rounds), address_(transport->address()), thread_(std::move(transport), options()) {}
+
+  void start(const std::string& other, bool first) {
+    ask(thread_, [this, other, first] {
+      thread_.transport().set_sink(this);
+      thread_.transport().connect(1, other);
+      if (first) send(0);
+      return 0;
+    });
+  }
+  const std::string& address() const { return address_; }
+  std::future<void> done() { return done_.get_future(); }
+
+  std::span<std::byte> place(const Frame&) override { return received_; }
+  void arrived(const Frame& frame, std::span<std::byte>) override {
+    if (frame.round <= rounds_) send(frame.round + 1);
+    if (frame.round >= rounds_ && !std::exchange(over_, true)) done_.set_value();
+  }
+  void dropped(const Frame&) override {}
+  void sent(PeerId, SendToken, bool) override {}
+  void peer_failed(PeerId, const std::string&) override {}
+  void refused(const std::string&) override {}
+
+ private:
+  ProgressOptions options() {
+    ProgressOptions result;
+    result.busy = [this] { return !over_; };
+    return result;
+  }
+  void send(std::uint64_t round) {
+    thread_.transport().send(1, muster::testing::frame_of(0, round, sent_.size()), sent_, round);
+  }
+
+  const std::uint64_t rounds_;
+  const std::string address_;
+  bool over_ = false;
+  std::vector<std::byte> sent_ = std::vector<std::byte>(100000);
+  std::vector<std::byte> received_ = std::vector<std::byte>(100000);
+  std::promise<void> done_;
+  ProgressThread thread_;  // last: it uses all of the above
+};
+
+TEST(UcxProgressThread, CarriesUcxBetweenTwoThreads) {
+  for (const char* tls : {"", "tcp"}) {
+    const muster::testing::ScopedVariable set_tls("UCX_TLS", tls);
+    PingPong a(make_ucx_transport({}), 500);
+    PingPong b(make_ucx_transport({}), 500);
+    auto a_done = a.done();
+    auto b_done = b.done();
+    b.start(a.address(), false);
+    a.start(b.address(), true);
+    EXPECT_EQ(a_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << tls;
+    EXPECT_EQ(b_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << tls;
+  }
+}
+
+}  // namespace
