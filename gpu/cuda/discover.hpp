@@ -1,0 +1,19 @@
+// The cards that the CUDA runtime sees. No CUDA in this header; the functions exist only in builds with CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+struct CudaCards {
+  std::vector<std::string> names;
+  std::string reason;  ///< why there are none
+};
+
+CudaCards discover_cuda();
+
+/// "12.4", say.
+std::string cuda_runtime_version();
+
+}  // namespace muster

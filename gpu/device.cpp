@@ -1,0 +1,86 @@
+#include "muster/gpu/device.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "muster/config/error.hpp"
+#ifdef MUSTER_WITH_CUDA
+#include "muster/gpu/cuda/discover.hpp"
+#endif
+
+namespace muster {
+namespace {
+
+constexpr int kCoresMax = 1 << 16;
+
+/// An affinity mask that also fits machines with more cores than cpu_set_t holds.
+class CoreMask {
+ public:
+  CoreMask() : mask_(CPU_ALLOC(kCoresMax)) {
+    if (mask_ == nullptr) throw std::bad_alloc();
+    CPU_ZERO_S(bytes(), mask_.get());
+  }
+  static std::size_t bytes() { return CPU_ALLOC_SIZE(kCoresMax); }
+  cpu_set_t* get() const { return mask_.get(); }
+  bool has(int core) const { return CPU_ISSET_S(static_cast<std::size_t>(core), bytes(), mask_.get()); }
+  void add(int core) { CPU_SET_S(static_cast<std::size_t>(core), bytes(), mask_.get()); }
+
+ private:
+  struct Free {
+    void operator()(cpu_set_t* mask) const { CPU_FREE(mask); }
+  };
+  std::unique_ptr<cpu_set_t, Free> mask_;
+};
+
+std::vector<int> allowed_cores() {
+  CoreMask mask;
+  if (sched_getaffinity(0, CoreMask::bytes(), mask.get()) != 0)
+    throw Error(Advice::give_up,
+                std::string("cannot read the cores of this process: ") + std::strerror(errno));
+  std::vector<int> cores;
+  for (int core = 0; core < kCoresMax; ++core)
+    if (mask.has(core)) cores.push_back(core);
+  return cores;
+}
+
+}  // namespace
+
+DeviceInventory discover_devices() {
+  DeviceInventory inventory;
+  inventory.cores = allowed_cores();
+#ifdef MUSTER_WITH_CUDA
+  const CudaCards cards = discover_cuda();
+  inventory.cuda_names = cards.names;
+  inventory.cuda_reason =
+      cards.names.empty() ? cards.reason : "this build's libtorch computes on the CPU only";
+#else
+  inventory.cuda_reason = "this build has no CUDA";
+#endif
+  return inventory;
+}
+
+void pin_this_thread(int core) {
+  int code = EINVAL;
+  if (core >= 0 && core < kCoresMax) {
+    CoreMask mask;
+    mask.add(core);
+    code = pthread_setaffinity_np(pthread_self(), CoreMask::bytes(), mask.get());
+  }
+  if (code != 0)
+    throw Error(Advice::give_up,
+                "cannot pin a thread to core " + std::to_string(core) + ": " + std::strerror(code));
+}
+
+std::string cuda_version() {
+#ifdef MUSTER_WITH_CUDA
+  return cuda_runtime_version();
+#else
+  return {};
+#endif
+}
+
+}  // namespace muster

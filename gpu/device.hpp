@@ -1,0 +1,29 @@
+// What this process can compute on, and the pinning of a compute thread to its core.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+struct DeviceInventory {
+  std::vector<int> cores;   ///< logical cores this process may use, ascending; "cpu:K" is cores[K]
+  int cuda_devices = 0;     ///< cards that models of this build can compute on
+  std::string cuda_reason;  ///< why cuda_devices is 0; empty when it is not
+  std::vector<std::string>
+      cuda_names;  ///< the cards that are there, usable or not; "cuda:K" is cuda_names[K]
+};
+
+/// Looks at the calling thread's affinity mask and, in builds with CUDA, at the cards that are visible. Call
+/// it before any thread is pinned. Blocks for up to seconds on the first look at a card. Throws Error
+/// (give_up) when the mask cannot be read.
+DeviceInventory discover_devices();
+
+/// Binds the calling thread to one logical core, a value out of DeviceInventory::cores (not an index). Throws
+/// Error (give_up) with the system's words when the core is not there or not allowed.
+void pin_this_thread(int core);
+
+/// Version of the CUDA runtime in this build, "12.4" say; empty when the build has none.
+std::string cuda_version();
+
+}  // namespace muster

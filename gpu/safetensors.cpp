@@ -1,0 +1,105 @@
+#include "muster/gpu/safetensors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/file_io.hpp"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "the format is little endian");
+
+constexpr std::size_t kPrefixBytes = 8;
+constexpr std::size_t kHeaderBytesMax = 100'000'000;  // the limit that the format's own reader has
+
+/// The header, filled with spaces so that the tensors begin at a multiple of 8.
+std::string header_text(const Layout& layout, const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  for (const auto& entry : layout.entries) {
+    MUSTER_CHECK(!header.contains(entry.name), "tensor", entry.name, "is declared twice");
+    const std::size_t begin = entry.offset * sizeof(float);
+    header[entry.name] = {{"dtype", "F32"},
+                          {"shape", entry.shape},
+                          {"data_offsets", {begin, begin + entry.count * sizeof(float)}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+[[noreturn]] void damaged(const std::filesystem::path& path, const std::string& what) {
+  throw Error(Advice::fix_job, path.string() + " is not a whole safetensors file: " + what);
+}
+
+LayoutEntry parse_entry(const std::filesystem::path& path, const std::string& name, const Json& value) {
+  if (value.at("dtype") != "F32") damaged(path, "tensor " + name + " is not F32");
+  LayoutEntry entry;
+  entry.name = name;
+  entry.shape = value.at("shape").get<std::vector<std::int64_t>>();
+  entry.count = Field{DType::float32, entry.shape}.count();
+  const auto begin = value.at("data_offsets").at(0).get<std::size_t>();
+  const auto end = value.at("data_offsets").at(1).get<std::size_t>();
+  if (begin % sizeof(float) != 0 || end < begin || end - begin != entry.count * sizeof(float))
+    damaged(path, "tensor " + name + " has other offsets than its shape asks for");
+  entry.offset = begin / sizeof(float);
+  return entry;
+}
+
+void parse_header(const std::filesystem::path& path, std::string_view text, Safetensors& result) {
+  try {
+    const Json header = Json::parse(text);
+    for (const auto& [name, value] : header.items()) {
+      if (name == "__metadata__") {
+        result.metadata = value.get<std::map<std::string, std::string>>();
+      } else {
+        result.entries.push_back(parse_entry(path, name, value));
+      }
+    }
+  } catch (const Json::exception& error) {
+    damaged(path, error.what());
+  }
+  std::ranges::stable_sort(result.entries, {}, &LayoutEntry::offset);
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
+                       const std::map<std::string, std::string>& metadata) {
+  MUSTER_CHECK(state.size() == layout.total(), state.size(), layout.total());
+  const std::string header = header_text(layout, metadata);
+  const std::uint64_t size = header.size();
+  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&size, 1)),
+                                               std::as_bytes(std::span(header)), std::as_bytes(state)};
+  replace_file(path, pieces);
+}
+
+Safetensors read_safetensors(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  std::uint64_t header_bytes = 0;
+  if (bytes.size() < kPrefixBytes) damaged(path, "it is shorter than its prefix");
+  std::memcpy(&header_bytes, bytes.data(), kPrefixBytes);
+  if (header_bytes > kHeaderBytesMax || header_bytes > bytes.size() - kPrefixBytes)
+    damaged(path, "it is shorter than its header");
+  Safetensors result;
+  parse_header(path, {reinterpret_cast<const char*>(bytes.data()) + kPrefixBytes, header_bytes}, result);
+  const auto data = std::span(bytes).subspan(kPrefixBytes + header_bytes);
+  std::size_t expected = 0;
+  for (const auto& entry : result.entries) {
+    if (entry.offset != expected) damaged(path, "there is a gap before tensor " + entry.name);
+    expected += entry.count;
+  }
+  if (data.size() != expected * sizeof(float)) damaged(path, "its tensors are cut short or too long");
+  result.state.resize(expected);
+  if (expected != 0) std::memcpy(result.state.data(), data.data(), data.size());
+  return result;
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// Weights in the safetensors format (github.com/huggingface/safetensors): 8 bytes of header length, a JSON
+// header, then the raw tensors. Any tool that reads the format reads them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "muster/gpu/model.hpp"
+
+namespace muster {
+
+/// Writes every entry of the layout as an F32 tensor of its name, in declared order. state.size() ==
+/// layout.total(). Atomic: the file under `path` is the old one or the whole new one, and it is on disk when
+/// the call returns (temporary file beside it, fsync, rename, fsync of the folder). Blocks. Throws Error
+/// (give_up) with the system's words.
+void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
+                       const std::map<std::string, std::string>& metadata);
+
+/// What a file held, in the order in which it lies in the file.
+struct Safetensors {
+  std::vector<LayoutEntry> entries;
+  std::vector<float> state;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads a file of F32 tensors without gaps. Throws Error (give_up) when the file cannot be read, and Error
+/// (fix_job) when it is damaged or holds another type.
+Safetensors read_safetensors(const std::filesystem::path& path);
+
+}  // namespace muster

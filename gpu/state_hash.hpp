@@ -1,0 +1,18 @@
+// The hash by which two states are compared.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace muster {
+
+/// SHA-256 (FIPS 180-4) as 64 lower-case hexadecimal digits. Any thread. Throws Error (give_up) if OpenSSL
+/// refuses.
+std::string sha256_hex(std::span<const std::byte> bytes);
+
+/// The same over the little-endian float32 elements: what a report calls weights_sha256 when given
+/// parameters, then buffers.
+std::string state_sha256(std::span<const float> state);
+
+}  // namespace muster
