@@ -11,7 +11,7 @@ namespace muster {
 
 struct Fingerprint::State {
   struct Free {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+    void operator()(EVP_MD_CTX* used) const { EVP_MD_CTX_free(used); }
   };
   std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
 

@@ -92,24 +92,26 @@ bool has_test(const Options& options) {
 }  // namespace
 
 std::vector<OptionSpec> idx_options() {
-  const auto path = [](std::string key, std::string help, std::optional<Option> fallback) {
-    return OptionSpec{std::move(key), OptionType::path, std::move(help), std::move(fallback), {}, {}, {}};
+  std::vector<OptionSpec> specs;
+  const auto declare = [&specs](const char* key, OptionType type, const char* help) -> OptionSpec& {
+    OptionSpec& spec = specs.emplace_back();
+    spec.key = key;
+    spec.type = type;
+    spec.help = help;
+    return spec;
   };
-  const Option none = std::string();
-  return {
-      path("train_images", "IDX file of the training images, plain or gzip", std::nullopt),
-      path("train_labels", "IDX file of the training labels, one for each image", std::nullopt),
-      path("test_images", "IDX file of the test images; without it nothing is evaluated", none),
-      path("test_labels", "IDX file of the test labels; given together with test_images", none),
-      {"mean",
-       OptionType::number,
-       "subtracted from each pixel, which lies in 0 to 1",
-       Option(0.0),
-       {},
-       {},
-       {}},
-      {"std", OptionType::number, "what each pixel is then divided by; above 0", Option(1.0), 0.0, {}, {}},
-  };
+  declare("train_images", OptionType::path, "IDX file of the training images, plain or gzip");
+  declare("train_labels", OptionType::path, "IDX file of the training labels, one for each image");
+  declare("test_images", OptionType::path, "IDX file of the test images; without it nothing is evaluated")
+      .default_value.emplace(std::string());
+  declare("test_labels", OptionType::path, "IDX file of the test labels; given together with test_images")
+      .default_value.emplace(std::string());
+  declare("mean", OptionType::number, "subtracted from each pixel, which lies in 0 to 1")
+      .default_value.emplace(0.0);
+  auto& deviation = declare("std", OptionType::number, "what each pixel is then divided by; above 0");
+  deviation.default_value.emplace(1.0);
+  deviation.minimum = 0.0;
+  return specs;
 }
 
 Dataset make_idx(const Options& options) {

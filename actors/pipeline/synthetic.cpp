@@ -98,19 +98,25 @@ constexpr std::int64_t kSamplesMax = std::int64_t{1} << 53;
 }  // namespace
 
 std::vector<OptionSpec> synthetic_options() {
-  const auto integer = [](const char* key, const char* help, std::int64_t fallback, double minimum,
-                          double maximum) {
-    return OptionSpec{key, OptionType::integer, help, Option(fallback), minimum, maximum, {}};
+  std::vector<OptionSpec> specs;
+  const auto declare = [&specs](const char* key, const char* help, std::int64_t fallback) -> OptionSpec& {
+    OptionSpec& spec = specs.emplace_back();
+    spec.key = key;
+    spec.type = OptionType::integer;
+    spec.help = help;
+    spec.default_value.emplace(fallback);
+    return spec;
   };
-  const double width = static_cast<double>(kWidthMax);
-  const double samples = static_cast<double>(kSamplesMax);
-  return {
-      integer("samples", "training samples", 4096, 1, samples),
-      integer("inputs", "elements of x", 16, 1, width),
-      integer("outputs", "elements of y", 1, 1, width),
-      integer("test_samples", "test samples; 0: no test set", 0, 0, samples),
-      {"seed", OptionType::integer, "another seed is other data", Option(std::int64_t{1}), {}, {}, {}},
+  const auto between = [](OptionSpec& spec, std::int64_t minimum, std::int64_t maximum) {
+    spec.minimum = static_cast<double>(minimum);
+    spec.maximum = static_cast<double>(maximum);
   };
+  between(declare("samples", "training samples", 4096), 1, kSamplesMax);
+  between(declare("inputs", "elements of x", 16), 1, kWidthMax);
+  between(declare("outputs", "elements of y", 1), 1, kWidthMax);
+  between(declare("test_samples", "test samples; 0: no test set", 0), 0, kSamplesMax);
+  declare("seed", "another seed is other data", 1);
+  return specs;
 }
 
 Dataset make_synthetic(const Options& options) {

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "muster/actors/pipeline/permutation.hpp"
 #include "muster/actors/pipeline/ready_batches.hpp"
@@ -100,6 +104,34 @@ TEST(BatchReader, LetsBatchesOutliveIt) {
     item = reader.read(0, {});
   }
   EXPECT_EQ(numbers(*item.batch).size(), 4u);
+}
+
+TEST(BatchReader, LetsAnotherThreadReleaseBatches) {
+  const Job job = small_job(1, 4);
+  Dataset data = counting(4000);
+  BatchReader reader(job, data);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<const Batch>> queue;
+  std::int64_t sum = 0;
+  std::thread consumer([&] {
+    for (int step = 0; step < 1000; ++step) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !queue.empty(); });
+      const auto batch = std::move(queue.front());
+      queue.pop_front();
+      lock.unlock();
+      for (const auto value : batch->tensors[0].as<std::int64_t>()) sum += value;
+    }
+  });
+  for (std::uint64_t step = 0; step < 1000; ++step) {
+    auto batch = reader.read(0, {Phase::train, 1, step}).batch;
+    const std::lock_guard lock(mutex);
+    queue.push_back(std::move(batch));
+    changed.notify_one();
+  }
+  consumer.join();
+  EXPECT_EQ(sum, 4000 * 3999 / 2);
 }
 
 TEST(BatchReader, CutsInSourceOrderBeforeTheShuffle) {
