@@ -87,7 +87,8 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
 std::optional<Problem> check_amount(const ValueSpec& spec, const Value& value) {
   const auto* amount = std::get_if<std::int64_t>(&value);
   if (!amount) {
-    return problem(spec, "out of range", value_text(ValueSpec{}, value));
+    const bool too_large = std::holds_alternative<double>(value);  // an unsigned member beyond 2^63 - 1
+    return problem(spec, too_large ? "out of range" : "wrong type", value_text(ValueSpec{}, value));
   }
   const bool forever = spec.type == ValueType::passes && *amount == 0;
   if (forever || in_range(spec, static_cast<double>(*amount))) {

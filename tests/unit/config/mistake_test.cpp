@@ -42,8 +42,9 @@ TEST(Mistake, AllAreSortedByPlaceAndOverridesComeLast) {
       mistake_in({{}, 0, 0, "b=1"}, "b", "4"), mistake_in({{}, 0, 0, "a=1"}, "a", "5"),
       mistake_in({"job.toml", 10, 1, {}}, "k", "3"), mistake_in({"job.toml", 9, 7, {}}, "k", "2"),
       mistake_in({"job.toml", 9, 2, {}}, "k", "1")};
-  EXPECT_EQ(render(mistakes),
-            "job.toml:9:2: k: 1\njob.toml:9:7: k: 2\njob.toml:10:1: k: 3\n--set b=1: b: 4\n--set a=1: a: 5\n");
+  EXPECT_EQ(
+      render(mistakes),
+      "job.toml:9:2: k: 1\njob.toml:9:7: k: 2\njob.toml:10:1: k: 3\n--set b=1: b: 4\n--set a=1: a: 5\n");
 }
 
 TEST(Text, QuotedAndShortened) {

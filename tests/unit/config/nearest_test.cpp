@@ -39,8 +39,8 @@ TEST(Nearest, SlipsAreFoundAndStrangersAreNot) {
 }
 
 TEST(Nearest, PathsPreferTheirTable) {
-  const std::vector<std::string> paths = {"name", "model.name", "train.batch", "train.shards", "cluster.replicas",
-                                          "train.optimizer.name"};
+  const std::vector<std::string> paths = {"name",         "model.name",       "train.batch",
+                                          "train.shards", "cluster.replicas", "train.optimizer.name"};
   EXPECT_EQ(nearest_path("train.bathc", paths), "train.batch");
   EXPECT_EQ(nearest_path("trian.batch", paths), "train.batch");
   EXPECT_EQ(nearest_path("model.nam", paths), "model.name");

@@ -90,7 +90,8 @@ TEST(PlaceDevices, TheJobMayAskForMoreThreads) {
   job.data.threads = 2;
   const Placement placement = placed(job, cores(2));
   EXPECT_EQ(placement.loader_threads, 4u);
-  EXPECT_EQ(placement.notices, std::vector<std::string>{"2 compute threads and 4 loader threads share 2 cores"});
+  EXPECT_EQ(placement.notices,
+            std::vector<std::string>{"2 compute threads and 4 loader threads share 2 cores"});
 }
 
 TEST(PlaceDevices, ReplicasNeedNoLoaderThreadBesideLoaderProcesses) {
@@ -103,17 +104,20 @@ TEST(PlaceDevices, MoreComputeThreadsThanCoresIsAMistake) {
   Job job = job_with(2);
   job.train.threads = 2;
   EXPECT_EQ(mistakes_of(job, cores(4)), "");
-  EXPECT_EQ(mistakes_of(job, cores(3)),
-            "job.toml:5:11: train.threads: more compute threads than cores; found 2 replicas with 2 threads each; "
-            "allowed: at most 1 on 3 cores; did you mean 1?\n");
+  EXPECT_EQ(
+      mistakes_of(job, cores(3)),
+      "job.toml:5:11: train.threads: more compute threads than cores; found 2 replicas with 2 threads each; "
+      "allowed: at most 1 on 3 cores; did you mean 1?\n");
 }
 
 TEST(PlaceDevices, ADeviceThatIsNotThereNamesThoseThatAre) {
   EXPECT_EQ(mistakes_of(job_with(2, {"cpu:0", "cpu:10"}), cores(2)),
-            "job.toml:8:21: cluster.devices[1]: a device that is not there; found \"cpu:10\"; allowed: this node has "
+            "job.toml:8:21: cluster.devices[1]: a device that is not there; found \"cpu:10\"; allowed: this "
+            "node has "
             "cpu:0, cpu:1; did you mean \"cpu:0\"?\n");
   EXPECT_EQ(mistakes_of(job_with(2, {"cpu:0", "cuda:10"}), cores(2)),
-            "job.toml:8:21: cluster.devices[1]: a device that is not there (no CUDA driver); found \"cuda:10\"; allowed: "
+            "job.toml:8:21: cluster.devices[1]: a device that is not there (no CUDA driver); found "
+            "\"cuda:10\"; allowed: "
             "this node has cpu:0, cpu:1; did you mean \"cpu:0\"?\n");
 }
 
@@ -124,7 +128,8 @@ TEST(PlaceDevices, CardsAreCounted) {
   EXPECT_EQ(placed(job_with(2, {"cuda:1", "cuda:0"}), inventory).devices,
             (std::vector<std::string>{"cuda:1", "cuda:0"}));
   EXPECT_EQ(mistakes_of(job_with(2, {"cuda:0", "cuda:2"}), inventory),
-            "job.toml:8:21: cluster.devices[1]: a device that is not there; found \"cuda:2\"; allowed: this node has "
+            "job.toml:8:21: cluster.devices[1]: a device that is not there; found \"cuda:2\"; allowed: this "
+            "node has "
             "cpu:0 to cpu:63, cuda:0, cuda:1; did you mean \"cuda:0\"?\n");
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -60,30 +61,32 @@ inline Declarations declarations() {
 
 /// The text of a valid job; line numbers are part of the tests.
 inline std::string job_text(const DataFile& file) {
-  return "name = \"sample\"\n"                           // 1
-         "seed = 7\n"                                    // 2
-         "[model]\n"                                     // 3
-         "name = \"mlp\"\n"                              // 4
-         "hidden = [100, 10]\n"                          // 5
-         "[data]\n"                                      // 6
-         "source = \"idx\"\n"                            // 7
-         "train_images = \"" + file.path() + "\"\n"      // 8
-         "shuffle = true\n"                              // 9
-         "memory = \"64MiB\"\n"                          // 10
-         "[train]\n"                                     // 11
-         "shards = 8\n"                                  // 12
-         "  batch = 16\n"                                // 13
-         "epochs = 2\n"                                  // 14
-         "remainder = \"keep\"\n"                        // 15
-         "[train.optimizer]\n"                           // 16
-         "name = \"sgd\"\n"                              // 17
-         "learning_rate = 0.05\n"                        // 18
-         "[cluster]\n"                                   // 19
-         "replicas = 2\n"                                // 20
-         "listen = \"127.0.0.1\"\n"                      // 21
-         "[cluster.detect]\n"                            // 22
-         "heartbeat = \"100ms\"\n"                       // 23
-         "patience = \"10s\"\n";                         // 24
+  return "name = \"sample\"\n"   // 1
+         "seed = 7\n"            // 2
+         "[model]\n"             // 3
+         "name = \"mlp\"\n"      // 4
+         "hidden = [100, 10]\n"  // 5
+         "[data]\n"              // 6
+         "source = \"idx\"\n"    // 7
+         "train_images = \"" +
+         file.path() +
+         "\"\n"                      // 8
+         "shuffle = true\n"          // 9
+         "memory = \"64MiB\"\n"      // 10
+         "[train]\n"                 // 11
+         "shards = 8\n"              // 12
+         "  batch = 16\n"            // 13
+         "epochs = 2\n"              // 14
+         "remainder = \"keep\"\n"    // 15
+         "[train.optimizer]\n"       // 16
+         "name = \"sgd\"\n"          // 17
+         "learning_rate = 0.05\n"    // 18
+         "[cluster]\n"               // 19
+         "replicas = 2\n"            // 20
+         "listen = \"127.0.0.1\"\n"  // 21
+         "[cluster.detect]\n"        // 22
+         "heartbeat = \"100ms\"\n"   // 23
+         "patience = \"10s\"\n";     // 24
 }
 
 /// The text with the first `from` replaced; it must be there.
