@@ -56,7 +56,7 @@ std::vector<EventSpec> make_table() {
        {{"view", kInteger, true, "number of the view"}, {"members", kInteger, true, "replicas in it"},
         {"transport", kText, true, "what carries the bytes"}}},
       {"short", "A micro-batch with fewer rows than others of the same step.",
-       "at a step in which another shard's is full", "replica 0",
+       "at a step in which not every shard is short", "replica 0",
        {{"scope", kText, true, "\"shard\""}, {"shard", kInteger, true, "shard"}, epoch, step,
         {"rows", kInteger, true, "rows that it has"}, {"full", kInteger, true, "rows of a full one"}}},
       {"exhausted", "The data has ended: of a shard while others go on, or of the job before what was asked.",

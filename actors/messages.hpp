@@ -173,6 +173,7 @@ struct Delivery {
 
 /// data plane -> shard: a Delivery from a loader on another node, as it came.
 struct RemoteDelivery {
+  std::uint64_t ticket = 0;
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
@@ -197,6 +198,7 @@ struct Computed {
 
 /// replica -> reducer: what this member adds to the open round.
 struct Contribute {
+  std::uint64_t round = 0;
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
   std::shared_ptr<const void> keep;  ///< what `nodes` point into

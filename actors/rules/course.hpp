@@ -40,6 +40,8 @@ class Course {
   Move step_committed();
   /// A training round in which every shard had ended: takes no step number.
   Move all_ended();
+  /// A training round whose samples all weigh nothing: no step number, and the epoch goes on.
+  void weightless() { ++cursor_.step; }
   /// The evaluation of the epoch is over.
   void evaluated();
 

@@ -1,0 +1,36 @@
+// The loader: reads micro-batches on its executor and hands them to the shards that asked.
+#pragma once
+
+#include "muster/actors/data_plane.hpp"
+#include "muster/actors/executor.hpp"
+#include "muster/actors/messages.hpp"
+#include "muster/actors/workbench.hpp"
+
+namespace muster {
+
+struct LoaderState {
+  static inline const char* name = "loader";
+};
+
+/// `executor` is where reading happens.
+loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self, std::shared_ptr<Workbench> bench,
+                                   std::shared_ptr<Executor> executor, node_actor node);
+
+struct RemoteLoaderState {
+  static inline const char* name = "remote_loader";
+};
+
+/// Stands for a loader on another node: sends each demand over the data plane. The answer comes to the shard as
+/// RemoteDelivery.
+loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState> self, std::shared_ptr<DataPlane> plane,
+                                          PeerId loader_peer);
+
+struct RemoteShardState {
+  static inline const char* name = "remote_shard";
+};
+
+/// Stands, on a loader's node, for the shards of one replica elsewhere: sends each delivery over the data plane.
+shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState> self, std::shared_ptr<DataPlane> plane,
+                                        PeerId replica_peer);
+
+}  // namespace muster

@@ -1,0 +1,293 @@
+#include "muster/actors/node.hpp"
+
+#include "muster/actors/loader.hpp"
+#include "muster/actors/pipeline/memory.hpp"
+#include "muster/actors/reducer.hpp"
+#include "muster/actors/replica.hpp"
+#include "muster/actors/shard.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/config/error.hpp"
+#include "muster/config/job_file.hpp"
+#include "muster/config/mistake.hpp"
+#include "muster/gpu/device.hpp"
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster {
+
+namespace {
+
+int core_of(const std::string& device) {
+  if (device.rfind("cpu:", 0) != 0) return -1;
+  const auto cores = discover_devices().cores;
+  const auto index = static_cast<std::size_t>(std::stoul(device.substr(4)));
+  return index < cores.size() ? cores[index] : -1;
+}
+
+Job parse_job(const std::string& toml, const Registry& registry) {
+  ParsedJob parsed = read_job_text(toml, "job of the coordinator", {}, registry.declarations());
+  if (parsed.job) return *parsed.job;
+  throw Error(Advice::fix_job, "this node cannot run the job: " + render(parsed.mistakes));
+}
+
+}  // namespace
+
+NodeSeams real_seams() {
+  NodeSeams seams;
+  seams.make_executor = [](const std::string& name, const std::string& device) {
+    return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
+  };
+  seams.make_data_plane = [](const Job& job, const NodeName&, Engine::Hooks hooks) {
+    return std::shared_ptr<DataPlane>(make_ucx_data_plane(job.cluster.listen, std::move(hooks)));
+  };
+  return seams;
+}
+
+void NodeState::start(Self self, NodeParts parts) {
+  self_ = self;
+  parts_ = std::move(parts);
+  board_ = std::make_shared<Board>();
+  board_->node = node_actor(self);
+  self->set_down_handler([this](const caf::down_msg&) {
+    let_go();  // the coordinator is gone: nobody is left to work for
+    self_->quit(caf::exit_reason::remote_link_unreachable);
+  });
+  self->monitor(parts_.coordinator);
+  self->send(parts_.coordinator, Join{kProtocolVersion, parts_.name, parts_.pid, parts_.incarnation});
+}
+
+Engine::Hooks NodeState::hooks() const {
+  Engine::Hooks hooks;
+  hooks.round_done = [board = board_](RoundRecord record) {
+    caf::anon_send(board->reducer, RoundDone{std::make_shared<const RoundRecord>(std::move(record))});
+  };
+  hooks.reduction_failed = [board = board_](const std::string& reason) {
+    caf::anon_send(board->node, Trouble{reason});
+  };
+  hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
+    const auto shard = board->shards.find(frame.node);
+    if (shard == board->shards.end()) return;
+    caf::anon_send(shard->second,
+                   RemoteDelivery{frame.round, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+  };
+  hooks.demand = [board = board_](const Frame& frame) {
+    const auto asker = board->remote_shards.find(frame.from);
+    if (asker == board->remote_shards.end() || frame.extra > 1) return;
+    const Cursor cursor{static_cast<Phase>(frame.extra), frame.more, frame.offset};
+    caf::send_as(asker->second, board->loader, Demand{frame.node, cursor, frame.round});
+  };
+  hooks.peer_failed = [board = board_](PeerId peer, const std::string& reason) {
+    caf::anon_send(board->node, Failing{{}, true, {false, peer}, reason});
+  };
+  hooks.refused = [board = board_, loader = parts_.name.loader, slot = parts_.name.slot](const std::string& reason) {
+    caf::anon_send(board->node, Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
+                                                              {"reason", reason}})});
+  };
+  return hooks;
+}
+
+void NodeState::on(const Welcome& message) {
+  welcome_ = message;
+  try {
+    job_ = parse_job(message.job_toml, parts_.registry);
+    const std::string thread = parts_.name.loader ? "muster-load" : "muster-compute";
+    compute_ = parts_.seams.make_executor(thread, message.device);
+    loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-") : compute_;
+    plane_ = parts_.seams.make_data_plane(*job_, parts_.name, hooks());
+  } catch (const std::exception& error) {
+    return on(Trouble{error.what()});
+  }
+  const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
+  compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
+                    computes = !parts_.name.loader, loads] {
+    Ready ready;
+    try {
+      ready.bench = make_workbench(job, registry, device, computes, loads);
+    } catch (const std::exception& error) {
+      ready.error = error.what();
+    }
+    caf::anon_send(node, std::move(ready));
+  });
+  self_->delayed_send(self_, job_->cluster.detect.heartbeat, Tick{});
+}
+
+void NodeState::on(const Ready& message) {
+  if (!message.error.empty()) return on(Trouble{message.error});
+  bench_ = message.bench;
+  Prepared prepared;
+  prepared.name = parts_.name;
+  prepared.address = plane_->address();
+  prepared.transport = plane_->describe();
+  if (bench_->model) {
+    prepared.state_sha256 = state_sha256(bench_->state);
+    prepared.elements = bench_->state.size();
+  }
+  if (bench_->reader) {
+    prepared.loads = true;
+    prepared.facts = data_facts(*bench_);
+  }
+  self_->send(parts_.coordinator, prepared);
+}
+
+NodeName NodeState::peer_name(PeerId peer) const {
+  const auto replicas = static_cast<PeerId>(view_.replicas.size());
+  return peer < replicas ? view_.replicas[peer].name : view_.loaders[peer - replicas].name;
+}
+
+ReductionShape NodeState::shape_of(const View& view) const {
+  ReductionShape shape;
+  shape.view = view.number;
+  shape.shards = job_->train.shards;
+  shape.elements = bench_->state.size();
+  for (const Member& member : view.replicas) {
+    if (member.name == parts_.name) shape.self = static_cast<std::uint32_t>(shape.members.size());
+    shape.members.push_back({member.incarnation, member.begin, member.end});
+  }
+  return shape;
+}
+
+void NodeState::install_engine(const View& view, const ReductionShape* shape) {
+  std::vector<Engine::Peer> peers;
+  PeerId self = 0;
+  for (const auto* members : {&view.replicas, &view.loaders}) {
+    for (const Member& member : *members) {
+      const auto number = static_cast<PeerId>(&member - members->data()) +
+                          (members == &view.loaders ? static_cast<PeerId>(view.replicas.size()) : 0);
+      if (member.name == parts_.name) {
+        self = number;
+      } else if (!(member.name.loader && parts_.name.loader)) {  // loaders have nothing to say to each other
+        peers.push_back({number, member.incarnation, member.address});
+      }
+    }
+  }
+  plane_->post([board = board_, number = view.number, self, incarnation = parts_.incarnation, peers,
+                shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
+                bytes = view.batch_bytes_max](Engine& engine) {
+    try {
+      engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, bytes);
+    } catch (const std::exception& error) {
+      caf::anon_send(board->node, Trouble{error.what()});
+    }
+  });
+}
+
+void NodeState::on(const Install& message) {
+  view_ = message.view;
+  try {
+    if (parts_.name.loader) {
+      install_loader(view_);
+    } else {
+      install_replica(view_);
+    }
+  } catch (const std::exception& error) {
+    on(Trouble{error.what()});
+  }
+}
+
+void NodeState::install_loader(const View& view) {
+  board_->loader = self_->spawn(loader, bench_, loading_, board_->node);
+  for (const Member& member : view.replicas) {
+    if (view.loader_of(member.name.slot).name != parts_.name) continue;
+    const PeerId peer = member.name.slot;
+    board_->remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
+  }
+  install_engine(view, nullptr);
+  self_->send(parts_.coordinator, Installed{parts_.name, view.number});
+}
+
+loader_actor NodeState::make_loader(const View& view) {
+  if (bench_->reader) return self_->spawn(loader, bench_, loading_, board_->node);
+  const Member& serving = view.loader_of(parts_.name.slot);
+  return self_->spawn(remote_loader, plane_, static_cast<PeerId>(view.replicas.size() + serving.name.slot));
+}
+
+void NodeState::install_replica(const View& view) {
+  const ReductionShape shape = shape_of(view);
+  const auto [incarnation, begin, end] = shape.members[shape.self];
+  bench_->accumulator = std::make_unique<Accumulator>(shape.shards, begin, end, shape.elements);
+
+  std::uint32_t depth = job_->data.prefetch;
+  if (bench_->reader) {
+    depth = prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(),
+                            bench_->reader->micro_batch_bytes_max(), end - begin, job_->data.prefetch});
+  }
+  const CourseOptions course = course_options(*job_, view.facts.has_test);
+  const loader_actor loading = make_loader(view);
+  std::vector<shard_actor> shards;
+  for (std::uint32_t number = begin; number < end; ++number) {
+    shards.push_back(self_->spawn(shard, number, depth, course, loading, board_->node));
+    board_->shards[number] = shards.back();
+  }
+  board_->reducer = self_->spawn(reducer, plane_);
+  replica_ = self_->spawn(replica, ReplicaParts{parts_.name.slot, begin, end, view.facts, bench_, compute_, shards,
+                                                board_->reducer, board_->node});
+  install_engine(view, &shape);
+  RoundHeader greeting;
+  greeting.kind = RoundKind::greeting;
+  self_->send(board_->reducer, Open{greeting, nullptr, 0});
+}
+
+void NodeState::on(const RoundDone&) { self_->send(parts_.coordinator, Installed{parts_.name, view_.number}); }
+
+void NodeState::on(const Begin& message) {
+  if (replica_) self_->send(replica_, message);
+}
+
+void NodeState::on(const Trouble& message) { fail(Failing{parts_.name, false, {}, message.reason}); }
+
+void NodeState::on(const Failing& message) {
+  Failing named = message;
+  named.name = parts_.name;
+  named.peer = peer_name(message.peer.slot);
+  fail(named);
+}
+
+// The first error counts; what follows from it is not worth saying.
+void NodeState::fail(Failing message) {
+  if (std::exchange(failed_, true)) return;
+  self_->send(parts_.coordinator, std::move(message));
+}
+
+void NodeState::on(const Tick& message) {
+  self_->send(parts_.coordinator, Heartbeat{parts_.name, last_step_});
+  self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
+}
+
+void NodeState::on(const Stop&) {
+  let_go();
+  self_->quit(caf::exit_reason::user_shutdown);
+}
+
+void NodeState::let_go() {
+  const auto end = [](auto& actor) {
+    if (actor) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    actor = nullptr;
+  };
+  end(replica_);
+  for (auto& [number, actor] : board_->shards) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  for (auto& [peer, actor] : board_->remote_shards) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  if (board_->loader) caf::anon_send_exit(board_->loader, caf::exit_reason::user_shutdown);
+  if (board_->reducer) caf::anon_send_exit(board_->reducer, caf::exit_reason::user_shutdown);
+}
+
+node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
+  self->state.start(self, std::move(parts));
+  const auto pass_on = [self](const auto& message) { self->send(self->state.coordinator(), message); };
+  return {[=](const Welcome& message) { self->state.on(message); },
+          [=](const Ready& message) { self->state.on(message); },
+          [=](const Install& message) { self->state.on(message); },
+          [=](const RoundDone& message) { self->state.on(message); },
+          [=](const Begin& message) { self->state.on(message); },
+          [=](const Trouble& message) { self->state.on(message); },
+          [=](const Failing& message) { self->state.on(message); },
+          [=](const Raised& message) { pass_on(message); },
+          [=](const Progress& message) {
+            self->state.see(message);
+            pass_on(message);
+          },
+          [=](const EpochEnd& message) { pass_on(message); },
+          [=](const ReplicaDone& message) { pass_on(message); },
+          [=](const Tick& message) { self->state.on(message); },
+          [=](const Stop& message) { self->state.on(message); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,95 @@
+// A node: one process (or one in-process replica). It joins the coordinator, makes what works here (executors, data plane,
+// loader, shards, replica, reducer), and ends it again. It passes on what they have to tell.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "muster/actors/data_plane.hpp"
+#include "muster/actors/executor.hpp"
+#include "muster/actors/messages.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/actors/rules/course.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+/// What differs between a real process and the simulator. Everything else is the same code.
+struct NodeSeams {
+  /// `device` is "cpu:K", or "-" for a thread that is bound to none.
+  std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
+  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)> make_data_plane;
+};
+
+/// Threads pinned to their cores, and UCX.
+NodeSeams real_seams();
+
+struct NodeParts {
+  NodeName name;
+  std::int64_t pid = 0;
+  std::uint64_t incarnation = 0;  ///< differs between any two starts
+  Registry registry;
+  NodeSeams seams;
+  coordinator_actor coordinator;
+};
+
+class NodeState {
+ public:
+  static inline const char* name = "node";
+  using Self = node_actor::stateful_pointer<NodeState>;
+
+  void start(Self self, NodeParts parts);
+  void on(const Welcome& message);
+  void on(const Ready& message);
+  void on(const Install& message);
+  void on(const RoundDone& message);
+  void on(const Begin& message);
+  void on(const Trouble& message);
+  void on(const Failing& message);
+  void on(const Stop& message);
+  void on(const Tick& message);
+  void see(const Progress& progress) { last_step_ = progress.step; }
+
+  const coordinator_actor& coordinator() const { return parts_.coordinator; }
+
+ private:
+  // Where the data plane's hooks find the actors; complete before the first view is installed.
+  struct Board {
+    node_actor node;
+    reducer_actor reducer;
+    loader_actor loader;
+    std::map<std::uint32_t, shard_actor> shards;
+    std::map<PeerId, shard_actor> remote_shards;
+  };
+
+  Engine::Hooks hooks() const;
+  void install_replica(const View& view);
+  void install_loader(const View& view);
+  loader_actor make_loader(const View& view);
+  void install_engine(const View& view, const ReductionShape* shape);
+  ReductionShape shape_of(const View& view) const;
+  NodeName peer_name(PeerId peer) const;
+  void fail(Failing message);
+  void let_go();
+
+  node_actor::pointer self_ = nullptr;
+  NodeParts parts_;
+  std::optional<Job> job_;
+  Welcome welcome_;
+  std::shared_ptr<Executor> compute_;
+  std::shared_ptr<Executor> loading_;
+  std::shared_ptr<DataPlane> plane_;
+  std::shared_ptr<Workbench> bench_;
+  std::shared_ptr<Board> board_;
+  replica_actor replica_;
+  View view_;
+  std::uint64_t last_step_ = 0;
+  bool failed_ = false;
+};
+
+node_actor::behavior_type node(NodeState::Self self, NodeParts parts);
+
+}  // namespace muster

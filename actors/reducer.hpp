@@ -1,0 +1,17 @@
+// The reducer: the way from a replica to the reduction on the data plane, and back.
+#pragma once
+
+#include "muster/actors/data_plane.hpp"
+#include "muster/actors/messages.hpp"
+
+namespace muster {
+
+struct ReducerState {
+  caf::strong_actor_ptr asker;  // who opened the round
+  static inline const char* name = "reducer";
+};
+
+/// Greetings and records are given to whoever opened the round.
+reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerState> self, std::shared_ptr<DataPlane> plane);
+
+}  // namespace muster

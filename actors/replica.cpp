@@ -1,0 +1,332 @@
+#include "muster/actors/replica.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/safetensors.hpp"
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
+
+Hashed hash_state(const Workbench& bench, std::uint64_t steps, bool writes) {
+  Hashed hashed;
+  hashed.state_sha256 = state_sha256(bench.state);
+  const std::string& folder = bench.job.checkpoint.folder;
+  if (!writes || folder.empty()) return hashed;
+  std::filesystem::create_directories(folder);
+  const auto path = std::filesystem::path(folder) / (bench.job.name + "-step-" + std::to_string(steps) + ".safetensors");
+  write_safetensors(path.string(), bench.model->layout(), bench.state,
+                    {{"job", bench.job.name}, {"step", std::to_string(steps)}, {"weights_sha256", hashed.state_sha256}});
+  hashed.path = path.string();
+  hashed.bytes = std::filesystem::file_size(path);
+  return hashed;
+}
+
+}  // namespace
+
+void ReplicaState::start(Self self, ReplicaParts parts) {
+  self_ = self;
+  parts_ = std::move(parts);
+  const Job& job = parts_.bench->job;
+  course_ = std::make_unique<Course>(course_options(job, parts_.facts.has_test));
+  step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
+  items_.resize(parts_.end - parts_.begin);
+}
+
+ReplicaState::Time ReplicaState::now() const { return self_->clock().now(); }
+
+double ReplicaState::lap() {
+  const Time before = std::exchange(lap_, now());
+  return std::chrono::duration<double>(lap_ - before).count();
+}
+
+// Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.
+template <class JobFunction>
+void ReplicaState::compute(JobFunction job) {
+  using Answer = decltype(job(*parts_.bench));
+  parts_.compute->submit([bench = parts_.bench, replica = replica_actor(self_), job = std::move(job)]() mutable {
+    Answer answer;
+    try {
+      answer = job(*bench);
+    } catch (const std::exception& error) {
+      answer.error = error.what();
+    }
+    caf::anon_send(replica, std::move(answer));
+  });
+}
+
+void ReplicaState::trouble(const std::string& reason) { self_->send(parts_.node, Trouble{reason}); }
+
+void ReplicaState::set_out() {
+  lap();
+  next_round();
+}
+
+void ReplicaState::next_round() {
+  if (course_->finished()) return finish();
+  const Cursor& cursor = course_->cursor();
+  if (cursor.phase == Phase::evaluate) return begin_evaluation();
+  if (!ledger_.open()) {
+    std::optional<std::uint64_t> samples;
+    if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
+    ledger_.begin_epoch(cursor.epoch, samples, parts_.bench->job.train.shards);
+    step_events_->begin_epoch();
+    dropped_ = 0;
+    epoch_loss_ = epoch_weight_ = 0;
+  }
+  gather(cursor);
+}
+
+void ReplicaState::gather(const Cursor& cursor) {
+  gathering_ = cursor;
+  items_in_ = 0;
+  lap();
+  for (const shard_actor& shard : parts_.shards) self_->send(shard, Need{cursor});
+}
+
+void ReplicaState::on(const MicroBatch& message) {
+  const Item& item = message.item;
+  MUSTER_CHECK(item.shard >= parts_.begin && item.shard < parts_.end && item.cursor == gathering_, item.shard);
+  items_[item.shard - parts_.begin] = item;
+  if (++items_in_ < items_.size()) return;
+  waited_s_ = lap();
+  phases_.wait_for_batch_s += waited_s_;
+  if (gathering_.phase == Phase::train) {
+    begin_step();
+  } else {
+    go_on_evaluating();
+  }
+}
+
+RoundHeader ReplicaState::header(RoundKind kind) const {
+  RoundHeader header;
+  header.round = round_;
+  header.kind = kind;
+  header.epoch = course_->cursor().epoch;
+  header.step = course_->steps() + 1;
+  header.applied = course_->steps();
+  header.record_hash = record_hash_;
+  return header;
+}
+
+ShardWord ReplicaState::word(const Item& item) const {
+  ShardWord word;
+  word.shard = item.shard;
+  word.ended = item.ended ? 1 : 0;
+  word.first = item.range.first;
+  word.count = item.range.count;
+  if (item.ended) return word;
+  word.rows = item.batch->rows;
+  word.is_short = !parts_.facts.unit_is_batch && word.rows < parts_.bench->job.train.batch ? 1 : 0;
+  word.weight = parts_.bench->model->weight(*item.batch);
+  return word;
+}
+
+void ReplicaState::begin_step() {
+  RoundHeader opening = header(RoundKind::train);
+  for (const Item& item : items_) opening.shards.push_back(word(item));
+  auto& gradient = parts_.bench->gradient;
+  self_->send(parts_.reducer, Open{opening, gradient.data(), gradient.size()});
+  const bool any = std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
+  if (!any) {
+    self_->send(parts_.reducer, Contribute{round_, {}, {}, nullptr});
+    computed_s_ = 0;
+    return;
+  }
+  compute([items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
+}
+
+void ReplicaState::on(const Computed& message) {
+  if (!message.error.empty()) return trouble("the model failed: " + message.error);
+  computed_s_ = lap();
+  if (gathering_.phase == Phase::evaluate) {
+    phases_.evaluate_s += computed_s_;
+    evaluation_ = message.metrics;
+    return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
+  }
+  phases_.compute_s += computed_s_;
+  self_->send(parts_.reducer, Contribute{round_, message.nodes, message.metrics, parts_.bench});
+}
+
+void ReplicaState::on(const RoundDone& message) {
+  record_ = message.record;
+  record_hash_ = record_->hash;
+  ++round_;
+  phases_.reduce_s += lap();
+  if (record_->kind == RoundKind::train) {
+    step_recorded(*record_);
+  } else {
+    evaluation_recorded(*record_);
+  }
+}
+
+void ReplicaState::step_recorded(const RoundRecord& record) {
+  try {
+    count_in_ledger(record);
+  } catch (const Error& error) {
+    return trouble(error.what());
+  }
+  if (std::none_of(record.shards.begin(), record.shards.end(), [](const auto& w) { return w.present(); })) {
+    return close_epoch(course_->all_ended().data_ended);
+  }
+  raise_step_events(record);
+  raise_if_starved();
+  if (record.weight == 0) {
+    course_->weightless();
+    return next_round();
+  }
+  for (const ShardMetrics& metrics : record.metrics) {
+    if (!std::isfinite(metrics.loss)) {
+      return trouble("the loss of shard " + std::to_string(metrics.shard) + " is not finite at step " +
+                     std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
+    }
+  }
+  compute([step = record.step](Workbench& bench) {
+    apply_step(bench, step);
+    return Updated{};
+  });
+}
+
+void ReplicaState::count_in_ledger(const RoundRecord& record) {
+  for (const ShardWord& word : record.shards) {
+    if (word.ended) {
+      dropped_ += word.count;
+      continue;
+    }
+    ledger_.commit(record.epoch, word.shard, Range{word.first, static_cast<std::uint32_t>(word.count)});
+    samples_ += word.rows;
+  }
+  for (const ShardMetrics& metrics : record.metrics) {
+    epoch_loss_ += metrics.loss;
+    epoch_weight_ += metrics.weight;
+  }
+}
+
+void ReplicaState::raise_step_events(const RoundRecord& record) {
+  for (Event& event : step_events_->of(record)) {
+    if (parts_.slot == 0) self_->send(parts_.node, Raised{std::move(event)});
+  }
+}
+
+void ReplicaState::raise_if_starved() {
+  if (waited_s_ < kStarvedSecondsMin || waited_s_ <= computed_s_) return;
+  self_->send(parts_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(parts_.slot)},
+                                                         {"epoch", static_cast<std::int64_t>(record_->epoch)},
+                                                         {"step", static_cast<std::int64_t>(record_->step)},
+                                                         {"waited_ms", waited_s_ * 1e3},
+                                                         {"computed_ms", computed_s_ * 1e3}})});
+}
+
+void ReplicaState::on(const Updated& message) {
+  if (!message.error.empty()) return trouble("the update failed: " + message.error);
+  phases_.update_s += lap();
+  const auto move = course_->step_committed();
+  if (lap_ - progress_at_ >= kProgressInterval) {
+    progress_at_ = lap_;
+    double loss = 0, weight = 0;
+    for (const ShardMetrics& metrics : record_->metrics) {
+      loss += metrics.loss;
+      weight += metrics.weight;
+    }
+    self_->send(parts_.node, Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
+  }
+  if (move.epoch_ended) return close_epoch(move.data_ended);
+  next_round();
+}
+
+void ReplicaState::close_epoch(bool data_ended) {
+  std::uint64_t dropped = dropped_ + parts_.facts.dropped;
+  const LedgerRow whole = ledger_.row(true, dropped);
+  const bool all_used = parts_.facts.samples >= 0 &&
+                        whole.used + dropped == static_cast<std::uint64_t>(parts_.facts.samples);
+  const bool complete = data_ended || all_used;
+  if (!complete) dropped = dropped_;
+  const LedgerRow row = ledger_.finish(complete, dropped);
+  epoch_ = EpochEnd{parts_.slot, row.epoch,  row.complete, course_->steps(), samples_, row.used,
+                    row.repeated, row.missed, row.dropped, false, 0, 0, epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0};
+  if (course_->finished() || course_->cursor().phase == Phase::train) report_epoch();
+  next_round();
+}
+
+void ReplicaState::report_epoch() { self_->send(parts_.node, epoch_); }
+
+void ReplicaState::begin_evaluation() {
+  evaluation_.clear();
+  self_->send(parts_.reducer, Open{header(RoundKind::evaluate), nullptr, 0});
+  gather(course_->cursor());
+}
+
+void ReplicaState::go_on_evaluating() {
+  if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
+    lap();
+    self_->send(parts_.reducer, Contribute{round_, {}, evaluation_, nullptr});
+    return;
+  }
+  compute([items = items_, sums = evaluation_](Workbench& bench) {
+    Computed computed;
+    computed.metrics = sums;
+    compute_evaluation(bench, items, computed.metrics);
+    return computed;
+  });
+}
+
+void ReplicaState::evaluation_recorded(const RoundRecord& record) {
+  double loss = 0, correct = 0, weight = 0;
+  for (const ShardMetrics& metrics : record.metrics) {  // in the order of shards: the same bits on any replicas
+    loss += metrics.loss;
+    correct += metrics.correct;
+    weight += metrics.weight;
+  }
+  epoch_.evaluated = weight > 0;
+  if (weight > 0) {
+    epoch_.loss = loss / weight;
+    epoch_.accuracy = correct / weight;
+  }
+  report_epoch();
+  course_->evaluated();
+  next_round();
+}
+
+void ReplicaState::finish() {
+  compute([steps = course_->steps(), writes = parts_.slot == 0](Workbench& bench) {
+    return hash_state(bench, steps, writes);
+  });
+}
+
+void ReplicaState::on(const Hashed& message) {
+  if (!message.error.empty()) return trouble("the weights could not be written: " + message.error);
+  if (!message.path.empty()) {
+    self_->send(parts_.node, Raised{make_event("checkpoint", {{"path", message.path},
+                                                              {"step", static_cast<std::int64_t>(course_->steps())},
+                                                              {"bytes", static_cast<std::int64_t>(message.bytes)}})});
+  }
+  ReplicaDone done;
+  done.slot = parts_.slot;
+  done.steps = course_->steps();
+  done.samples = samples_;
+  done.state_sha256 = message.state_sha256;
+  done.phases = phases_;
+  if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
+  done.checkpoint = message.path;
+  self_->send(parts_.node, done);
+}
+
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts) {
+  self->state.start(self, std::move(parts));
+  return {[=](const Begin&) { self->state.set_out(); },
+          [=](const MicroBatch& message) { self->state.on(message); },
+          [=](const Computed& message) { self->state.on(message); },
+          [=](const RoundDone& message) { self->state.on(message); },
+          [=](const Updated& message) { self->state.on(message); },
+          [=](const Hashed& message) { self->state.on(message); }};
+}
+
+}  // namespace muster

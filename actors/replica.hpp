@@ -1,0 +1,92 @@
+// A replica: one device with a full copy of the model. For each step it gathers its shards' micro-batches, has their
+// gradients computed, gives them to the reducer, and applies the result. It decides nothing: course, ledger and events are
+// rules; computing is the executor's.
+#pragma once
+
+#include <chrono>
+
+#include "muster/actors/executor.hpp"
+#include "muster/actors/messages.hpp"
+#include "muster/actors/rules/course.hpp"
+#include "muster/actors/rules/ledger.hpp"
+#include "muster/actors/rules/step_events.hpp"
+#include "muster/actors/workbench.hpp"
+
+namespace muster {
+
+/// What a replica is given.
+struct ReplicaParts {
+  std::uint32_t slot = 0;
+  std::uint32_t begin = 0;  ///< its shards
+  std::uint32_t end = 0;
+  DataFacts facts;
+  std::shared_ptr<Workbench> bench;
+  std::shared_ptr<Executor> compute;
+  std::vector<shard_actor> shards;
+  reducer_actor reducer;
+  node_actor node;
+};
+
+class ReplicaState {
+ public:
+  static inline const char* name = "replica";
+  using Self = replica_actor::stateful_pointer<ReplicaState>;
+
+  void start(Self self, ReplicaParts parts);
+  void set_out();
+  void on(const MicroBatch& message);
+  void on(const Computed& message);
+  void on(const RoundDone& message);
+  void on(const Updated& message);
+  void on(const Hashed& message);
+
+ private:
+  using Time = caf::actor_clock::time_point;
+
+  Time now() const;
+  double lap();  // seconds since the last lap
+  void gather(const Cursor& cursor);
+  void begin_step();
+  void go_on_evaluating();
+  void step_recorded(const RoundRecord& record);
+  void evaluation_recorded(const RoundRecord& record);
+  void count_in_ledger(const RoundRecord& record);
+  void raise_step_events(const RoundRecord& record);
+  void raise_if_starved();
+  void close_epoch(bool data_ended);
+  void report_epoch();
+  void next_round();
+  void begin_evaluation();
+  void finish();
+  void trouble(const std::string& reason);
+  RoundHeader header(RoundKind kind) const;
+  ShardWord word(const Item& item) const;
+  template <class JobFunction>
+  void compute(JobFunction job);
+
+  caf::typed_event_based_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
+                               caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>>* self_ = nullptr;
+  ReplicaParts parts_;
+  std::unique_ptr<Course> course_;
+  std::unique_ptr<StepEvents> step_events_;
+  Ledger ledger_;
+  Phases phases_;
+
+  std::uint64_t round_ = 1;  // the greeting was 0
+  std::uint64_t record_hash_ = 0;
+  std::uint64_t samples_ = 0;
+  std::vector<Item> items_;
+  std::size_t items_in_ = 0;
+  Cursor gathering_;
+  std::vector<ShardMetrics> evaluation_;
+  std::shared_ptr<const RoundRecord> record_;
+  EpochEnd epoch_;
+  std::uint64_t dropped_ = 0;
+  double epoch_loss_ = 0, epoch_weight_ = 0;
+  Time lap_{}, progress_at_{};
+  double waited_s_ = 0, computed_s_ = 0;
+};
+
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts);
+
+}  // namespace muster

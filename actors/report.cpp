@@ -1,0 +1,106 @@
+#include "muster/actors/report.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+using Json = nlohmann::ordered_json;
+
+void Report::add(const Event& event) {
+  ++event_counts[event.name];
+  if (events.size() < kEventsMax) events.push_back(event);
+}
+
+namespace {
+
+Json ledger_json(const Report& report) {
+  Json rows = Json::array();
+  for (const EpochEnd& epoch : report.epochs) {
+    rows.push_back({{"epoch", epoch.epoch},
+                    {"complete", epoch.complete},
+                    {"used", epoch.used},
+                    {"repeated", epoch.repeated},
+                    {"missed", epoch.missed},
+                    {"dropped", epoch.dropped}});
+  }
+  return rows;
+}
+
+Json evaluation_json(const Report& report) {
+  Json rows = Json::array();
+  for (const EpochEnd& epoch : report.epochs) {
+    if (epoch.evaluated) rows.push_back({{"epoch", epoch.epoch}, {"loss", epoch.loss}, {"accuracy", epoch.accuracy}});
+  }
+  return rows;
+}
+
+Json training_json(const Report& report) {
+  Json rows = Json::array();
+  for (const EpochEnd& epoch : report.epochs) {
+    rows.push_back({{"epoch", epoch.epoch}, {"steps", epoch.steps}, {"loss", epoch.train_loss}});
+  }
+  return rows;
+}
+
+Json phases_json(const Report& report) {
+  Json rows = Json::array();
+  for (const auto& [slot, phases] : report.phases) {
+    rows.push_back({{"replica", slot},
+                    {"wait_for_batch_s", phases.wait_for_batch_s},
+                    {"compute_s", phases.compute_s},
+                    {"reduce_s", phases.reduce_s},
+                    {"update_s", phases.update_s},
+                    {"evaluate_s", phases.evaluate_s}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json;
+  json["schema"] = Report::kSchema;
+  json["job"] = report.job;
+  json["outcome"] = report.outcome;
+  json["reason"] = report.reason;
+  json["replicas"] = report.replicas;
+  json["shards"] = report.shards;
+  json["steps"] = report.steps;
+  json["samples"] = report.samples;
+  json["weights_sha256"] = report.weights_sha256;
+  json["ledger_unit"] = report.ledger_unit;
+  json["ledger"] = ledger_json(report);
+  json["evaluation"] = evaluation_json(report);
+  json["training"] = training_json(report);
+  json["samples_per_second"] = report.samples_per_second;
+  json["train_seconds"] = report.train_seconds;
+  json["wall_seconds"] = report.wall_seconds;
+  json["phases"] = phases_json(report);
+  json["checkpoint"] = report.checkpoint;
+  json["transport"] = report.transport;
+  json["event_counts"] = report.event_counts;
+  json["events"] = Json::array();
+  for (const Event& event : report.events) json["events"].push_back(Json::parse(to_json_line(event)));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_report(const Report& report, const std::string& path) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::trunc);
+  file << to_json(report) << '\n';
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(partial.c_str());
+    throw Error(Advice::give_up, "the report could not be written to " + path + ": " + why);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// The report of a run: one JSON object, schema 1, described in docs/report.md. Written at the end, also after a failure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "muster/actors/event.hpp"
+#include "muster/actors/messages.hpp"
+
+namespace muster {
+
+struct Report {
+  static constexpr int kSchema = 1;
+  static constexpr std::size_t kEventsMax = 1000;
+
+  std::string job;
+  std::string outcome = "failed";  ///< "completed", "failed", "interrupted"
+  std::string reason;              ///< empty if completed
+  std::uint32_t replicas = 0;
+  std::uint32_t shards = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t samples = 0;  ///< in committed steps, over all epochs
+  std::string weights_sha256;
+  std::string ledger_unit = "sample";
+  std::vector<EpochEnd> epochs;  ///< ledger and evaluation
+  double samples_per_second = 0;
+  double train_seconds = 0;  ///< from the first step to the last word, without evaluation
+  double wall_seconds = 0;
+  std::map<std::uint32_t, Phases> phases;
+  std::map<std::string, std::uint64_t> event_counts;
+  std::vector<Event> events;  ///< the first kEventsMax
+  std::string checkpoint;
+  std::string transport;
+
+  void add(const Event& event);
+  bool completed() const { return outcome == "completed"; }
+};
+
+std::string to_json(const Report& report);
+
+/// Writes the report to a file, whole or not at all. Throws Error.
+void write_report(const Report& report, const std::string& path);
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+#include "muster/actors/rules/step_events.hpp"
+
+#include <algorithm>
+
+namespace muster {
+
+void StepEvents::begin_epoch() {
+  told_.clear();
+  longest_ = 0;
+}
+
+std::vector<Event> StepEvents::of(const RoundRecord& record) {
+  for (const ShardWord& word : record.shards) longest_ = std::max<std::uint64_t>(longest_, word.rows);
+  const std::uint64_t full = fixed_full_rows_ > 0 ? fixed_full_rows_ : longest_;
+  const auto is_short = [&](const ShardWord& word) { return word.present() && word.rows < full; };
+  const bool all_short = std::all_of(record.shards.begin(), record.shards.end(), is_short);
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+
+  std::vector<Event> events;
+  for (const ShardWord& word : record.shards) {
+    if (is_short(word) && !all_short) {
+      events.push_back(make_event("short", {{"scope", "shard"},
+                                            {"shard", number(word.shard)},
+                                            {"epoch", number(record.epoch)},
+                                            {"step", number(record.step)},
+                                            {"rows", number(word.rows)},
+                                            {"full", number(full)}}));
+    }
+    if (word.ended && told_.insert(word.shard).second) {
+      events.push_back(make_event("exhausted", {{"scope", "shard"},
+                                                {"shard", number(word.shard)},
+                                                {"epoch", number(record.epoch)},
+                                                {"step", number(record.step)}}));
+    }
+  }
+  return events;
+}
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+// Which shards stand out in a step: `short` and `exhausted` become events where a shard is short or ends while others are
+// not. A pure rule over the records of an epoch.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "muster/actors/event.hpp"
+#include "muster/transport/collective/round.hpp"
+
+namespace muster {
+
+class StepEvents {
+ public:
+  /// `full_rows`: rows of a full micro-batch; 0 where the source's batches are ready-made: then the longest of the epoch.
+  explicit StepEvents(std::uint64_t full_rows) : fixed_full_rows_(full_rows) {}
+
+  void begin_epoch();
+
+  /// The events of one training round with at least one present shard.
+  std::vector<Event> of(const RoundRecord& record);
+
+ private:
+  std::uint64_t fixed_full_rows_;
+  std::uint64_t longest_ = 0;
+  std::set<std::uint32_t> told_;  // shards whose end has been said in this epoch
+};
+
+}  // namespace muster

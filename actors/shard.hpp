@@ -1,0 +1,18 @@
+// A shard: a fixed slice of the mathematics. Keeps its next micro-batches ready, and says when it has ended.
+#pragma once
+
+#include "muster/actors/messages.hpp"
+#include "muster/actors/rules/shard_queue.hpp"
+
+namespace muster {
+
+struct ShardState {
+  std::unique_ptr<ShardQueue> queue;
+  caf::strong_actor_ptr replica;  // who asked last
+  static inline const char* name = "shard";
+};
+
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<ShardState> self, std::uint32_t number, std::uint32_t depth,
+                                 CourseOptions course, loader_actor loader, node_actor node);
+
+}  // namespace muster
