@@ -1,0 +1,50 @@
+#include "muster/gpu/device.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "muster/config/error.hpp"
+
+namespace muster {
+namespace {
+
+TEST(Device, CoresAreThoseThatThisProcessMayUse) {
+  const DeviceInventory inventory = discover_devices();
+  ASSERT_FALSE(inventory.cores.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(inventory.cores));
+  cpu_set_t mask;
+  ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+  EXPECT_EQ(inventory.cores.size(), static_cast<std::size_t>(CPU_COUNT(&mask)));
+}
+
+TEST(Device, CardsAreUsableOrThereIsAReason) {
+  const DeviceInventory inventory = discover_devices();
+  EXPECT_NE(inventory.cuda_devices > 0, !inventory.cuda_reason.empty());
+  EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_names.size()));
+}
+
+TEST(Device, APinnedThreadStaysOnItsCore) {
+  const int core = discover_devices().cores.back();
+  int seen = -1;
+  std::size_t allowed = 0;
+  std::thread thread([&] {
+    pin_this_thread(core);
+    seen = sched_getcpu();
+    allowed = discover_devices().cores.size();
+  });
+  thread.join();
+  EXPECT_EQ(seen, core);
+  EXPECT_EQ(allowed, 1U);
+}
+
+TEST(Device, ACoreThatIsNotThereIsAnError) {
+  EXPECT_THROW(pin_this_thread(-1), Error);
+  EXPECT_THROW(pin_this_thread(60000), Error);
+  EXPECT_THROW(pin_this_thread(1 << 20), Error);
+}
+
+}  // namespace
+}  // namespace muster
