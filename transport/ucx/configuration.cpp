@@ -31,10 +31,12 @@ struct Default {
 constexpr Default kDefaults[] = {
     // Without it UCX drops shared memory in silence as soon as an endpoint asks to be told of failures.
     {"UCX_MM_ERROR_HANDLING", "MM_ERROR_HANDLING", "y"},
-    // A third more bandwidth over TCP than with the default of 128K.
+    // Fewer, larger reads than with the default of 128K: up to a tenth more bandwidth over TCP.
     {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "256K"},
-    // How soon a dead process is noticed over shared memory; the default is 20 s.
-    {"UCX_KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", "1s"},
+    // How soon a dead process is noticed over shared memory; the default is 20 s. It asks the kernel whether
+    // the process
+    // lives, so that a short interval makes no false alarm.
+    {"UCX_KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", "200ms"},
     // No one-sided writes: a peer that wakes after its eviction must not reach a buffer that has a new use.
     {"UCX_RNDV_SCHEME", "RNDV_SCHEME", "am"},
 };

@@ -5,9 +5,9 @@
 // changed.
 //
 // What differs from one network to another, and is no promise of this class: a peer that was killed is
-// noticed within milliseconds over TCP, by UCX's keep-alive (1 s) over shared memory; a stopped one is never
-// noticed; a peer in the same process that disconnects is not noticed over shared memory. Deadlines belong to
-// the layer above.
+// noticed within milliseconds over TCP, by UCX's keep-alive (200 ms) over shared memory; a stopped one is
+// never noticed; a peer in the same process that disconnects is not noticed over shared memory. Deadlines
+// belong to the layer above.
 #pragma once
 
 #include <memory>
