@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "muster/config/text.hpp"
 
@@ -98,8 +99,27 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
+// Whether a dotted key is so long that the tree behind it would overflow the stack of those who walk it,
+// toml++ first. Looks for dots that join words; whatever can end a key starts the count anew.
+bool has_endless_key(const std::string& text) {
+  constexpr std::string_view kEnds = "=,[]{}#\r\n";
+  constexpr int kDotsMax = 64;
+  int dots = 0;
+  char last = '.';
+  for (const char c : text) {
+    if (kEnds.find(c) != std::string_view::npos || (c == '.' && last == '.')) {
+      dots = 0;
+    } else if (c == '.' && ++dots > kDotsMax) {
+      return true;
+    }
+    last = c == ' ' || c == '\t' ? last : c;
+  }
+  return false;
+}
+
 Mistake too_deep(const Place& place) {
-  return mistake_in(place, "", "tables or lists nested deeper than " + std::to_string(kTomlDepthMax));
+  return mistake_in(place, "",
+                    "too long, or tables and lists nested deeper than " + std::to_string(kTomlDepthMax));
 }
 
 }  // namespace
@@ -110,6 +130,10 @@ ParsedToml parse_toml(const std::string& text, const std::string& file_name) {
   if (text.size() > kTomlBytesMax) {
     result.mistake = mistake_in(origin, "", "too long", std::to_string(text.size()) + " bytes",
                                 "at most " + std::to_string(kTomlBytesMax) + " bytes");
+    return result;
+  }
+  if (has_endless_key(text)) {
+    result.mistake = too_deep(result.root.place);
     return result;
   }
   try {
@@ -133,6 +157,10 @@ ParsedSet parse_set(const std::string& set) {
     return result;
   }
   const std::string value = trimmed(set.substr(equals + 1));
+  if (set.size() > kTomlBytesMax || has_endless_key(value)) {
+    result.mistake = too_deep(place);
+    return result;
+  }
   try {
     std::optional<TomlNode> node = parse_set_value(value, place);
     if (!node) {

@@ -2,6 +2,7 @@
 // shown.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "muster/config/job_file.hpp"
@@ -133,11 +134,13 @@ TEST_F(JobFuzz, MutatedOverridesNeverCrash) {
 
 TEST_F(JobFuzz, DeepNestingIsRefused) {
   std::string dotted = "a";
-  for (int depth = 0; depth < 1000; ++depth) {
+  for (int depth = 0; depth < 100000; ++depth) {
     dotted += ".a";
   }
   check(dotted + " = 1\n", {});
-  check(job_text(file_), {dotted + "=1", "name=" + std::string(1000, '[')});
+  check("[" + dotted + "]\n", {});
+  check("a = { " + dotted + " = 1 }\n", {});
+  check(job_text(file_), {dotted + "=1", "name={" + dotted + "=1}", "name=" + std::string(1000, '[')});
   check("a = " + std::string(1000, '[') + std::string(1000, ']') + "\n", {});
 }
 
