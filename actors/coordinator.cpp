@@ -62,7 +62,7 @@ void CoordinatorState::on(const Join& message) {
   Welcome welcome;
   welcome.job_toml = parts_.job_toml;
   welcome.device = message.name.loader ? "-" : parts_.placement.devices.at(message.name.slot);
-  welcome.loader_thread = parts_.placement.loader_threads > 0;
+  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
   self_->send(actor, welcome);
 }
 

@@ -1,0 +1,118 @@
+#include "muster/actors/children.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+std::string describe(int status) {
+  if (WIFEXITED(status)) return "exited with code " + std::to_string(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return "was ended by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+}
+
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    ::posix_spawnattr_init(&attributes);
+    sigset_t none, standard;
+    sigemptyset(&none);
+    sigemptyset(&standard);
+    sigaddset(&standard, SIGINT);
+    sigaddset(&standard, SIGTERM);
+    sigaddset(&standard, SIGPIPE);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &standard);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+}  // namespace
+
+Children::~Children() { end_within(std::chrono::milliseconds(0)); }
+
+pid_t Children::start(const NodeName& name, const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const SpawnSettings settings;
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);
+  if (error != 0) {
+    throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " + command.front() + ": " +
+                                     std::strerror(error));
+  }
+  running_.push_back({name, pid, open_pidfd(pid)});
+  return pid;
+}
+
+std::optional<Children::Ended> Children::next_ended() {
+  for (auto child = running_.begin(); child != running_.end(); ++child) {
+    int status = 0;
+    if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
+    Ended ended{child->name, child->pid, describe(status), WIFEXITED(status) && WEXITSTATUS(status) == 0};
+    if (child->descriptor >= 0) ::close(child->descriptor);
+    running_.erase(child);
+    return ended;
+  }
+  return std::nullopt;
+}
+
+std::vector<int> Children::descriptors() const {
+  std::vector<int> all;
+  for (const Child& child : running_) {
+    if (child.descriptor >= 0) all.push_back(child.descriptor);
+  }
+  return all;
+}
+
+void Children::kill_all() {
+  for (const Child& child : running_) ::kill(child.pid, SIGKILL);
+}
+
+void Children::end_within(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (any()) {
+    while (next_ended()) {
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    std::vector<pollfd> waits;
+    for (const int descriptor : descriptors()) waits.push_back({descriptor, POLLIN, 0});
+    ::poll(waits.data(), waits.size(), static_cast<int>(std::min<long>(left.count(), 20)));
+  }
+  kill_all();
+  for (const Child& child : running_) {
+    ::waitpid(child.pid, nullptr, 0);
+    if (child.descriptor >= 0) ::close(child.descriptor);
+  }
+  running_.clear();
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+// The processes that a launcher starts. Each ends with its parent; whoever is left at the end is ended by force.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/actors/messages.hpp"
+
+namespace muster {
+
+class Children {
+ public:
+  Children() = default;
+  ~Children();  ///< kills and reaps
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input, its output on
+  /// stderr. Throws Error.
+  pid_t start(const NodeName& name, const std::vector<std::string>& command);
+
+  struct Ended {
+    NodeName name;
+    pid_t pid = 0;
+    std::string how;  ///< "exited with code 1", "was ended by signal 9 (Killed)"
+    bool good = false;
+  };
+  /// A child that has ended and was not told before.
+  std::optional<Ended> next_ended();
+
+  /// Descriptors that become readable when a child ends.
+  std::vector<int> descriptors() const;
+
+  bool any() const { return !running_.empty(); }
+  void kill_all();
+  /// Waits for all to end; kills those that have not within `patience`.
+  void end_within(std::chrono::milliseconds patience);
+
+ private:
+  struct Child {
+    NodeName name;
+    pid_t pid;
+    int descriptor;
+  };
+  std::vector<Child> running_;
+};
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+// Embedding: a job in, a report out.
+//
+//   muster::Job job = ...;
+//   muster::RunOptions options;
+//   options.registry.add_model("mine", {}, make_mine);
+//   muster::Report report = muster::run(job, options);
+//
+// Replicas are child processes (the same executable, started again: call muster::main, or `run_node` for the arguments that
+// `node_command` names), or live in this process (`in_process`), over the same reducer and transport.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <caf/actor_system_config.hpp>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/messages.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/actors/report.hpp"
+#include "muster/config/error.hpp"
+#include "muster/config/job.hpp"
+#include "muster/config/mistake.hpp"
+
+namespace muster {
+
+struct RunOptions {
+  Registry registry = builtin_registry();
+
+  /// Where the keys of the job were written, so that mistakes found late (data, devices) show their place too.
+  Places places;
+
+  /// Replicas and loaders as actors of this process instead of processes of their own.
+  bool in_process = false;
+
+  /// How a child process is started: the program and its first arguments. Empty: this executable with "node", which
+  /// muster::main understands.
+  std::vector<std::string> node_command;
+
+  /// The actor system to live in; not owned, must outlive the call, made with `configure`. Null: one of its own. With child
+  /// processes its middleman must be loaded.
+  caf::actor_system* system = nullptr;
+
+  /// Each receives every event as a typed message, and may answer with StopRequest.
+  std::vector<observer_actor> observers;
+
+  /// Called on an actor's thread; must not block.
+  std::function<void(const Event&)> on_event;
+  std::function<void(const Progress&, const DataFacts&)> on_progress;
+
+  /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once. They are
+  /// blocked in the calling thread meanwhile, so call from the main thread before others are started.
+  bool handle_signals = false;
+};
+
+/// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is made.
+void configure(caf::actor_system_config& config);
+
+/// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. A job that cannot start
+/// (mistakes, missing data) throws JobRefused, and starts nothing.
+Report run(const Job& job, const RunOptions& options);
+
+class JobRefused : public Error {
+ public:
+  explicit JobRefused(std::vector<Mistake> mistakes) : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
+  const std::vector<Mistake>& mistakes() const { return mistakes_; }
+
+ private:
+  std::vector<Mistake> mistakes_;
+};
+
+/// The arguments of a child process.
+struct NodeArguments {
+  std::string host;
+  std::uint16_t port = 0;
+  NodeName name;
+  pid_t parent = 0;
+};
+std::vector<std::string> to_arguments(const NodeArguments& arguments);
+
+/// What a child process does: joins, works, ends. Returns its exit code.
+int run_node(const NodeArguments& arguments, const Registry& registry);
+
+/// A number that no other start of a process has.
+std::uint64_t new_incarnation();
+
+}  // namespace muster

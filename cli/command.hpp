@@ -1,0 +1,45 @@
+// What the commands share: their table, their common options, their exit codes. One file a command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "muster/actors/registry.hpp"
+#include "muster/config/job_file.hpp"
+
+namespace muster::cli {
+
+inline constexpr int kCompleted = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kWrong = 2;
+
+using Arguments = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  const char* summary;
+  bool shown;  ///< in --help
+  int (*run)(const Arguments& arguments, const Registry& registry);
+};
+const std::vector<Command>& commands();
+
+int run_command(const Arguments& arguments, const Registry& registry);
+int plan_command(const Arguments& arguments, const Registry& registry);
+int bench_command(const Arguments& arguments, const Registry& registry);
+int events_command(const Arguments& arguments, const Registry& registry);
+int job_command(const Arguments& arguments, const Registry& registry);
+int node_command(const Arguments& arguments, const Registry& registry);
+
+/// Says what is wrong with the command line, on stderr; returns kWrong.
+int wrong_usage(const std::string& command, const std::string& what);
+
+/// JOB.toml with its overrides, as `run` and `plan` take it.
+struct JobArguments {
+  std::string file;
+  std::vector<std::string> sets;
+};
+
+/// What --version prints.
+std::string version_text();
+
+}  // namespace muster::cli

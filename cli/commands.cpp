@@ -1,0 +1,89 @@
+#include <cstdio>
+#include <cstring>
+
+#include "muster/cli/command.hpp"
+#include "muster/cli/main.hpp"
+#include "muster/config/nearest.hpp"
+
+namespace muster::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = {
+      {"run", "train: start the replicas of a job, and report", true, run_command},
+      {"plan", "show what a job would run, and run nothing", true, plan_command},
+      {"bench", "measure the reduction (allreduce) or the cost of an empty step (step)", true, bench_command},
+      {"job", "the reference of the job file", true, job_command},
+      {"events", "the table of all events", true, events_command},
+      {"node", "what a child process of a run does; started by run", false, node_command},
+  };
+  return all;
+}
+
+int wrong_usage(const std::string& command, const std::string& what) {
+  const std::string name = command.empty() ? "muster" : "muster " + command;
+  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), what.c_str(), name.c_str());
+  return kWrong;
+}
+
+namespace {
+
+void print_help() {
+  std::printf(
+      "muster: distributed training with actors; the same bits on any number of replicas\n\n"
+      "Usage: muster COMMAND [arguments]      'muster COMMAND --help' tells more\n\nCommands:\n");
+  for (const Command& command : commands()) {
+    if (command.shown) std::printf("  %-8s %s\n", command.name, command.summary);
+  }
+  std::printf(
+      "\n  --version  versions of CAF, UCX, CUDA and libtorch, and what was left out of this build\n"
+      "  --help     this text\n\n"
+      "Exit codes:\n"
+      "  0    completed\n"
+      "  1    the run failed; the reason is on stderr\n"
+      "  2    the command line or the job file is wrong; what and where is on stderr\n"
+      "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM. A second signal ends everything at once\n");
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (command.shown) names.push_back(command.name);
+  }
+  const std::string close = nearest(name, names);
+  return wrong_usage("", "unknown command '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"));
+}
+
+}  // namespace
+}  // namespace muster::cli
+
+namespace muster {
+
+int main(int argc, char** argv, const Registry& registry) {
+  using namespace cli;
+  const Arguments arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    print_help();
+    return kWrong;
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_help();
+    return kCompleted;
+  }
+  if (first == "--version") {
+    std::printf("%s", version_text().c_str());
+    return kCompleted;
+  }
+  for (const Command& command : commands()) {
+    if (first != command.name) continue;
+    try {
+      return command.run({arguments.begin() + 1, arguments.end()}, registry);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "muster: %s\n", error.what());
+      return kFailed;
+    }
+  }
+  return unknown_command(first);
+}
+
+}  // namespace muster

@@ -1,0 +1,3 @@
+#include "muster/cli/main.hpp"
+
+int main(int argc, char** argv) { return muster::main(argc, argv, muster::builtin_registry()); }

@@ -1,0 +1,28 @@
+// muster node: one process of a run. Started by `run`, with the address of its coordinator.
+#include "muster/actors/run.hpp"
+#include "muster/cli/job_arguments.hpp"
+
+namespace muster::cli {
+
+int node_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  options.add_options()("coordinator", po::value<std::string>()->required(), "HOST:PORT")(
+      "kind", po::value<std::string>()->required(), "replica or loader")("slot", po::value<std::uint32_t>()->required(),
+                                                                         "number of the replica or loader")(
+      "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")("help", "this text");
+  int code = kCompleted;
+  const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n", arguments, options,
+                           nullptr, code);
+  if (!given) return code;
+  const std::string where = (*given)["coordinator"].as<std::string>();
+  const auto colon = where.rfind(':');
+  if (colon == std::string::npos) return wrong_usage("node", "--coordinator is HOST:PORT");
+  NodeArguments node;
+  node.host = where.substr(0, colon);
+  node.port = static_cast<std::uint16_t>(std::stoul(where.substr(colon + 1)));
+  node.name = {(*given)["kind"].as<std::string>() == "loader", (*given)["slot"].as<std::uint32_t>()};
+  node.parent = (*given)["parent"].as<int>();
+  return run_node(node, registry);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,93 @@
+#include "muster/cli/progress_line.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace muster::cli {
+
+namespace {
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+// Steps of the whole job; 0 where it is not known.
+std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
+  if (job.train.steps) return *job.train.steps;
+  return job.train.epochs.value_or(1) * facts.steps_per_epoch;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(const Job& job, bool quiet) : job_(job), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+void ProgressLine::write_over(const std::string& text) {
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  partial_ = true;
+}
+
+void ProgressLine::write_line(const std::string& text) {
+  std::fprintf(stderr, "%s%s%s\n", partial_ ? "\r" : "", text.c_str(), partial_ ? "\x1b[K" : "");
+  partial_ = false;
+}
+
+void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
+  if (quiet_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!rate_known_) {
+    rate_known_ = true;
+    rate_since_ = now;
+    first_samples_ = progress.samples;
+    first_step_ = progress.step;
+  }
+  const double seconds = std::chrono::duration<double>(now - rate_since_).count();
+  if (seconds > 0) rate_ = static_cast<double>(progress.samples - first_samples_) / seconds;
+  last_ = progress;
+  if (!terminal_) return;
+  const std::uint64_t total = total_steps(job_, facts);
+  std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),
+                            static_cast<unsigned long long>(progress.step));
+  if (total > 0) text += format("/%llu", static_cast<unsigned long long>(total));
+  text += format("  loss %.4f  %.0f samples/s", progress.loss, rate_);
+  if (total > progress.step && seconds > 0 && progress.step > first_step_) {
+    const double left = seconds / static_cast<double>(progress.step - first_step_) *
+                        static_cast<double>(total - progress.step);
+    text += format("  %.0f s left", left);
+  }
+  write_over(text);
+}
+
+void ProgressLine::show(const Event& event) {
+  const auto whole = [&](const char* key) { return static_cast<long long>(event.integer(key)); };
+  if (event.name == "failed" || event.name == "interrupted") {
+    write_line("muster: " + event.name + ": " + event.text("reason"));
+    return;
+  }
+  if (event.name == "notice") {
+    write_line("notice: " + event.text("text"));
+    return;
+  }
+  if (quiet_) return;
+  if (event.name == "epoch") {
+    write_line(format("epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
+                      "%lld dropped%s",
+                      whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
+                      whole("dropped"), event.integer("complete") ? "" : " (cut short)"));
+  } else if (event.name == "evaluated") {
+    write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
+                      event.number("accuracy")));
+  } else if (event.name == "exhausted" && event.text("scope") == "job") {
+    write_line(format("exhausted: %s asked for %lld, there were %lld", event.text("what").c_str(), whole("asked"),
+                      whole("had")));
+  } else if (event.name == "view") {
+    write_line(format("%lld replicas ready  (%s)", whole("members"), event.text("transport").c_str()));
+  } else if (event.name == "lost" || event.name == "refused" || event.name == "diverged") {
+    write_line(event.name + ": " + event.text(event.name == "diverged" ? "what" : "reason"));
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,119 @@
+// muster run: trains a job, reports, and ends every process that it started.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "muster/actors/run.hpp"
+#include "muster/cli/job_arguments.hpp"
+#include "muster/cli/progress_line.hpp"
+
+namespace muster::cli {
+
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] [--quiet]\n\n"
+    "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them all again.\n"
+    "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130 or 143 interrupted.\n";
+
+// Where events are written as they happen, one line of JSON each.
+class EventLines {
+ public:
+  // Gives nothing, and says why, if the file cannot be opened.
+  static std::unique_ptr<EventLines> open(const std::string& where) {
+    auto lines = std::make_unique<EventLines>();
+    if (where.empty()) return lines;
+    lines->to_ = where == "-" ? stdout : std::fopen(where.c_str(), "w");
+    if (lines->to_) return lines;
+    std::perror(("muster run: --events " + where).c_str());
+    return nullptr;
+  }
+  ~EventLines() {
+    if (to_ && to_ != stdout) std::fclose(to_);
+  }
+  void write(const Event& event) {
+    if (!to_) return;
+    std::fprintf(to_, "%s\n", to_json_line(event).c_str());
+    std::fflush(to_);
+  }
+
+ private:
+  std::FILE* to_ = nullptr;
+};
+
+Report refused_report(const Job& job, const std::string& reason) {
+  Report report;
+  report.job = job.name;
+  report.replicas = job.cluster.replicas;
+  report.shards = job.train.shards;
+  report.reason = reason;
+  return report;
+}
+
+int exit_code(const Report& report) {
+  if (report.completed()) return kCompleted;
+  if (report.outcome != "interrupted") return kFailed;
+  return report.reason == "SIGINT" ? 130 : report.reason == "SIGTERM" ? 143 : kFailed;
+}
+
+void print_summary(const Report& report) {
+  std::fprintf(stderr, "completed: %llu steps, %llu samples in %.1f s (%.0f samples/s)  weights_sha256 %s\n",
+               static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.samples),
+               report.wall_seconds, report.samples_per_second, report.weights_sha256.c_str());
+  if (!report.checkpoint.empty()) std::fprintf(stderr, "weights: %s\n", report.checkpoint.c_str());
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  options.add_options()("report", po::value<std::string>()->value_name("FILE"),
+                        "write one JSON object at the end, also on failure (docs/report.md)")(
+      "events", po::value<std::string>()->value_name("FILE|-"), "write each event as a line of JSON when it happens")(
+      "quiet", "print nothing but failures and notices")(
+      "in-process", "replicas as threads of this process instead of processes of their own");
+  add_job_options(options);
+  int code = kCompleted;
+  const auto given = parse("run", kUsage, arguments, options, "JOB.toml", code);
+  if (!given) return code;
+  const auto parsed = read_job(*given, registry);
+  if (!parsed) return kWrong;
+
+  const auto text = [&](const char* key) { return given->count(key) ? (*given)[key].as<std::string>() : std::string{}; };
+  const auto lines = EventLines::open(text("events"));
+  if (!lines) return kWrong;
+  const bool quiet = given->count("quiet") > 0;
+  ProgressLine progress(*parsed->job, quiet);
+  RunOptions run_options;
+  run_options.registry = registry;
+  run_options.in_process = given->count("in-process") > 0;
+  run_options.handle_signals = true;
+  run_options.places = parsed->places;
+  run_options.on_event = [&](const Event& event) {
+    lines->write(event);
+    progress.show(event);
+  };
+  run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
+
+  Report report;
+  try {
+    report = run(*parsed->job, run_options);
+    code = exit_code(report);
+    if (report.completed() && !quiet) print_summary(report);
+  } catch (const JobRefused& refused) {
+    std::fprintf(stderr, "%s", refused.what());
+    report = refused_report(*parsed->job, refused.what());
+    code = kWrong;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "muster: failed: %s\n", error.what());
+    report = refused_report(*parsed->job, error.what());
+    code = kFailed;
+  }
+  if (const std::string file = text("report"); !file.empty()) write_report(report, file);
+  return code;
+}
+
+}  // namespace muster::cli
