@@ -1,0 +1,28 @@
+# What the scripts share. Sourced; sets `root`, the top of the source tree, and works there.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+say() { printf '== %s\n' "$*"; }
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# configure FOLDER [cmake argument]...: only if the folder is not configured yet, or arguments are given.
+configure() {
+  local folder=$1
+  shift
+  if [[ -f $folder/build.ninja && $# -eq 0 ]]; then return; fi
+  say "configuring $folder"
+  cmake -S . -B "$folder" -G Ninja "$@"
+}
+
+# compile FOLDER [target]...: everything, if no target is named. Prints nothing when there is nothing to do.
+compile() {
+  local folder=$1
+  shift
+  if ninja -C "$folder" -n "$@" | grep -q 'no work to do'; then return; fi
+  say "building $folder ${*:-(everything)}"
+  ninja -C "$folder" "$@"
+}
