@@ -11,6 +11,11 @@ namespace {
 constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
 constexpr std::size_t kHashStride = 1024;
 
+bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
+  return std::all_of(header.shards.begin(), header.shards.end(),
+                     [&](const ShardWord& word) { return word.shard >= member.begin && word.shard < member.end; });
+}
+
 std::span<const std::byte> as_payload(const float* values, std::size_t count) {
   return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
 }
@@ -96,13 +101,12 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
     const Inside inside(inside_);
     broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
   }
-  if (header.kind == RoundKind::greeting) return contribute({}, {}, nullptr);
   step_on();
 }
 
-void Reduction::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                            std::shared_ptr<const void> keep) {
-  if (failed_) return;
+  if (failed_ || round != round_) return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   current.contributed = true;
@@ -194,7 +198,7 @@ void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
   switch (frame.kind) {
     case FrameKind::header: {
       auto header = decode_header(payload, shards);
-      if (!header || header->round != frame.round || target.headers[frame.from]) {
+      if (!header || header->round != frame.round || target.headers[frame.from] || !speaks_for(*header, member)) {
         return fail("replica " + std::to_string(frame.from) + " sent a header that cannot be");
       }
       target.headers[frame.from] = std::move(header);
@@ -262,7 +266,7 @@ void Reduction::prepare_fold(Slot& current) {
   std::vector<double> weights(shape_.shards, 0.0);
   for (const auto& header : current.headers) {
     for (const ShardWord& word : header->shards) {
-      if (word.ended || word.shard >= shape_.shards) continue;
+      if (!word.present() || word.shard >= shape_.shards) continue;
       present[word.shard] = true;
       weights[word.shard] = word.weight;
     }
@@ -341,20 +345,25 @@ bool Reduction::advance(Slot& current) {
     return false;
   }
 
-  bool nothing_to_add = false;
-  if (kind == RoundKind::train) {
-    nothing_to_add = std::all_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
-      return std::all_of(header->shards.begin(), header->shards.end(), [](const auto& w) { return w.ended != 0; });
-    });
-    if (!nothing_to_add) {
-      if (!current.contributed) return false;
-      if (!current.ready_to_fold) prepare_fold(current);
+  if (kind == RoundKind::train && any_present(current)) {
+    if (!current.contributed) return false;
+    if (!current.ready_to_fold) prepare_fold(current);
+    // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a result.
+    if (current.weight != 0) {
       fold_ready_chunks(current);
       if (failed_) return false;
       if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size()) return false;
     }
+  } else if (kind != RoundKind::evaluate) {
+    return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
   }
-  return (nothing_to_add || current.metrics_in == shape_.members.size()) && current.sends == 0;
+  return current.metrics_in == shape_.members.size() && current.sends == 0;
+}
+
+bool Reduction::any_present(const Slot& current) {
+  return std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
+    return std::any_of(header->shards.begin(), header->shards.end(), [](const ShardWord& w) { return w.present(); });
+  });
 }
 
 RoundRecord Reduction::make_record(Slot& current) const {

@@ -51,9 +51,10 @@ class Reduction {
   /// be written (elements floats, free from now until `done`).
   void open(const RoundHeader& header, std::span<float> result);
 
-  /// Adds this member's sums to the open round. `nodes` stay valid and unchanged until `done` or the end of this object;
+  /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and unchanged until `done` or the end of this object;
   /// `keep` is held as long.
-  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics, std::shared_ptr<const void> keep);
+  void contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                  std::shared_ptr<const void> keep);
 
   std::span<std::byte> place(const Frame& frame);
   void arrived(const Frame& frame, std::span<std::byte> payload);
@@ -122,6 +123,7 @@ class Reduction {
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot);
   void send_nodes(Slot& slot);
   std::string disagreement(const Slot& slot) const;
+  static bool any_present(const Slot& slot);
   void prepare_fold(Slot& slot);
   void fold_ready_chunks(Slot& slot);
   void fold_chunk(Slot& slot, std::size_t chunk);

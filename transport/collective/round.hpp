@@ -23,6 +23,9 @@ struct ShardWord {
   std::uint64_t count = 0;
   double weight = 0;          ///< what it adds to the divisor
 
+  /// Whether the shard is a leaf of this round's tree. A hole (rows 0, not ended) is absent, too.
+  bool present() const { return ended == 0 && rows > 0; }
+
   bool operator==(const ShardWord&) const = default;
 };
 static_assert(sizeof(ShardWord) == 40);
