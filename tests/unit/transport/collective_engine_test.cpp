@@ -1,0 +1,139 @@
+// Micro-batches and demands over the engine, between a replica and a loader.
+#include <gtest/gtest.h>
+
+#include "muster/transport/collective/engine.hpp"
+#include "tests/unit/transport/transport_world.hpp"
+
+namespace {
+
+using namespace muster;
+using muster::testing::EventQueue;
+using muster::testing::pattern;
+
+constexpr PeerId kReplica = 0;
+constexpr PeerId kLoader = 1;
+constexpr std::size_t kBytesMax = 20000;
+
+struct Side {
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Engine> engine;
+  std::vector<std::pair<Frame, std::vector<std::byte>>> batches;
+  std::vector<Frame> demands;
+  std::vector<std::string> refusals;
+  std::vector<PeerId> failed;
+};
+
+struct Pair {
+  Pair() : network(queue.handle(), 9) {
+    for (Side* side : {&replica, &loader}) {
+      side->transport = network.attach(side == &replica ? "replica" : "loader");
+      Engine::Hooks hooks;
+      hooks.round_done = [](RoundRecord) {};
+      hooks.reduction_failed = [](const std::string&) {};
+      hooks.batch = [side](const Frame& frame, std::vector<std::byte> payload) {
+        side->batches.emplace_back(frame, std::move(payload));
+      };
+      hooks.demand = [side](const Frame& frame) { side->demands.push_back(frame); };
+      hooks.peer_failed = [side](PeerId peer, const std::string&) { side->failed.push_back(peer); };
+      hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
+      side->engine = std::make_unique<Engine>(*side->transport, std::move(hooks));
+    }
+  }
+  ~Pair() {
+    replica.transport.reset();
+    loader.transport.reset();
+  }
+  void install() {
+    const std::vector<Engine::Peer> peers{{kReplica, 10, replica.transport->address()},
+                                          {kLoader, 11, loader.transport->address()}};
+    replica.engine->install(1, kReplica, 10, peers, nullptr, kBytesMax);
+    loader.engine->install(1, kLoader, 11, peers, nullptr, kBytesMax);
+  }
+  void run() {
+    while (queue.step()) {
+    }
+  }
+
+  EventQueue queue;
+  SimulatedNetwork network;
+  Side replica, loader;
+};
+
+Frame batch_frame(std::uint32_t shard, std::uint64_t ticket) {
+  Frame frame;
+  frame.kind = FrameKind::batch;
+  frame.node = shard;
+  frame.round = ticket;
+  return frame;
+}
+
+TEST(Engine, BatchesAndDemandsArriveWhole) {
+  Pair pair;
+  pair.install();
+  for (std::uint64_t ticket = 1; ticket <= 50; ++ticket) {
+    Frame demand;
+    demand.kind = FrameKind::demand;
+    demand.node = 3;
+    demand.round = ticket;
+    demand.more = 7;
+    pair.replica.engine->send_loading(kLoader, demand, {});
+    pair.loader.engine->send_loading(kReplica, batch_frame(3, ticket), pattern(ticket, 100 + ticket * 300));
+  }
+  EXPECT_EQ(pair.loader.engine->batches_in_flight(), 50u);
+  pair.run();
+  EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
+  EXPECT_EQ(pair.replica.engine->batches_in_flight(), 0u);
+  EXPECT_EQ(pair.loader.demands.size(), 50u);
+  ASSERT_EQ(pair.replica.batches.size(), 50u);
+  for (const auto& [frame, payload] : pair.replica.batches) {
+    EXPECT_EQ(payload, pattern(frame.round, 100 + frame.round * 300)) << frame.round;
+    EXPECT_EQ(frame.node, 3u);
+    EXPECT_EQ(frame.from, kLoader);
+  }
+}
+
+TEST(Engine, BatchBeyondTheAgreedSizeIsRefusedAloud) {
+  Pair pair;
+  pair.install();
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 1), pattern(1, kBytesMax + 1));
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 2), pattern(2, kBytesMax));
+  pair.run();
+  ASSERT_EQ(pair.replica.batches.size(), 1u);
+  EXPECT_EQ(pair.replica.batches[0].first.round, 2u);
+  ASSERT_EQ(pair.replica.refusals.size(), 1u);
+  EXPECT_NE(pair.replica.refusals[0].find(std::to_string(kBytesMax + 1)), std::string::npos);
+  EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
+}
+
+TEST(Engine, LoaderThatVanishesIsNoticed) {
+  Pair pair;
+  pair.install();
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 1), pattern(1, kBytesMax));
+  pair.network.cut("loader");
+  pair.run();
+  EXPECT_EQ(pair.replica.failed, std::vector<PeerId>{kLoader});
+}
+
+TEST(Engine, FloodOfEarlyHeadersIsBounded) {
+  Pair pair;
+  const std::vector<std::byte> payload(4096);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < Engine::kEarlyFramesMax + 100; ++i) {
+    Frame frame;
+    frame.view = 9;
+    frame.bytes = payload.size();
+    const auto place = pair.replica.engine->place(frame);
+    kept += place.size();
+    if (!place.empty()) pair.replica.engine->arrived(frame, place);
+  }
+  EXPECT_LE(kept, Engine::kEarlyBytesMax);
+  EXPECT_GT(kept, 0u);
+}
+
+TEST(Engine, ViewsOnlyGrow) {
+  Pair pair;
+  pair.install();
+  EXPECT_DEATH(pair.install(), "check failed");
+}
+
+}  // namespace

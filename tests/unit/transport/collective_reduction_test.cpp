@@ -1,0 +1,213 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/transport/reduction_world.hpp"
+
+namespace {
+
+using namespace muster;
+using namespace std::chrono_literals;
+using muster::testing::random_rounds;
+using muster::testing::ReductionWorld;
+using muster::testing::ReductionWorldShape;
+using oracle::RandomValues;
+
+ReductionWorldShape even_shape(std::uint32_t members, std::uint32_t shards, std::size_t elements) {
+  ReductionWorldShape shape;
+  shape.shards = shards;
+  shape.elements = elements;
+  for (std::uint32_t i = 0; i < members; ++i)
+    shape.split.push_back(shards / members + (i < shards % members));
+  return shape;
+}
+
+void run_to_the_end(const ReductionWorldShape& shape, std::size_t rounds, std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", members " + std::to_string(shape.split.size()) +
+               ", shards " + std::to_string(shape.shards) + ", elements " + std::to_string(shape.elements) +
+               ", chunk " + std::to_string(shape.chunk_elements) + ", at once " +
+               std::to_string(shape.at_once_bytes));
+  RandomValues random(seed);
+  ReductionWorld world(shape, random_rounds(rounds, shape, random), seed);
+  world.install_all();
+  ASSERT_TRUE(world.run());
+  ASSERT_TRUE(world.complete());
+  world.expect_all_right();
+}
+
+TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
+  constexpr std::size_t kSizes[] = {0, 1, 15, 16, 17, 1000};
+  constexpr std::size_t kChunks[] = {5, 16, 64, 128 * 1024};
+  constexpr std::size_t kAtOnce[] = {0, 256, 8192};
+  RandomValues random(11);
+  for (std::uint64_t turn = 0; turn < 240; ++turn) {
+    ReductionWorldShape shape;
+    const auto members = static_cast<std::uint32_t>(1 + turn % 6);
+    shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+    shape.split = random.split(shape.shards, members);
+    shape.elements = kSizes[random.below(std::size(kSizes))];
+    shape.chunk_elements = kChunks[random.below(std::size(kChunks))];
+    shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
+    shape.pace = random.chance(50) ? 500us : 5us;
+    run_to_the_end(shape, 12, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Reduction, ManyRoundsLeaveNothingBehind) {
+  ReductionWorldShape shape = even_shape(3, 5, 100);
+  shape.at_once_bytes = 64;
+  shape.pace = 3us;
+  for (const std::uint64_t seed : {21, 22, 23}) run_to_the_end(shape, 400, seed);
+}
+
+TEST(Reduction, TheSameRecordsOnAnyNumberOfMembers) {
+  std::vector<std::uint64_t> hashes;
+  for (std::uint32_t members = 1; members <= 6; ++members) {
+    const ReductionWorldShape shape = even_shape(members, 6, 100);
+    RandomValues random(31);  // the same plan for each
+    ReductionWorld world(shape, random_rounds(20, shape, random), members);
+    world.install_all();
+    ASSERT_TRUE(world.run());
+    ASSERT_TRUE(world.complete());
+    hashes.push_back(world.members()[0].records.back().hash);
+  }
+  EXPECT_EQ(hashes, std::vector<std::uint64_t>(6, hashes[0]));
+}
+
+TEST(Reduction, MemberThatEntersLateFindsWhatCameBefore) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const ReductionWorldShape shape = even_shape(3, 4, 40);
+    RandomValues random(seed);
+    ReductionWorld world(shape, random_rounds(5, shape, random), seed);
+    world.install(0);
+    world.install(1, 5ms);  // all that member 0 said has arrived by then
+    world.install(2, 10ms);
+    ASSERT_TRUE(world.run());
+    ASSERT_TRUE(world.complete()) << "seed " << seed << ": a greeting was lost";
+    world.expect_all_right();
+  }
+}
+
+TEST(Reduction, MembersThatDisagreeHaveDiverged) {
+  const ReductionWorldShape shape = even_shape(4, 6, 50);
+  RandomValues random(41);
+  ReductionWorld world(shape, random_rounds(6, shape, random), 41);
+  world.members()[2].step_offset = 1;
+  world.install_all();
+  ASSERT_TRUE(world.run());
+  for (const auto& member : world.members()) {
+    EXPECT_EQ(member.records.size(), 1u) << member.name << ": only the greeting";
+    ASSERT_EQ(member.failures.size(), 1u) << member.name;
+    EXPECT_NE(member.failures[0].find("diverged"), std::string::npos) << member.failures[0];
+    EXPECT_NE(member.failures[0].find("replica 2"), std::string::npos) << member.failures[0];
+  }
+}
+
+// Frames of every kind from a sender that is not what it says: of another view, of a dead incarnation, of a
+// member that is not there.
+void send_forgeries(Transport& ghost, std::size_t members, const std::vector<std::byte>& garbage,
+                    SendToken& token) {
+  for (PeerId to = 0; to < members; ++to) {
+    for (std::uint16_t kind = 1; kind <= 6; ++kind) {
+      for (int lie = 0; lie < 3; ++lie) {
+        Frame frame;
+        frame.kind = static_cast<FrameKind>(kind);
+        frame.from = lie == 2 ? 77 : static_cast<std::uint32_t>((to + 1) % members);
+        frame.view = lie == 0 ? ReductionWorld::kView - 1 : ReductionWorld::kView;
+        frame.incarnation = lie == 1 ? 5 : 1000 + frame.from;
+        frame.round = 1;
+        frame.node = 1;
+        frame.bytes = kind == 6 ? 0 : garbage.size();
+        ghost.send(to, frame, std::span(garbage).first(frame.bytes), token++);
+      }
+    }
+  }
+}
+
+TEST(Reduction, FramesOfOldViewsAndDeadIncarnationsChangeNothing) {
+  const ReductionWorldShape shape = even_shape(3, 5, 48);
+  RandomValues random(51);
+  ReductionWorld world(shape, random_rounds(30, shape, random), 51);
+  muster::testing::RecordingSink sink;
+  const auto ghost = world.network().attach("ghost");
+  ghost->set_sink(&sink);
+  const std::vector<std::byte> garbage(64, std::byte{0x7f});
+  SendToken token = 0;
+  for (PeerId i = 0; i < 3; ++i) ghost->connect(i, world.members()[i].transport->address());
+  world.install_all();
+  for (int burst = 0; burst < 100; ++burst) {
+    world.queue().after(burst * 100us, [&] { send_forgeries(*ghost, 3, garbage, token); });
+  }
+  ASSERT_TRUE(world.run());
+  ASSERT_TRUE(world.complete());
+  world.expect_all_right();
+  for (const auto& member : world.members()) EXPECT_EQ(member.foreign, 0u) << member.name;
+}
+
+TEST(Reduction, MemberThatVanishesIsNoticedByAllOthersOnce) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const ReductionWorldShape shape = even_shape(4, 7, 300);
+    RandomValues random(seed);
+    ReductionWorld world(shape, random_rounds(50, shape, random), seed);
+    world.install_all();
+    ASSERT_TRUE(world.run_until(std::chrono::microseconds(1000 + 700 * seed)));
+    const auto gone = static_cast<PeerId>(seed % 4);
+    world.network().cut("member " + std::to_string(gone));
+    ASSERT_TRUE(world.run());
+    EXPECT_FALSE(world.complete());
+    for (PeerId i = 0; i < 4; ++i) {
+      const auto& member = world.members()[i];
+      if (i == gone) continue;
+      EXPECT_EQ(member.peers_failed, std::vector<PeerId>{gone}) << "seed " << seed << ", " << member.name;
+      EXPECT_LE(member.failures.size(), 1u) << member.name;
+    }
+  }
+}
+
+// What a peer says is not trusted to be possible.
+TEST(Reduction, HeaderThatSpeaksForOthersEndsTheViewAndNotTheProcess) {
+  const ReductionWorldShape shape = even_shape(2, 4, 32);
+  ReductionWorld world(shape, {}, 61);
+  world.install_all();
+  ASSERT_TRUE(world.run());
+  RoundHeader forged;
+  forged.round = 1;
+  forged.shards.resize(2);
+  forged.shards[0] = {0, 0, 4, 0, 0, 4, 4.0};  // a shard of member 0
+  forged.shards[1] = {3, 0, 4, 0, 0, 4, 4.0};
+  RoundHeader honest = forged;
+  honest.shards[0].ended = honest.shards[1].ended = 1;
+  honest.shards[1].shard = 1;
+  std::vector<std::byte> bytes;
+  encode_header(forged, bytes);
+  Frame frame;
+  frame.view = ReductionWorld::kView;
+  frame.from = 1;
+  frame.incarnation = 1001;
+  frame.round = 1;
+  frame.bytes = bytes.size();
+  auto& members = world.members();
+  members[0].engine->reduction()->open(honest, members[0].result);
+  members[0].engine->reduction()->contribute(1, {}, {}, nullptr);
+  constexpr SendToken kNoRound = SendToken{1} << 63;  // none that the reduction waits for
+  members[1].transport->send(0, frame, bytes, kNoRound);
+  ASSERT_TRUE(world.run());
+  ASSERT_EQ(members[0].failures.size(), 1u);
+  EXPECT_NE(members[0].failures[0].find("header"), std::string::npos) << members[0].failures[0];
+}
+
+TEST(Reduction, StagingIsWhatTheNodesOfOthersTake) {
+  ReductionWorldShape shape = even_shape(4, 8, 1024);
+  ReductionWorld world(shape, {}, 71);
+  world.install_all();
+  ASSERT_TRUE(world.run());
+  for (const auto& member : world.members()) {
+    // Two rounds in flight, three others with one node each, a quarter of the vector.
+    EXPECT_EQ(member.engine->reduction()->staging_bytes(), 2 * 3 * 256 * sizeof(float));
+    EXPECT_FALSE(member.engine->reduction()->waiting());
+    EXPECT_FALSE(member.engine->busy());
+  }
+}
+
+}  // namespace

@@ -1,0 +1,289 @@
+#include "tests/unit/transport/reduction_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace muster::testing {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr float kUntouched = 4711.0f;
+constexpr std::size_t kEventsMax = 4'000'000;
+
+SimulatedNetworkOptions network_options(const ReductionWorldShape& shape) {
+  SimulatedNetworkOptions options;
+  options.at_once_bytes = shape.at_once_bytes;
+  return options;
+}
+
+RoundPlan random_step(const ReductionWorldShape& shape, oracle::RandomValues& random) {
+  RoundPlan plan;
+  const bool weightless = random.chance(15);
+  const std::uint64_t present = random.chance(50) ? 100 : 50;
+  for (std::uint32_t s = 0; s < shape.shards; ++s) {
+    LeafPlan leaf;
+    if (random.chance(present)) {
+      leaf.values = random.values(shape.elements);
+      leaf.weight = weightless ? 0 : 0.25 * static_cast<double>(random.below(100) + 1);
+    } else {
+      leaf.ended = random.chance(50);
+    }
+    plan.leaves.push_back(std::move(leaf));
+  }
+  return plan;
+}
+
+RoundPlan epoch_end(const ReductionWorldShape& shape) {
+  RoundPlan plan;
+  plan.leaves.assign(shape.shards, {std::nullopt, true, 0});
+  return plan;
+}
+
+ShardMetrics metrics_of(std::uint32_t shard, const RoundPlan& plan) {
+  return {shard, 0, 0.5 * shard + static_cast<double>(plan.step), 1.0 * shard, 2.0};
+}
+
+bool says_metrics(const RoundPlan& plan, std::uint32_t shard) {
+  return plan.kind == RoundKind::evaluate || (plan.kind == RoundKind::train && plan.leaves[shard].values);
+}
+
+ShardWord word_of(std::uint32_t shard, const LeafPlan& leaf) {
+  ShardWord word;
+  word.shard = shard;
+  word.ended = leaf.ended ? 1 : 0;
+  word.rows = leaf.values ? 4 : 0;
+  word.first = shard * 100ull;
+  word.count = word.rows;
+  word.weight = leaf.weight;
+  return word;
+}
+
+}  // namespace
+
+double RoundPlan::weight() const {
+  double sum = 0;
+  for (const LeafPlan& leaf : leaves) sum += leaf.weight;
+  return sum;
+}
+
+bool RoundPlan::any_present() const {
+  return std::any_of(leaves.begin(), leaves.end(),
+                     [](const LeafPlan& leaf) { return leaf.values.has_value(); });
+}
+
+std::vector<RoundPlan> random_rounds(std::size_t count, const ReductionWorldShape& shape,
+                                     oracle::RandomValues& random) {
+  std::vector<RoundPlan> rounds;
+  for (std::size_t i = 0; i < count; ++i) {
+    RoundPlan plan;
+    if (random.chance(12)) {
+      plan = epoch_end(shape);
+    } else if (random.chance(12)) {
+      plan.kind = RoundKind::evaluate;
+    } else {
+      plan = random_step(shape, random);
+    }
+    plan.epoch = 1 + i / 4;
+    plan.step = i + 1;
+    rounds.push_back(std::move(plan));
+  }
+  return rounds;
+}
+
+ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan> rounds, std::uint64_t seed)
+    : shape_(std::move(shape)),
+      rounds_(std::move(rounds)),
+      random_(seed),
+      network_(queue_.handle(), seed + 1, network_options(shape_)),
+      members_(shape_.split.size()) {
+  rounds_.insert(rounds_.begin(), RoundPlan{RoundKind::greeting, 0, 0, {}});
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    member.name = "member " + std::to_string(i);
+    member.incarnation = 1000 + i;
+    member.begin = next;
+    next = member.end = next + shape_.split[i];
+    member.transport = network_.attach(member.name);
+    member.accumulator =
+        std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements);
+    member.result.resize(shape_.elements);
+    Engine::Hooks hooks;
+    hooks.round_done = [this, i](RoundRecord record) { done(i, std::move(record)); };
+    hooks.reduction_failed = [&member](const std::string& reason) { member.failures.push_back(reason); };
+    hooks.batch = [&member](const Frame&, std::vector<std::byte>) { ++member.foreign; };
+    hooks.demand = [&member](const Frame&) { ++member.foreign; };
+    hooks.peer_failed = [&member](PeerId peer, const std::string&) { member.peers_failed.push_back(peer); };
+    hooks.refused = [&member](const std::string& reason) { member.refusals.push_back(reason); };
+    member.engine = std::make_unique<Engine>(*member.transport, std::move(hooks));
+  }
+}
+
+ReductionWorld::~ReductionWorld() {
+  for (Member& member : members_) member.transport.reset();
+}
+
+std::chrono::nanoseconds ReductionWorld::soon() {
+  return std::chrono::nanoseconds(
+      random_.below(static_cast<std::uint64_t>(std::chrono::nanoseconds(shape_.pace).count())));
+}
+
+void ReductionWorld::later(std::size_t, std::function<void()> act) {
+  queue_.after(soon(), std::move(act));
+}
+
+void ReductionWorld::install(std::size_t member, std::chrono::nanoseconds delay) {
+  queue_.after(delay, [this, member] { enter(member); });
+}
+
+void ReductionWorld::install_all() {
+  for (std::size_t i = 0; i < members_.size(); ++i) install(i, soon());
+}
+
+void ReductionWorld::enter(std::size_t number) {
+  ReductionShape shape;
+  shape.view = kView;
+  shape.self = static_cast<std::uint32_t>(number);
+  shape.shards = shape_.shards;
+  shape.elements = shape_.elements;
+  shape.chunk_elements = shape_.chunk_elements;
+  std::vector<Engine::Peer> peers;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& other = members_[i];
+    shape.members.push_back({other.incarnation, other.begin, other.end});
+    if (i != number) peers.push_back({static_cast<PeerId>(i), other.incarnation, other.transport->address()});
+  }
+  Member& member = members_[number];
+  member.engine->install(kView, shape.self, member.incarnation, peers, &shape, kBatchBytesMax);
+  open(number);
+}
+
+RoundHeader ReductionWorld::header_of(const Member& member, std::uint64_t round) const {
+  const RoundPlan& plan = rounds_[round];
+  RoundHeader header;
+  header.round = round;
+  header.kind = plan.kind;
+  header.epoch = plan.epoch;
+  header.step = plan.step + (plan.kind == RoundKind::greeting ? 0 : member.step_offset);
+  header.applied = plan.step;
+  header.record_hash = round == 0 ? 0 : member.records.back().hash;
+  for (std::uint32_t s = member.begin; s < member.end && plan.kind == RoundKind::train; ++s) {
+    header.shards.push_back(word_of(s, plan.leaves[s]));
+  }
+  return header;
+}
+
+void ReductionWorld::open(std::size_t number) {
+  Member& member = members_[number];
+  const std::uint64_t round = member.records.size();
+  const RoundKind kind = rounds_[round].kind;
+  std::fill(member.result.begin(), member.result.end(), kUntouched);
+  const std::span<float> result =
+      kind == RoundKind::train ? std::span<float>(member.result) : std::span<float>();
+  const RoundHeader header = header_of(member, round);
+  // Before the header goes out: a member alone is done within `open`.
+  if (kind != RoundKind::greeting) later(number, [this, number, round] { contribute(number, round); });
+  member.engine->reduction()->open(header, result);
+}
+
+void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
+  Member& member = members_[number];
+  if (!member.failures.empty()) return;
+  const RoundPlan& plan = rounds_[round];
+  // Where every shard has ended, some members say so once more, as a slow compute thread would; others do
+  // not.
+  if (plan.kind == RoundKind::train && !plan.any_present() && random_.chance(50)) return;
+  std::vector<NodeValue> nodes;
+  std::vector<ShardMetrics> metrics;
+  // The sums of a round that is over must stay untouched until the next step: so they are computed only for
+  // the round that is open.
+  if (plan.kind == RoundKind::train && member.records.size() == round) {
+    member.accumulator->start();
+    for (std::uint32_t s = member.begin; s < member.end; ++s) {
+      if (plan.leaves[s].values) {
+        std::copy(plan.leaves[s].values->begin(), plan.leaves[s].values->end(),
+                  member.accumulator->leaf().begin());
+        member.accumulator->add_leaf();
+      } else {
+        member.accumulator->skip_leaf();
+      }
+    }
+    nodes = member.accumulator->nodes();
+  }
+  for (std::uint32_t s = member.begin; s < member.end; ++s) {
+    if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+  }
+  member.engine->reduction()->contribute(round, nodes, metrics, nullptr);
+}
+
+void ReductionWorld::done(std::size_t number, RoundRecord record) {
+  Member& member = members_[number];
+  EXPECT_TRUE(member.failures.empty()) << "a round is over after a failure";
+  ASSERT_LT(member.records.size(), rounds_.size());
+  expect_result(member, record);
+  member.records.push_back(std::move(record));
+  if (member.records.size() < rounds_.size()) later(number, [this, number] { open(number); });
+}
+
+void ReductionWorld::expect_result(const Member& member, const RoundRecord& record) const {
+  const RoundPlan& plan = rounds_[member.records.size()];
+  oracle::Values expected;
+  if (plan.kind == RoundKind::train && plan.weight() != 0) {
+    std::vector<oracle::Values> leaves;
+    for (const LeafPlan& leaf : plan.leaves) leaves.push_back(leaf.values);
+    expected = oracle::mean(leaves, static_cast<float>(plan.weight()));
+  } else {
+    expected = std::vector<float>(shape_.elements, kUntouched);
+  }
+  EXPECT_TRUE(oracle::same_bits(member.result.data(), expected->data(), shape_.elements))
+      << member.name << ", round " << record.round;
+}
+
+bool ReductionWorld::run() {
+  for (std::size_t events = 0; events < kEventsMax; ++events) {
+    if (!queue_.step()) return true;
+  }
+  return false;
+}
+
+bool ReductionWorld::run_until(std::chrono::nanoseconds time) {
+  for (std::size_t events = 0; events < kEventsMax; ++events) {
+    if (queue_.now() >= time || !queue_.step()) return true;
+  }
+  return false;
+}
+
+bool ReductionWorld::complete() const {
+  return std::all_of(members_.begin(), members_.end(),
+                     [&](const Member& member) { return member.records.size() == rounds_.size(); });
+}
+
+void ReductionWorld::expect_all_right() const {
+  for (const Member& member : members_) {
+    EXPECT_EQ(member.failures, std::vector<std::string>{}) << member.name;
+    ASSERT_EQ(member.records.size(), rounds_.size()) << member.name;
+    for (std::size_t round = 0; round < rounds_.size(); ++round) {
+      const RoundPlan& plan = rounds_[round];
+      const RoundRecord& record = member.records[round];
+      EXPECT_EQ(record.round, round);
+      EXPECT_EQ(record.kind, plan.kind);
+      EXPECT_EQ(record.epoch, plan.epoch);
+      EXPECT_EQ(record.step, plan.step);
+      EXPECT_EQ(record.weight, plan.weight());
+      EXPECT_EQ(record.hash, members_[0].records[round].hash) << member.name << ", round " << round;
+      std::vector<ShardWord> words;
+      std::vector<ShardMetrics> metrics;
+      for (std::uint32_t s = 0; s < shape_.shards; ++s) {
+        if (plan.kind == RoundKind::train) words.push_back(word_of(s, plan.leaves[s]));
+        if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+      }
+      EXPECT_EQ(record.shards, words) << member.name << ", round " << round;
+      EXPECT_EQ(record.metrics, metrics) << member.name << ", round " << round;
+    }
+  }
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,110 @@
+// Members of a view over the simulated network: each opens the rounds of a plan and adds its shards' leaves,
+// at times drawn from a seed; what comes back is compared with the oracle.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/transport/collective/engine.hpp"
+#include "tests/support/random_values.hpp"
+#include "tests/support/tree_oracle.hpp"
+#include "tests/unit/transport/transport_world.hpp"
+
+namespace muster::testing {
+
+/// What one shard does in one round.
+struct LeafPlan {
+  oracle::Values values;  ///< none: absent
+  bool ended = false;     ///< an absent one: ended, or a hole (no rows)
+  double weight = 0;      ///< may be 0 for a present one: every sample masked
+};
+
+struct RoundPlan {
+  RoundKind kind = RoundKind::train;
+  std::uint64_t epoch = 1;
+  std::uint64_t step = 1;
+  std::vector<LeafPlan> leaves;  ///< by shard; train only
+
+  double weight() const;
+  bool any_present() const;
+};
+
+struct ReductionWorldShape {
+  std::uint32_t shards = 1;
+  std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
+  std::size_t elements = 16;
+  std::size_t chunk_elements = 16;
+  std::size_t at_once_bytes = 8192;
+  std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
+};
+
+/// Rounds after the greeting, random: steps with absent shards, weightless ones, ends of epochs, evaluations.
+std::vector<RoundPlan> random_rounds(std::size_t count, const ReductionWorldShape& shape,
+                                     oracle::RandomValues& random);
+
+class ReductionWorld {
+ public:
+  static constexpr std::uint32_t kView = 5;
+  static constexpr std::size_t kBatchBytesMax = 1000;
+
+  ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan> rounds, std::uint64_t seed);
+  ~ReductionWorld();
+
+  struct Member {
+    std::string name;
+    std::uint64_t incarnation = 0;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::unique_ptr<Transport> transport;
+    std::unique_ptr<Engine> engine;
+    std::unique_ptr<Accumulator> accumulator;
+    std::vector<float> result;
+    std::vector<RoundRecord> records;  ///< the greeting's first
+    std::vector<std::string> failures;
+    std::vector<PeerId> peers_failed;
+    std::vector<std::string> refusals;
+    std::size_t foreign = 0;        ///< batches and demands that arrived
+    std::uint64_t step_offset = 0;  ///< a member that believes to be at another step
+  };
+
+  /// The member enters the view, and greets; later than now by `delay`.
+  void install(std::size_t member, std::chrono::nanoseconds delay = {});
+  void install_all();
+
+  /// Until nothing is left to happen. False if that takes more than a bounded number of events.
+  bool run();
+  bool run_until(std::chrono::nanoseconds time);
+
+  /// Whether every member has seen every round, the greeting included.
+  bool complete() const;
+
+  /// Every record and every result against the plan.
+  void expect_all_right() const;
+
+  EventQueue& queue() { return queue_; }
+  SimulatedNetwork& network() { return network_; }
+  std::vector<Member>& members() { return members_; }
+  const ReductionWorldShape& shape() const { return shape_; }
+
+ private:
+  std::chrono::nanoseconds soon();
+  void later(std::size_t member, std::function<void()> act);
+  void enter(std::size_t member);
+  void open(std::size_t member);
+  void contribute(std::size_t member, std::uint64_t round);
+  void done(std::size_t member, RoundRecord record);
+  RoundHeader header_of(const Member& member, std::uint64_t round) const;
+  void expect_result(const Member& member, const RoundRecord& record) const;
+
+  ReductionWorldShape shape_;
+  std::vector<RoundPlan> rounds_;
+  oracle::RandomValues random_;
+  EventQueue queue_;
+  SimulatedNetwork network_;
+  std::vector<Member> members_;
+};
+
+}  // namespace muster::testing
