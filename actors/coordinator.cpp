@@ -146,6 +146,7 @@ void CoordinatorState::on(const ReplicaDone& message) {
     return fail("diverged: " + reason);
   }
   report_.phases[message.slot] = message.phases;
+  if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
   trained_to_ = self_->clock().now();
   if (roster_->all(NodeStage::done, true)) complete();

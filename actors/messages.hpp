@@ -298,9 +298,10 @@ struct ReplicaDone {
   Phases phases;
   std::int64_t steps_asked = -1;  ///< train.steps, if the data ended before
   std::string checkpoint;         ///< file, if this replica wrote one
+  std::string note;               ///< for the report's reader; used by `muster bench`
 
   static auto fields(ReplicaDone& x) {
-    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint);
+    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint, x.note);
   }
 };
 MUSTER_MESSAGE(ReplicaDone)

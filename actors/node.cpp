@@ -218,8 +218,9 @@ void NodeState::install_replica(const View& view) {
     board_->shards[number] = shards.back();
   }
   board_->reducer = self_->spawn(reducer, plane_);
-  replica_ = self_->spawn(replica, ReplicaParts{parts_.name.slot, begin, end, view.facts, bench_, compute_, shards,
-                                                board_->reducer, board_->node});
+  ReplicaParts parts{parts_.name.slot, begin, end, view.facts, bench_, compute_, shards, board_->reducer, board_->node};
+  replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
+                                        : self_->spawn(replica, std::move(parts));
   install_engine(view, &shape);
   RoundHeader greeting;
   greeting.kind = RoundKind::greeting;

@@ -12,6 +12,7 @@
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/registry.hpp"
+#include "muster/actors/replica.hpp"
 #include "muster/actors/rules/course.hpp"
 #include "muster/config/job.hpp"
 
@@ -22,6 +23,8 @@ struct NodeSeams {
   /// `device` is "cpu:K", or "-" for a thread that is bound to none.
   std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
   std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)> make_data_plane;
+  /// What stands in a replica's place; empty: a replica. For benches of the reducer.
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
 
 /// Threads pinned to their cores, and UCX.

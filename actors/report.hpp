@@ -32,6 +32,7 @@ struct Report {
   std::map<std::string, std::uint64_t> event_counts;
   std::vector<Event> events;  ///< the first kEventsMax
   std::string checkpoint;
+  std::map<std::uint32_t, std::string> notes;  ///< by replica; not part of the JSON
   std::string transport;
 
   void add(const Event& event);

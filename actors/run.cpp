@@ -85,13 +85,6 @@ class Signals {
   int descriptor_ = -1;
 };
 
-std::string this_executable() {
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw Error(Advice::give_up, "the path of this executable is not known: " + error.message());
-  return path.string();
-}
-
 std::vector<NodeName> node_names(const Job& job) {
   std::vector<NodeName> names;
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) names.push_back({false, slot});
@@ -205,6 +198,13 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
 }
 
 }  // namespace
+
+std::string this_executable() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error(Advice::give_up, "the path of this executable is not known: " + error.message());
+  return path.string();
+}
 
 Report run(const Job& job, const RunOptions& options) {
   Preflight flight = preflight(job, options.places, options.registry);

@@ -17,6 +17,7 @@
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/messages.hpp"
+#include "muster/actors/node.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/actors/report.hpp"
 #include "muster/config/error.hpp"
@@ -54,6 +55,9 @@ struct RunOptions {
   bool handle_signals = false;
 };
 
+/// This executable, as children of it are started.
+std::string this_executable();
+
 /// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is made.
 void configure(caf::actor_system_config& config);
 
@@ -81,6 +85,7 @@ std::vector<std::string> to_arguments(const NodeArguments& arguments);
 
 /// What a child process does: joins, works, ends. Returns its exit code.
 int run_node(const NodeArguments& arguments, const Registry& registry);
+int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams seams);
 
 /// A number that no other start of a process has.
 std::uint64_t new_incarnation();

@@ -35,6 +35,10 @@ std::vector<std::string> to_arguments(const NodeArguments& arguments) {
 }
 
 int run_node(const NodeArguments& arguments, const Registry& registry) {
+  return run_node(arguments, registry, real_seams());
+}
+
+int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams seams) {
   // Whatever becomes of the launcher, this process does not outlive it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (arguments.parent != 0 && ::getppid() != arguments.parent) return 1;
@@ -55,7 +59,7 @@ int run_node(const NodeArguments& arguments, const Registry& registry) {
   int code = 1;
   {
     caf::scoped_actor self(system);
-    auto actor = system.spawn(node, NodeParts{arguments.name, ::getpid(), new_incarnation(), registry, real_seams(),
+    auto actor = system.spawn(node, NodeParts{arguments.name, ::getpid(), new_incarnation(), registry, std::move(seams),
                                               *coordinator});
     self->monitor(actor);
     actor = nullptr;

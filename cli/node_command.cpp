@@ -1,5 +1,6 @@
 // muster node: one process of a run. Started by `run`, with the address of its coordinator.
 #include "muster/actors/run.hpp"
+#include "muster/cli/bench_replica.hpp"
 #include "muster/cli/job_arguments.hpp"
 
 namespace muster::cli {
@@ -9,7 +10,9 @@ int node_command(const Arguments& arguments, const Registry& registry) {
   options.add_options()("coordinator", po::value<std::string>()->required(), "HOST:PORT")(
       "kind", po::value<std::string>()->required(), "replica or loader")("slot", po::value<std::uint32_t>()->required(),
                                                                          "number of the replica or loader")(
-      "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")("help", "this text");
+      "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
+      "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
+      "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")("help", "this text");
   int code = kCompleted;
   const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n", arguments, options,
                            nullptr, code);
@@ -22,7 +25,15 @@ int node_command(const Arguments& arguments, const Registry& registry) {
   node.port = static_cast<std::uint16_t>(std::stoul(where.substr(colon + 1)));
   node.name = {(*given)["kind"].as<std::string>() == "loader", (*given)["slot"].as<std::uint32_t>()};
   node.parent = (*given)["parent"].as<int>();
-  return run_node(node, registry);
+  if (!given->count("bench-iterations")) return run_node(node, registry);
+  BenchOptions bench;
+  bench.iterations = (*given)["bench-iterations"].as<std::uint64_t>();
+  bench.flip_at = (*given)["bench-flip"].as<std::int64_t>();
+  NodeSeams seams = real_seams();
+  seams.spawn_replica = [bench](caf::actor_system& system, ReplicaParts parts) {
+    return system.spawn(bench_replica, std::move(parts), bench);
+  };
+  return run_node(node, registry, std::move(seams));
 }
 
 }  // namespace muster::cli

@@ -1,0 +1,149 @@
+#include "muster/cli/bench_replica.hpp"
+
+#include <bit>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster::cli {
+
+std::string encode(const BenchResult& result) {
+  return nlohmann::json{{"times_us", result.times_us}, {"correct", result.correct}}.dump();
+}
+
+BenchResult decode_bench_result(const std::string& note) {
+  const auto json = nlohmann::json::parse(note);
+  return {json.at("times_us").get<std::vector<double>>(), json.at("correct").get<bool>()};
+}
+
+float bench_value(std::uint64_t iteration, std::uint32_t rank, std::uint64_t element) {
+  const auto mixed = static_cast<std::uint32_t>(element * 2654435761u + iteration * 40503u + rank * 69069u);
+  return static_cast<float>((mixed >> 9) & 0xffff) * (1.0f / 16384.0f) - 2.0f + 1.0f / 3.0f;
+}
+
+namespace {
+
+float oracle(std::uint64_t iteration, std::uint32_t ranks, std::uint64_t element, std::uint32_t first, std::uint32_t width) {
+  if (width == 1) return bench_value(iteration, first, element);
+  const std::uint32_t half = width / 2;
+  const float left = oracle(iteration, ranks, element, first, half);
+  return first + half < ranks ? left + oracle(iteration, ranks, element, first + half, half) : left;
+}
+
+}  // namespace
+
+std::uint64_t bench_mismatches(std::uint64_t iteration, std::uint32_t ranks, std::span<const float> result) {
+  std::uint32_t width = 1;
+  while (width < ranks) width *= 2;
+  std::uint64_t wrong = 0;
+  for (std::uint64_t e = 0; e < result.size(); ++e) {
+    const float expected = oracle(iteration, ranks, e, 0, width) / static_cast<float>(ranks);
+    wrong += std::bit_cast<std::uint32_t>(expected) != std::bit_cast<std::uint32_t>(result[e]) ? 1 : 0;
+  }
+  return wrong;
+}
+
+void BenchReplicaState::start(Self self, ReplicaParts parts, BenchOptions options) {
+  self_ = self;
+  parts_ = std::move(parts);
+  options_ = options;
+}
+
+// Outside the timed part: this iteration's data.
+void BenchReplicaState::fill() {
+  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, begin = parts_.begin,
+                          end = parts_.end] {
+    Computed computed;
+    bench->accumulator->start();
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      const auto leaf = bench->accumulator->leaf();
+      for (std::size_t e = 0; e < leaf.size(); ++e) leaf[e] = bench_value(iteration, shard, e);
+      bench->accumulator->add_leaf();
+    }
+    computed.nodes = bench->accumulator->nodes();
+    caf::anon_send(me, std::move(computed));
+  });
+}
+
+RoundHeader BenchReplicaState::header(RoundKind kind) const {
+  RoundHeader header;
+  header.round = round_;
+  header.kind = kind;
+  header.epoch = 1;
+  header.step = iteration_ + 1;
+  header.applied = iteration_;
+  header.record_hash = record_hash_;
+  if (kind != RoundKind::train) return header;
+  for (std::uint32_t shard = parts_.begin; shard < parts_.end; ++shard) {
+    header.shards.push_back({shard, 0, 1, 0, iteration_, 1, 1.0});
+  }
+  return header;
+}
+
+// A round without elements is the barrier: all ranks have filled, and begin at the same time.
+void BenchReplicaState::on(const Computed& message) {
+  nodes_ = message.nodes;
+  self_->send(parts_.reducer, Open{header(RoundKind::evaluate), nullptr, 0});
+  self_->send(parts_.reducer, Contribute{round_, {}, {}, nullptr});
+}
+
+void BenchReplicaState::on(const RoundDone& message) {
+  record_hash_ = message.record->hash;
+  ++round_;
+  if (message.record->kind == RoundKind::train) {
+    const auto took = self_->clock().now() - begun_;
+    if (iteration_ >= options_.warm_up) {
+      result_.times_us.push_back(std::chrono::duration<double, std::micro>(took).count());
+    }
+    return check();
+  }
+  begun_ = self_->clock().now();
+  reduce();
+}
+
+void BenchReplicaState::reduce() {
+  auto& result = parts_.bench->gradient;
+  self_->send(parts_.reducer, Open{header(RoundKind::train), result.data(), result.size()});
+  self_->send(parts_.reducer, Contribute{round_, nodes_, {}, parts_.bench});
+}
+
+// Outside the timed part: every element.
+void BenchReplicaState::check() {
+  const bool flip = options_.flip_at == static_cast<std::int64_t>(iteration_) && parts_.slot == 0;
+  const std::uint32_t ranks = parts_.bench->job.train.shards;
+  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip] {
+    auto& values = bench->gradient;
+    if (flip && !values.empty()) {
+      float& victim = values[values.size() / 2];
+      victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ 1u);
+    }
+    Hashed hashed;
+    hashed.bytes = bench_mismatches(iteration, ranks, values);
+    hashed.state_sha256 = state_sha256(bench->state);
+    caf::anon_send(me, std::move(hashed));
+  });
+}
+
+void BenchReplicaState::on(const Hashed& message) {
+  if (message.bytes > 0) result_.correct = false;
+  if (++iteration_ < options_.warm_up + options_.iterations) return fill();
+  ReplicaDone done;
+  done.slot = parts_.slot;
+  done.steps = iteration_;
+  done.state_sha256 = message.state_sha256;
+  done.note = encode(result_);
+  self_->send(parts_.node, done);
+}
+
+replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts, BenchOptions options) {
+  self->state.start(self, std::move(parts), options);
+  return {[=](const Begin&) { self->state.fill(); },
+          [](const MicroBatch&) {},
+          [=](const Computed& message) { self->state.on(message); },
+          [=](const RoundDone& message) { self->state.on(message); },
+          [](const Updated&) {},
+          [=](const Hashed& message) { self->state.on(message); }};
+}
+
+}  // namespace muster::cli
