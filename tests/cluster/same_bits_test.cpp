@@ -1,0 +1,193 @@
+// One job, any hardware: the same bits, those of a plain loop; and an exact ledger.
+#include <gtest/gtest.h>
+
+#include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/plain_training.hpp"
+
+namespace {
+
+using namespace muster::cluster_test;
+
+Arguments overrides(const std::vector<std::string>& sets) {
+  Arguments arguments;
+  for (const std::string& set : sets) {
+    arguments.push_back("--set");
+    arguments.push_back(set);
+  }
+  return arguments;
+}
+
+void expect_ledger(const Json& report, std::size_t epochs, std::uint64_t used, std::uint64_t dropped) {
+  ASSERT_EQ(report["ledger"].size(), epochs);
+  for (const Json& row : report["ledger"]) {
+    EXPECT_EQ(row["complete"], true) << row;
+    EXPECT_EQ(row["used"], used) << row;
+    EXPECT_EQ(row["repeated"], 0) << row;
+    EXPECT_EQ(row["missed"], 0) << row;
+    EXPECT_EQ(row["dropped"], dropped) << row;
+  }
+}
+
+/// Expects the bits of the plain loop from a run with these overrides and arguments; gives the report.
+Json expect_plain_bits(const std::string& text, const std::vector<std::string>& sets,
+                       const Arguments& more = {}, const Environment& environment = {}) {
+  const Folder folder;
+  const std::string file = folder.write("job.toml", text);
+  const PlainResult plain = train_plainly(file, sets);
+  Arguments arguments = overrides(sets);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const RunResult run = run_job(file, folder, arguments, environment);
+  EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+  EXPECT_EQ(run.report["outcome"], "completed");
+  EXPECT_EQ(run.report["weights_sha256"], plain.weights_sha256);
+  EXPECT_EQ(run.report["steps"], plain.steps);
+  EXPECT_EQ(run.report["samples"], plain.samples);
+  return run.report;
+}
+
+class SameBits : public ::testing::TestWithParam<int> {};
+
+TEST_P(SameBits, OnAnyNumberOfReplicas) {
+  const Json report = expect_plain_bits(linear_job(), {}, {"--replicas", std::to_string(GetParam())});
+  EXPECT_EQ(report["replicas"], GetParam());
+  EXPECT_EQ(report["shards"], 5);
+  EXPECT_EQ(report["evaluation"].size(), 2u);
+  EXPECT_EQ(report["phases"].size(), static_cast<std::size_t>(GetParam()));
+  expect_ledger(report, 2, 1237, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, SameBits, ::testing::Values(1, 2, 3, 4, 5));
+
+TEST(SameBitsWith, LoaderProcess) {
+  expect_ledger(expect_plain_bits(linear_job(), {"cluster.loaders=1"}, {"--replicas", "3"}), 2, 1237, 0);
+}
+
+TEST(SameBitsWith, TwoLoaderProcesses) {
+  expect_ledger(expect_plain_bits(linear_job(), {"cluster.loaders=2"}, {"--replicas", "3"}), 2, 1237, 0);
+}
+
+TEST(SameBitsWith, TcpAlone) {
+  const Json report = expect_plain_bits(linear_job(), {}, {"--replicas", "3"}, {{"UCX_TLS", "tcp"}});
+  EXPECT_NE(report["transport"].get<std::string>().find("tcp"), std::string::npos) << report["transport"];
+  EXPECT_EQ(report["transport"].get<std::string>().find("sysv"), std::string::npos) << report["transport"];
+}
+
+TEST(SameBitsWith, TcpAndLoaderProcess) {
+  expect_plain_bits(linear_job(), {"cluster.loaders=1"}, {"--replicas", "2"}, {{"UCX_TLS", "tcp"}});
+}
+
+TEST(SameBitsWith, ReplicasInOneProcess) {
+  for (const char* replicas : {"1", "3"}) {
+    expect_ledger(expect_plain_bits(linear_job(), {}, {"--in-process", "--replicas", replicas}), 2, 1237, 0);
+  }
+}
+
+TEST(SameBitsWith, LoaderInOneProcess) {
+  expect_plain_bits(linear_job(), {"cluster.loaders=1"}, {"--in-process", "--replicas", "2"});
+}
+
+TEST(SameBitsWith, OneMicroBatchAhead) {
+  expect_plain_bits(linear_job(), {"data.prefetch=1"}, {"--replicas", "3"});
+}
+
+TEST(SameBitsWith, RemainderDropped) {
+  const Json report = expect_plain_bits(linear_job(), {"train.remainder=drop"}, {"--replicas", "3"});
+  expect_ledger(report, 2, 15 * 80, 1237 - 15 * 80);  // 15 full steps of 5 x 16
+}
+
+TEST(SameBitsWith, RemainderPadded) {
+  expect_ledger(expect_plain_bits(linear_job(), {"train.remainder=pad"}, {"--replicas", "3"}), 2, 1237, 0);
+}
+
+TEST(SameBitsWith, PaddingOrNot) {
+  const Folder folder;
+  const std::string file = folder.write("job.toml", linear_job());
+  EXPECT_EQ(train_plainly(file, {}).weights_sha256,
+            train_plainly(file, {"train.remainder=pad"}).weights_sha256);
+}
+
+TEST(SameBitsWith, Momentum) {
+  expect_plain_bits(
+      linear_job(),
+      {"train.optimizer.momentum=0.9", "train.optimizer.nesterov=true", "train.optimizer.weight_decay=0.01"},
+      {"--replicas", "3"});
+}
+
+TEST(SameBitsWith, Adam) {
+  expect_plain_bits(linear_job(), {"train.optimizer.name=adam", "train.optimizer.weight_decay=0.01"},
+                    {"--replicas", "2"});
+}
+
+TEST(SameBitsWith, AdamWOnACosine) {
+  expect_plain_bits(
+      linear_job(),
+      {"train.optimizer.name=adamw",
+       R"(train.optimizer.learning_rate={initial=0.02, schedule="cosine", steps=30, warm_up=5})"},
+      {"--replicas", "3"});
+}
+
+TEST(SameBitsWith, NoShuffle) {
+  expect_plain_bits(linear_job(), {"data.shuffle=false"}, {"--replicas", "2"});
+}
+
+TEST(SameBitsWith, SkipAndTake) {
+  const Json report =
+      expect_plain_bits(linear_job(), {"data.skip=100", "data.take=333"}, {"--replicas", "3"});
+  expect_ledger(report, 2, 333, 0);
+}
+
+TEST(SameBitsWith, FewerSamplesThanShards) {
+  expect_ledger(expect_plain_bits(linear_job(), {"data.take=3"}, {"--replicas", "5"}), 2, 3, 0);
+}
+
+std::string stepping_job(const std::string& steps) {
+  std::string text = linear_job();
+  return text.replace(text.find("epochs = 2"), 10, steps);
+}
+
+// 16 steps an epoch: two whole epochs, and a third that ends after 5 of its steps.
+TEST(SameBitsWith, StepsThatEndInTheMiddleOfAnEpoch) {
+  const Json report =
+      expect_plain_bits(stepping_job("steps = 37"), {"data.repeat=forever"}, {"--replicas", "3"});
+  EXPECT_EQ(report["steps"], 37);
+  ASSERT_EQ(report["ledger"].size(), 3u);
+  const Json& last = report["ledger"][2];
+  EXPECT_EQ(last["complete"], false);
+  EXPECT_EQ(last["used"], 5 * 80);
+  EXPECT_EQ(last["missed"], 0) << "what an epoch that was cut short did not reach is not missed";
+}
+
+TEST(SameBitsWith, StepsThatEndWithAnEpoch) {
+  const Json report = expect_plain_bits(stepping_job("steps = 32"), {"data.repeat=2"}, {"--replicas", "2"});
+  expect_ledger(report, 2, 1237, 0);
+  EXPECT_FALSE(report["event_counts"].contains("exhausted") &&
+               report["events"].dump().find("\"job\",\"what\"") != std::string::npos);
+}
+
+#ifdef MUSTER_WITH_TORCH
+std::string fashion_job(const std::string& model) {
+  const std::string folder = "/usr/share/datasets/fashion-mnist/";
+  return "name = \"odd\"\nseed = 7\n[model]\nname = \"" + model +
+         "\"\n[data]\nsource = \"idx\"\ntrain_images = \"" + folder +
+         "train-images-idx3-ubyte.gz\"\ntrain_labels = \"" + folder +
+         "train-labels-idx1-ubyte.gz\"\ntest_images = \"" + folder +
+         "t10k-images-idx3-ubyte.gz\"\ntest_labels = \"" + folder +
+         "t10k-labels-idx1-ubyte.gz\"\ntake = 1237\n[train]\nshards = 5\nbatch = 16\n[train.optimizer]\n"
+         "learning_rate = 0.05\n[cluster]\nreplicas = 3\n";
+}
+
+TEST(SameBitsWith, FashionImagesAndAPerceptron) {
+  const Json report = expect_plain_bits(fashion_job("mlp"), {});
+  expect_ledger(report, 1, 1237, 0);
+  EXPECT_GT(report["evaluation"][0]["accuracy"], 0.2);
+}
+
+TEST(SameBitsWith, FashionImagesAndAConvolutionalNetwork) {
+  for (const char* loaders : {"cluster.loaders=0", "cluster.loaders=1"}) {
+    expect_ledger(expect_plain_bits(fashion_job("fashion_cnn"), {"train.evaluate=false", loaders}), 1, 1237,
+                  0);
+  }
+}
+#endif
+
+}  // namespace
