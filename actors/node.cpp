@@ -249,7 +249,7 @@ void NodeState::fail(Failing message) {
 }
 
 void NodeState::on(const Tick& message) {
-  self_->send(parts_.coordinator, Heartbeat{parts_.name, last_step_});
+  self_->send(parts_.coordinator, Heartbeat{parts_.name, bench_ ? bench_->applied.load() : 0});
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
@@ -281,10 +281,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },
-          [=](const Progress& message) {
-            self->state.see(message);
-            pass_on(message);
-          },
+          [=](const Progress& message) { pass_on(message); },
           [=](const EpochEnd& message) { pass_on(message); },
           [=](const ReplicaDone& message) { pass_on(message); },
           [=](const Tick& message) { self->state.on(message); },

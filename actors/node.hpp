@@ -54,7 +54,6 @@ class NodeState {
   void on(const Failing& message);
   void on(const Stop& message);
   void on(const Tick& message);
-  void see(const Progress& progress) { last_step_ = progress.step; }
 
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
 
@@ -89,7 +88,6 @@ class NodeState {
   std::shared_ptr<Board> board_;
   replica_actor replica_;
   View view_;
-  std::uint64_t last_step_ = 0;
   bool failed_ = false;
 };
 

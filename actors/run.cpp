@@ -1,13 +1,12 @@
 #include "muster/actors/run.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <climits>
-#include <cstring>
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 
@@ -54,35 +53,43 @@ class Ending {
   const int descriptor_;
 };
 
-// SIGINT and SIGTERM as a descriptor, as long as this lives.
+// SIGINT and SIGTERM as a descriptor, as long as this lives. A handler and a pipe, not a signalfd: libraries start threads
+// of their own while they are loaded, in which the signals are not blocked.
 class Signals {
  public:
   explicit Signals(bool wanted) {
     if (!wanted) return;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
-    descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) throw Error(Advice::give_up, "no descriptor is left for signals");
+    pipe_end_.store(pipe_[1]);
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
+      const auto byte = static_cast<unsigned char>(signal);
+      [[maybe_unused]] const auto written = ::write(pipe_end_.load(), &byte, 1);
+    };
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGINT, &action, &before_[0]);
+    ::sigaction(SIGTERM, &action, &before_[1]);
   }
   ~Signals() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (descriptor() < 0) return;
+    ::sigaction(SIGINT, &before_[0], nullptr);
+    ::sigaction(SIGTERM, &before_[1], nullptr);
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return pipe_[0]; }
   int take() {
-    signalfd_siginfo info;
-    return descriptor_ >= 0 && ::read(descriptor_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+    unsigned char signal = 0;
+    return descriptor() >= 0 && ::read(descriptor(), &signal, 1) == 1 ? signal : 0;
   }
 
  private:
-  sigset_t before_{};
-  int descriptor_ = -1;
+  static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
+  struct sigaction before_[2] {};
+  int pipe_[2] = {-1, -1};
 };
 
 std::vector<NodeName> node_names(const Job& job) {

@@ -50,8 +50,8 @@ struct RunOptions {
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 
-  /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once. They are
-  /// blocked in the calling thread meanwhile, so call from the main thread before others are started.
+  /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once. Their
+  /// handlers are put back at the end. One run at a time may ask for it.
   bool handle_signals = false;
 };
 

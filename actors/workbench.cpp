@@ -115,6 +115,7 @@ void apply_step(Workbench& bench, std::uint64_t step) {
   const std::span<const float> gradient(bench.gradient);
   bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));
   for (std::size_t i = parameters; i < bench.state.size(); ++i) bench.state[i] += gradient[i];  // mean change of buffers
+  bench.applied = step;
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // model, the state and the accumulator by the compute thread, the reader by the loading one.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace muster {
 
 struct Workbench {
   Job job;
+  std::atomic<std::uint64_t> applied{0};  ///< last step applied; any thread may read it
   // On a replica:
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;

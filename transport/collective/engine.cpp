@@ -113,12 +113,14 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
 }
 
 void Engine::dropped(const Frame& frame) {
+  hooks_.peer_failed(frame.from, "it broke off in the middle of a message");
   if (frame.kind != FrameKind::batch && reduction_) {
     reduction_->fail("replica " + std::to_string(frame.from) + " broke off in the middle of a message");
   }
 }
 
-void Engine::sent(PeerId, SendToken token, bool ok) {
+void Engine::sent(PeerId to, SendToken token, bool ok) {
+  if (!ok) hooks_.peer_failed(to, "a send to it failed");  // said before what follows from it
   if (token >= kBatchTokens) {
     sending_.erase(token);
   } else if (reduction_) {

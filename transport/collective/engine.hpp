@@ -24,6 +24,7 @@ class Engine final : public FrameSink {
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
     /// A shard on another node asks the loader on this one for a micro-batch.
     std::function<void(const Frame& frame)> demand;
+    /// May come more than once for a peer: its connection, a send to it and a message from it fail each by itself.
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
   };

@@ -1,0 +1,35 @@
+// A whole run in one thread and in virtual time: the production actors and rules under CAF's testing scheduler, over the
+// simulated network, with executors that take a seeded time. One seed, one trace.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "muster/actors/registry.hpp"
+#include "muster/actors/report.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster::simulation {
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  std::chrono::nanoseconds compute_max = std::chrono::milliseconds(20);  ///< a job on an executor takes up to this
+  std::chrono::nanoseconds time_max = std::chrono::hours(1);             ///< virtual; beyond it the run has hung
+  /// Called for each event, in virtual time; may cut nodes of the network by name ("replica 1").
+  std::function<void(const Event&, const std::function<void(const std::string&)>& cut)> on_event = nullptr;
+};
+
+struct SimulationResult {
+  std::optional<Report> report;  ///< none: the run hung
+  std::uint64_t trace_hash = 0;
+  std::uint64_t deliveries = 0;  ///< messages and timed events
+  std::chrono::nanoseconds virtual_time{0};
+};
+
+SimulationResult simulate(const Job& job, const Registry& registry, const SimulationOptions& options);
+
+}  // namespace muster::simulation
