@@ -4,6 +4,7 @@ add_library(muster SHARED
   $<TARGET_OBJECTS:muster_config> $<TARGET_OBJECTS:muster_transport> $<TARGET_OBJECTS:muster_gpu>
   $<TARGET_OBJECTS:muster_actors> $<TARGET_OBJECTS:muster_cli>)
 add_library(Muster::muster ALIAS muster)
+target_compile_features(muster INTERFACE cxx_std_20)
 set_target_properties(muster PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_INCLUDE_ROOT}>"
                                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")

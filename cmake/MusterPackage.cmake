@@ -1,0 +1,27 @@
+# What `cmake --install` puts in place: program, library, the headers by room, and the package that find_package(Muster)
+# reads.
+include(CMakePackageConfigHelpers)
+set(MUSTER_PACKAGE_FOLDER "${CMAKE_INSTALL_LIBDIR}/cmake/Muster")
+
+# The installed program finds its library beside it, and both find what they were linked with, without LD_LIBRARY_PATH.
+file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(muster PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+set_target_properties(muster_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+
+install(TARGETS muster EXPORT MusterTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS muster_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(EXPORT MusterTargets NAMESPACE Muster:: DESTINATION "${MUSTER_PACKAGE_FOLDER}")
+
+# All headers of the rooms; of the transports and the command line only what is spoken to from outside.
+foreach(room IN ITEMS config transport gpu actors)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/${room}"
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "ucx" EXCLUDE)
+endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/cli/main.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/cli")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MusterConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/MusterConfig.cmake" INSTALL_DESTINATION "${MUSTER_PACKAGE_FOLDER}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/MusterConfig.cmake" "${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindCAF.cmake"
+        DESTINATION "${MUSTER_PACKAGE_FOLDER}")
