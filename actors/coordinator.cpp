@@ -222,9 +222,22 @@ void CoordinatorState::on(const Tick& message) {
     return lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
   }
   if (!running_ && elapsed() >= cluster.start_patience) {
-    const NodeStage stage = roster_->behind(NodeStage::joined).empty() ? NodeStage::installed : NodeStage::joined;
-    fail("still waiting for " + roster_->behind(stage) + " after " + std::to_string(cluster.start_patience.count()) +
-         " ms (cluster.start_patience)");
+    raise_late();
+    fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
+         " ms (cluster.start_patience); still waiting for " + roster_->behind(roster_->stage_behind()));
+  }
+}
+
+void CoordinatorState::raise_late() {
+  static const std::map<NodeStage, const char*> waited_for = {{NodeStage::joined, "its process to join"},
+                                                              {NodeStage::prepared, "its data and model to be ready"},
+                                                              {NodeStage::installed, "its greeting by all members"}};
+  const NodeStage stage = roster_->stage_behind();
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (record.stage >= stage) continue;
+    raise(make_event("late", {{kind(who), number(who.slot)},
+                              {"waited_for", std::string(waited_for.at(stage))},
+                              {"waited_ms", std::chrono::duration<double, std::milli>(elapsed()).count()}}));
   }
 }
 

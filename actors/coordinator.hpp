@@ -53,6 +53,7 @@ class CoordinatorState {
   void node_down(const caf::actor_addr& address);
   void set_out();
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
+  void raise_late();
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();

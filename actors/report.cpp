@@ -93,8 +93,10 @@ std::string to_json(const Report& report) {
 
 void write_report(const Report& report, const std::string& path) {
   const std::string partial = path + ".partial";
+  const std::string text = to_json(report);
+  errno = 0;
   std::ofstream file(partial, std::ios::trunc);
-  file << to_json(report) << '\n';
+  file << text << '\n';
   file.close();
   if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
     const std::string why = std::strerror(errno);

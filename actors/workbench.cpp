@@ -73,7 +73,7 @@ DataFacts data_facts(const Workbench& bench) {
     facts.take_had = static_cast<std::int64_t>(cut->had);
   }
   facts.fingerprint = bench.data->train->fingerprint();
-  if (bench.data->test) facts.fingerprint += " " + bench.data->test->fingerprint();
+  if (bench.data->test) facts.fingerprint.append(" ").append(bench.data->test->fingerprint());
   return facts;
 }
 

@@ -49,10 +49,10 @@ void print_replicas(const Preflight& flight) {
     std::printf("replica %u on %s: shards %u-%u (%s an epoch), memory %s (state %s, gradients %s, optimizer %s, staging %s, "
                 "loading %s)\n",
                 replica, flight.placement.devices[replica].c_str(), begin, end - 1,
-                count(samples, !flight.samples_of_shard.empty()).c_str(), format_size(memory.total()).c_str(),
-                format_size(memory.state).c_str(), format_size(memory.gradient + memory.accumulator).c_str(),
-                format_size(memory.optimizer).c_str(), format_size(memory.staging).c_str(),
-                format_size(memory.loading).c_str());
+                count(samples, !flight.samples_of_shard.empty()).c_str(), human_size(memory.total()).c_str(),
+                human_size(memory.state).c_str(), human_size(memory.gradient + memory.accumulator).c_str(),
+                human_size(memory.optimizer).c_str(), human_size(memory.staging).c_str(),
+                human_size(memory.loading).c_str());
   }
 }
 

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -44,6 +44,13 @@ class EventLines {
   std::FILE* to_ = nullptr;
 };
 
+// A report that cannot be written is better known before the training than after it.
+bool can_write(const std::string& report) {
+  if (report.empty() || ::access(std::filesystem::absolute(report).parent_path().c_str(), W_OK) == 0) return true;
+  std::perror(("muster run: --report " + report).c_str());
+  return false;
+}
+
 Report refused_report(const Job& job, const std::string& reason) {
   Report report;
   report.job = job.name;
@@ -84,7 +91,7 @@ int run_command(const Arguments& arguments, const Registry& registry) {
 
   const auto text = [&](const char* key) { return given->count(key) ? (*given)[key].as<std::string>() : std::string{}; };
   const auto lines = EventLines::open(text("events"));
-  if (!lines) return kWrong;
+  if (!lines || !can_write(text("report"))) return kWrong;
   const bool quiet = given->count("quiet") > 0;
   ProgressLine progress(*parsed->job, quiet);
   RunOptions run_options;

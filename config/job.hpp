@@ -35,7 +35,7 @@ struct DataConfig {
   std::uint32_t prefetch = 2;
   /// Bound on what a node's loading holds: source and micro-batches.
   std::uint64_t memory_bytes = 256ull << 20;
-  /// Loader threads of a node; 0: one if a core is free, else none.
+  /// Loader threads of a node; 0: one if a core is free, else none; 1: one in any case.
   std::uint32_t threads = 0;
 
   bool operator==(const DataConfig&) const = default;

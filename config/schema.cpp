@@ -130,10 +130,9 @@ std::vector<Key> data_keys() {
                "bound starves "
                "replicas."),
            MUSTER_MEMBER(data.memory_bytes)),
-      bind(key("data.threads", between(ValueType::integer, 0, kThreadsMax),
+      bind(key("data.threads", between(ValueType::integer, 0, 1),
                "Loader threads of each node. With 0 a node has one where cores are free, and else loads "
-               "between steps; a "
-               "number is taken even where cores must then be shared.",
+               "between steps; with 1 it has one even where cores must then be shared.",
                "`0`: one where a core is free"),
            MUSTER_MEMBER(data.threads)),
   };
@@ -263,7 +262,7 @@ std::vector<Key> cluster_keys() {
                "address opens it to all "
                "who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
-      bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
+      bind(key("cluster.loaders", between(ValueType::integer, 0, 1),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),
            MUSTER_MEMBER(cluster.loaders)),

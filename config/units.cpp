@@ -1,5 +1,8 @@
 #include "muster/config/units.hpp"
 
+#include <cstdio>
+#include <iterator>
+
 #include <charconv>
 #include <limits>
 #include <span>
@@ -90,6 +93,19 @@ std::string format_duration(std::chrono::milliseconds duration) {
 
 std::string format_size(std::uint64_t bytes) {
   return format_with_unit(bytes, kSizeUnits);
+}
+
+std::string human_size(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text;
 }
 
 }  // namespace muster

@@ -95,6 +95,13 @@ std::optional<Roster::Silent> Roster::silent(std::chrono::nanoseconds now, std::
   return std::nullopt;
 }
 
+NodeStage Roster::stage_behind() const {
+  for (const NodeStage stage : {NodeStage::joined, NodeStage::prepared}) {
+    if (!behind(stage).empty()) return stage;
+  }
+  return NodeStage::installed;
+}
+
 std::string Roster::behind(NodeStage stage) const {
   std::string names;
   for (const auto& [name, record] : nodes_) {

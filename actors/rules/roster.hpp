@@ -51,6 +51,9 @@ class Roster {
   };
   std::optional<Silent> silent(std::chrono::nanoseconds now, std::chrono::nanoseconds patience) const;
 
+  /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.
+  NodeStage stage_behind() const;
+
   /// Nodes that have not come as far as `stage`, for people: "replica 1, loader 0".
   std::string behind(NodeStage stage) const;
 
