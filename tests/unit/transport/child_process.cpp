@@ -32,7 +32,8 @@ ChildProcess::ChildProcess(const std::string& test) {
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   environment.push_back(const_cast<char*>(variable.c_str()));
   environment.push_back(nullptr);
-  char* arguments[] = {program.data(), filter.data(), nullptr};
+  std::string quiet = "--gtest_brief=1";
+  char* arguments[] = {program.data(), filter.data(), quiet.data(), nullptr};
   const int error = posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments, environment.data());
   ::close(ends[1]);
   if (error != 0) throw std::runtime_error("the test program cannot be started again");

@@ -129,6 +129,31 @@ TEST_P(TransportContract, DisconnectBringsEveryTokenBackOnce) {
   EXPECT_LE(b.sink.failures.size(), 1u);
 }
 
+TEST_P(TransportContract, BothMayCutAtOnceUnderFullTraffic) {
+  for (int time = 0; time < 10; ++time) {
+    WorldNode& a = world().add("a" + std::to_string(time));
+    WorldNode& b = world().add("b" + std::to_string(time));
+    connect(a, kA, b, kB);
+    constexpr std::size_t kMessages = 6;
+    for (std::size_t message = 0; message < kMessages; ++message) {
+      a.send(kB, kA, message, kMiB);
+      b.send(kA, kB, message, message % 2 == 0 ? kMiB : 4000);
+    }
+    ASSERT_TRUE(world().until([&] { return a.sink.half_arrived() + b.sink.half_arrived() >= 2; }));
+    a.transport->disconnect(kB);
+    a.transport->progress();
+    b.transport->disconnect(kA);
+    EXPECT_TRUE(world().until([&] {
+      return a.sink.tokens_back() + b.sink.tokens_back() == 2 * kMessages &&
+             a.sink.half_arrived() + b.sink.half_arrived() == 0;
+    }));
+    world().settle();
+    EXPECT_TRUE(a.sink.failures.empty() && b.sink.failures.empty());
+    a.transport.reset();
+    b.transport.reset();
+  }
+}
+
 TEST_P(TransportContract, AReceiverThatDisconnectsGetsItsPlacesBack) {
   WorldNode& a = world().add("a");
   WorldNode& b = world().add("b");

@@ -1,4 +1,5 @@
 // What of UCX's many settings Muster depends on.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -70,6 +71,13 @@ TEST(UcxSettings, SighupIsLeftAlone) {
   struct sigaction action {};
   ASSERT_EQ(sigaction(SIGHUP, nullptr, &action), 0);
   EXPECT_TRUE(action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);  // ignored under nohup
+}
+
+TEST(UcxSettings, TheEventGuardStandsBeforeTheLibrary) {
+  // What libuct finds when it looks for the function must not lie in libucs; see event_guard.cpp.
+  Dl_info information{};
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "ucs_event_set_wait"), &information), 0);
+  EXPECT_EQ(std::string(information.dli_fname).find("libucs"), std::string::npos) << information.dli_fname;
 }
 
 TEST(UcxSettings, AddressesAreSealed) {
