@@ -262,7 +262,7 @@ std::vector<Key> cluster_keys() {
                "address opens it to all "
                "who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
-      bind(key("cluster.loaders", between(ValueType::integer, 0, 1),
+      bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),
            MUSTER_MEMBER(cluster.loaders)),

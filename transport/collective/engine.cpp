@@ -15,6 +15,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   self_ = self;
   incarnation_ = incarnation;
   batch_bytes_max_ = batch_bytes_max;
+  blamed_.clear();
   for (const Peer& peer : peers) {
     if (peer.number == self) continue;
     transport_.connect(peer.number, peer.address);
@@ -113,14 +114,14 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
 }
 
 void Engine::dropped(const Frame& frame) {
-  hooks_.peer_failed(frame.from, "it broke off in the middle of a message");
+  blame(frame.from, "it broke off in the middle of a message");
   if (frame.kind != FrameKind::batch && reduction_) {
     reduction_->fail("replica " + std::to_string(frame.from) + " broke off in the middle of a message");
   }
 }
 
 void Engine::sent(PeerId to, SendToken token, bool ok) {
-  if (!ok) hooks_.peer_failed(to, "a send to it failed");  // said before what follows from it
+  if (!ok) blame(to, "a send to it failed");  // said before what follows from it
   if (token >= kBatchTokens) {
     sending_.erase(token);
   } else if (reduction_) {
@@ -128,7 +129,12 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   }
 }
 
-void Engine::peer_failed(PeerId peer, const std::string& reason) { hooks_.peer_failed(peer, reason); }
+void Engine::peer_failed(PeerId peer, const std::string& reason) { blame(peer, reason); }
+
+// Its connection, a send to it and a message from it may each fail by themselves: the first is said.
+void Engine::blame(PeerId peer, const std::string& reason) {
+  if (blamed_.insert(peer).second) hooks_.peer_failed(peer, reason);
+}
 
 void Engine::refused(const std::string& reason) { hooks_.refused(reason); }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class Engine final : public FrameSink {
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
     /// A shard on another node asks the loader on this one for a micro-batch.
     std::function<void(const Frame& frame)> demand;
-    /// May come more than once for a peer: its connection, a send to it and a message from it fail each by itself.
+    /// At most once for a peer of a view.
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
   };
@@ -70,6 +71,7 @@ class Engine final : public FrameSink {
   };
   using BatchKey = std::pair<PeerId, std::uint32_t>;
 
+  void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);
   bool known(const Frame& frame) const;
@@ -81,6 +83,7 @@ class Engine final : public FrameSink {
   PeerId self_ = 0;
   std::uint64_t incarnation_ = 0;
   std::map<PeerId, std::uint64_t> incarnations_;
+  std::set<PeerId> blamed_;
   std::unique_ptr<Reduction> reduction_;
   std::size_t batch_bytes_max_ = 0;
   std::map<std::byte*, std::vector<std::byte>> arriving_;       // batches, by their place
