@@ -18,11 +18,10 @@ configure() {
   cmake -S . -B "$folder" -G Ninja "$@"
 }
 
-# compile FOLDER [target]...: everything, if no target is named. Prints nothing when there is nothing to do.
+# compile FOLDER [target]...: everything, if no target is named; what is up to date stays.
 compile() {
   local folder=$1
   shift
-  if ninja -C "$folder" -n "$@" | grep -q 'no work to do'; then return; fi
-  say "building $folder ${*:-(everything)}"
+  say "building $folder${*:+: $*}"
   ninja -C "$folder" "$@"
 }
