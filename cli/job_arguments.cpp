@@ -43,14 +43,13 @@ std::optional<po::variables_map> parse(const std::string& command, const std::st
   return given;
 }
 
-std::optional<ParsedJob> read_job(const po::variables_map& given, const Registry& registry) {
+ParsedJob read_job(const po::variables_map& given, const Registry& registry) {
   std::vector<std::string> sets;
   if (given.count("set")) sets = given["set"].as<std::vector<std::string>>();
   if (given.count("replicas")) sets.push_back("cluster.replicas=" + given["replicas"].as<std::string>());
   ParsedJob parsed = read_job_file(given["JOB.toml"].as<std::string>(), sets, registry.declarations());
-  if (parsed.job) return parsed;
   std::fprintf(stderr, "%s", render(parsed.mistakes).c_str());
-  return std::nullopt;
+  return parsed;
 }
 
 }  // namespace muster::cli

@@ -19,7 +19,7 @@ void add_job_options(po::options_description& options);
 std::optional<po::variables_map> parse(const std::string& command, const std::string& usage, const Arguments& arguments,
                                        const po::options_description& options, const char* positional, int& code);
 
-/// The job file that was named, with its overrides; its mistakes are printed, and nothing is given.
-std::optional<ParsedJob> read_job(const po::variables_map& given, const Registry& registry);
+/// The job file that was named, with its overrides. Its mistakes are printed; then there is no job in it.
+ParsedJob read_job(const po::variables_map& given, const Registry& registry);
 
 }  // namespace muster::cli

@@ -73,9 +73,9 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   int code = kCompleted;
   const auto given = parse("plan", kUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
-  const auto parsed = read_job(*given, registry);
-  if (!parsed) return kWrong;
-  const Preflight flight = preflight(*parsed->job, parsed->places, registry);
+  const ParsedJob parsed = read_job(*given, registry);
+  if (!parsed.job) return kWrong;
+  const Preflight flight = preflight(*parsed.job, parsed.places, registry);
   if (!flight.mistakes.empty()) {
     std::fprintf(stderr, "%s", render(flight.mistakes).c_str());
     return kWrong;

@@ -47,18 +47,19 @@ void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
   const double seconds = std::chrono::duration<double>(now - rate_since_).count();
   if (seconds > 0) rate_ = static_cast<double>(progress.samples - first_samples_) / seconds;
   last_ = progress;
-  if (!terminal_) return;
   const std::uint64_t total = total_steps(job_, facts);
+  left_.clear();
+  if (total > progress.step && seconds > 0 && progress.step > first_step_) {
+    const double left = seconds / static_cast<double>(progress.step - first_step_) *
+                        static_cast<double>(total - progress.step);
+    left_ = format("  %.0f s left", left);
+  }
+  if (!terminal_) return;
   std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),
                             static_cast<unsigned long long>(progress.step));
   if (total > 0) text += format("/%llu", static_cast<unsigned long long>(total));
   text += format("  loss %.4f  %.0f samples/s", progress.loss, rate_);
-  if (total > progress.step && seconds > 0 && progress.step > first_step_) {
-    const double left = seconds / static_cast<double>(progress.step - first_step_) *
-                        static_cast<double>(total - progress.step);
-    text += format("  %.0f s left", left);
-  }
-  write_over(text);
+  write_over(text + left_);
 }
 
 void ProgressLine::show(const Event& event) {
@@ -74,9 +75,9 @@ void ProgressLine::show(const Event& event) {
   if (quiet_) return;
   if (event.name == "epoch") {
     write_line(format("epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
-                      "%lld dropped%s",
+                      "%lld dropped%s%s",
                       whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
-                      whole("dropped"), event.integer("complete") ? "" : " (cut short)"));
+                      whole("dropped"), event.integer("complete") ? "" : " (cut short)", left_.c_str()));
   } else if (event.name == "evaluated") {
     write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
                       event.number("accuracy")));

@@ -25,13 +25,12 @@ class ProgressLine {
   const bool quiet_;
   const bool terminal_;
   bool partial_ = false;  // the terminal's line is not ended
-  std::chrono::steady_clock::time_point since_{};
   std::uint64_t first_samples_ = 0, first_step_ = 0;
   std::chrono::steady_clock::time_point rate_since_{};
   bool rate_known_ = false;
   Progress last_;
   double rate_ = 0;
-  std::string epoch_line_;
+  std::string left_;
 };
 
 }  // namespace muster::cli

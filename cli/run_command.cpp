@@ -51,6 +51,7 @@ bool can_write(const std::string& report) {
   return false;
 }
 
+// The report of a run that could not be started.
 Report refused_report(const Job& job, const std::string& reason) {
   Report report;
   report.job = job.name;
@@ -73,6 +74,24 @@ void print_summary(const Report& report) {
   if (!report.checkpoint.empty()) std::fprintf(stderr, "weights: %s\n", report.checkpoint.c_str());
 }
 
+// Runs the job; whatever becomes of it, there is a report and a code.
+Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int& code) {
+  try {
+    Report report = run(job, options);
+    code = exit_code(report);
+    if (report.completed() && !quiet) print_summary(report);
+    return report;
+  } catch (const JobRefused& refused) {
+    std::fprintf(stderr, "%s", refused.what());
+    code = kWrong;
+    return refused_report(job, refused.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "muster: failed: %s\n", error.what());
+    code = kFailed;
+    return refused_report(job, error.what());
+  }
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments, const Registry& registry) {
@@ -86,40 +105,31 @@ int run_command(const Arguments& arguments, const Registry& registry) {
   int code = kCompleted;
   const auto given = parse("run", kUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
-  const auto parsed = read_job(*given, registry);
-  if (!parsed) return kWrong;
-
   const auto text = [&](const char* key) { return given->count(key) ? (*given)[key].as<std::string>() : std::string{}; };
+  const std::string report_file = text("report");
+  if (!can_write(report_file)) return kWrong;
+  const ParsedJob parsed = read_job(*given, registry);
+  if (!parsed.job) {
+    if (!report_file.empty()) write_report(refused_report(Job{}, render(parsed.mistakes)), report_file);
+    return kWrong;
+  }
+
   const auto lines = EventLines::open(text("events"));
-  if (!lines || !can_write(text("report"))) return kWrong;
+  if (!lines) return kWrong;
   const bool quiet = given->count("quiet") > 0;
-  ProgressLine progress(*parsed->job, quiet);
+  ProgressLine progress(*parsed.job, quiet);
   RunOptions run_options;
   run_options.registry = registry;
   run_options.in_process = given->count("in-process") > 0;
   run_options.handle_signals = true;
-  run_options.places = parsed->places;
+  run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);
     progress.show(event);
   };
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
-
-  Report report;
-  try {
-    report = run(*parsed->job, run_options);
-    code = exit_code(report);
-    if (report.completed() && !quiet) print_summary(report);
-  } catch (const JobRefused& refused) {
-    std::fprintf(stderr, "%s", refused.what());
-    report = refused_report(*parsed->job, refused.what());
-    code = kWrong;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "muster: failed: %s\n", error.what());
-    report = refused_report(*parsed->job, error.what());
-    code = kFailed;
-  }
-  if (const std::string file = text("report"); !file.empty()) write_report(report, file);
+  const Report report = run_and_report(*parsed.job, run_options, quiet, code);
+  if (!report_file.empty()) write_report(report, report_file);
   return code;
 }
 

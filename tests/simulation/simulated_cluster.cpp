@@ -118,7 +118,8 @@ class SimulatedDataPlane final : public DataPlane {
 
 NodeSeams simulated_seams(World& world, SimulatedNetwork& network, const SimulationOptions& options) {
   NodeSeams seams;
-  seams.make_executor = [&world, most = options.compute_max](const std::string&, const std::string&) {
+  seams.make_executor = [&world, options](const std::string& thread, const std::string&) {
+    const auto most = thread == "muster-load" ? options.loading_max : options.compute_max;
     return std::make_shared<SimulatedExecutor>(world, most);
   };
   seams.make_data_plane = [&world, &network](const Job&, const NodeName& name, Engine::Hooks hooks) {

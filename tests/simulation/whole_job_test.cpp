@@ -94,6 +94,23 @@ TEST(WholeJob, ANodeThatVanishesFromTheNetworkEndsTheRunWithItsName) {
   EXPECT_EQ(result.report->event_counts.count("lost"), 1u);
 }
 
+TEST(WholeJob, ASlowLoaderIsSaidToStarveItsReplica) {
+  const Registry registry = builtin_registry();
+  const Job job = small_job(4, 2);
+  SimulationOptions slow{.seed = 3};
+  slow.loading_max = std::chrono::milliseconds(500);
+  const auto starved = simulate(job, registry, slow);
+  ASSERT_TRUE(starved.report);
+  EXPECT_GT(starved.report->event_counts.at("starved"), 10u);
+  SimulationOptions fast{.seed = 3};
+  fast.loading_max = std::chrono::microseconds(10);
+  fast.compute_max = std::chrono::milliseconds(200);
+  const auto fed = simulate(job, registry, fast);
+  ASSERT_TRUE(fed.report);
+  EXPECT_EQ(fed.report->event_counts.count("starved"), 0u);
+  EXPECT_EQ(fed.report->weights_sha256, starved.report->weights_sha256);
+}
+
 TEST(WholeJob, ManySeedsCompleteInTheSameBits) {
   const Registry registry = builtin_registry();
   const Job job = small_job(4, 2);
