@@ -1,0 +1,139 @@
+#include "muster/actors/preflight.hpp"
+
+#include <gtest/gtest.h>
+
+#include "muster/config/error.hpp"
+#include "muster/config/job_file.hpp"
+#include "muster/gpu/device.hpp"
+
+namespace muster {
+namespace {
+
+/// Like batch normalisation: a row's result depends on the others.
+class MixingModel : public Model {
+ public:
+  MixingModel() { layout_.add_parameter("w", {4}); }
+  const Layout& layout() const override { return layout_; }
+  void initialize(std::uint64_t, std::span<float> state) override {
+    std::fill(state.begin(), state.end(), 0.0f);
+  }
+  bool mixes_samples() const override { return true; }
+  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float>) override {
+    return {};
+  }
+  Metrics evaluate(std::span<const float>, const Batch&) override { return {}; }
+
+ private:
+  Layout layout_;
+};
+
+Registry registry_with_mixing() {
+  Registry registry = builtin_registry();
+  registry.add_model("mixing", {},
+                     [](const Options&, const ModelContext&) { return std::make_unique<MixingModel>(); });
+  return registry;
+}
+
+const std::string kJob =
+    "[model]\nname = \"linear\"\ninputs = 8\noutputs = 3\n"                      // 1 to 4
+    "[data]\nsource = \"synthetic\"\nsamples = 1237\ninputs = 8\noutputs = 3\n"  // 5 to 9
+    "[train]\nshards = 5\nbatch = 16\n"                                          // 10 to 12
+    "[cluster]\nreplicas = 2\n";                                                 // 13, 14
+
+Preflight look(const std::string& text) {
+  const Registry registry = registry_with_mixing();
+  const ParsedJob parsed = read_job_text(text, "job.toml", {}, registry.declarations());
+  EXPECT_TRUE(parsed.job) << render(parsed.mistakes);
+  return parsed.job ? preflight(*parsed.job, parsed.places, registry) : Preflight{};
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kJob;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+void expect_mistake(const std::string& text, const std::string& place,
+                    const std::vector<std::string>& parts) {
+  const std::string said = render(look(text).mistakes);
+  EXPECT_NE(said.find("job.toml:" + place + ": "), std::string::npos) << said;
+  for (const std::string& part : parts)
+    EXPECT_NE(said.find(part), std::string::npos) << part << "\nnot in " << said;
+}
+
+TEST(Preflight, SeesWhatWillRun) {
+  const Preflight flight = look(kJob);
+  ASSERT_TRUE(flight.mistakes.empty()) << render(flight.mistakes);
+  EXPECT_EQ(flight.facts.samples, 1237);
+  EXPECT_EQ(flight.facts.steps_per_epoch, 16u);
+  EXPECT_EQ(flight.facts.dropped, 0u);
+  EXPECT_EQ(flight.facts.take_asked, -1);
+  EXPECT_FALSE(flight.facts.unit_is_batch);
+  EXPECT_EQ(flight.samples_of_shard, (std::vector<std::uint64_t>{248, 248, 247, 247, 247}));
+  EXPECT_EQ(flight.layout.parameters, 27u);
+  EXPECT_EQ(flight.placement.devices.size(), 2u);
+  EXPECT_EQ(flight.prefetch_depth, 2u);
+  EXPECT_EQ(flight.job.train.epochs, 1u);
+}
+
+TEST(Preflight, DevicesThatAreNotThere) {
+  expect_mistake(with("replicas = 2", "replicas = 1\ndevices = [\"cpu:4096\"]"), "15:12",
+                 {"\"cpu:4096\"", "this node has cpu:0", "did you mean"});
+  const DeviceInventory here = discover_devices();
+  const std::string cuda = "cuda:" + std::to_string(here.cuda_devices);
+  expect_mistake(with("replicas = 2", "replicas = 1\ndevices = [\"" + cuda + "\"]"), "15:12",
+                 {"\"" + cuda + "\"", "not there", here.cuda_reason});
+}
+
+TEST(Preflight, SeveralMistakesAreFoundTogether) {
+  std::string text = with("replicas = 2", "replicas = 2\ndevices = [\"cpu:4096\", \"cpu:4097\"]");
+  text.replace(text.find("samples = 1237"), 14, "samples = 1237\nskip = 5000");
+  const Preflight flight = look(text);
+  EXPECT_EQ(flight.mistakes.size(), 3u) << render(flight.mistakes);
+}
+
+TEST(Preflight, PaddingIsRefusedWhereSamplesMix) {
+  std::string text = with("name = \"linear\"\ninputs = 8\noutputs = 3\n", "name = \"mixing\"\n");
+  EXPECT_TRUE(look(text).mistakes.empty());
+  text.replace(text.find("batch = 16"), 10, "batch = 16\nremainder = \"pad\"");
+  expect_mistake(text, "11:13", {"train.remainder", "\"pad\"", "mixing", "batch normalisation"});
+}
+
+TEST(Preflight, CutThatLeavesNothing) {
+  expect_mistake(with("samples = 1237", "samples = 1237\nskip = 1237"), "8:8",
+                 {"data.skip", "nothing is left"});
+}
+
+TEST(Preflight, DropThatLeavesNothing) {
+  expect_mistake(with("batch = 16", "batch = 300\nremainder = \"drop\""), "13:13",
+                 {"train.remainder", "1500"});
+}
+
+TEST(Preflight, MemoryThatHoldsNotOneMicroBatch) {
+  expect_mistake(with("samples = 1237", "samples = 1237\nmemory = \"1KiB\""), "8:10", {"data.memory"});
+}
+
+TEST(Preflight, TakeOfMoreThanThereIsIsNoMistake) {
+  const Preflight flight = look(with("samples = 1237", "samples = 1237\ntake = 2000\nskip = 37"));
+  EXPECT_TRUE(flight.mistakes.empty());
+  EXPECT_EQ(flight.facts.take_asked, 2000);
+  EXPECT_EQ(flight.facts.take_had, 1200);
+}
+
+TEST(Preflight, MemoryIsCounted) {
+  const Preflight flight = look(kJob);
+  const std::uint64_t state = 27 * sizeof(float);
+  const MemoryPlan first = memory_of(flight, 0), second = memory_of(flight, 1);
+  EXPECT_EQ(first.state, state);
+  EXPECT_EQ(first.gradient, state);
+  EXPECT_EQ(first.optimizer, 0u);
+  EXPECT_EQ(first.accumulator, Accumulator::bytes_max(5, 0, 3, 27));
+  EXPECT_EQ(second.accumulator, Accumulator::bytes_max(5, 3, 5, 27));
+  EXPECT_EQ(first.loading, 2 * 3 * flight.micro_batch_bytes + flight.resident_bytes);
+  EXPECT_EQ(first.total(), first.state + first.gradient + first.accumulator + first.optimizer +
+                               first.staging + first.loading);
+  const Preflight adam = look(kJob + "[train.optimizer]\nname = \"adam\"\n");
+  EXPECT_EQ(memory_of(adam, 0).optimizer, 2 * state);
+}
+
+}  // namespace
+}  // namespace muster

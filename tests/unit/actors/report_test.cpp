@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/actors/report.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+Event event_of(const std::string& text) {
+  return make_event("notice", {{"text", text}});
+}
+
+Report full_report() {
+  Report report;
+  report.job = "fashion-mnist";
+  report.outcome = "completed";
+  report.replicas = 2;
+  report.shards = 8;
+  report.steps = 938;
+  report.samples = 120000;
+  report.weights_sha256 = std::string(64, 'a');
+  EpochEnd epoch;
+  epoch.epoch = 1;
+  epoch.complete = true;
+  epoch.used = 60000;
+  epoch.evaluated = true;
+  epoch.loss = 0.41;
+  epoch.accuracy = 0.853;
+  report.epochs.push_back(epoch);
+  epoch.epoch = 2;
+  epoch.evaluated = false;
+  report.epochs.push_back(epoch);
+  report.phases[0] = {0.1, 0.2, 0.3, 0.4, 0.5};
+  report.phases[1] = {};
+  report.add(event_of("hello"));
+  return report;
+}
+
+TEST(Report, HasTheKeysOfItsSchema) {
+  const Json json = Json::parse(to_json(full_report()));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["job"], "fashion-mnist");
+  EXPECT_EQ(json["outcome"], "completed");
+  EXPECT_EQ(json["reason"], "");
+  EXPECT_EQ(json["replicas"], 2);
+  EXPECT_EQ(json["shards"], 8);
+  EXPECT_EQ(json["steps"], 938);
+  EXPECT_EQ(json["samples"], 120000);
+  EXPECT_EQ(json["weights_sha256"], std::string(64, 'a'));
+  EXPECT_EQ(json["ledger"][0],
+            Json::parse(R"({"epoch": 1, "complete": true, "used": 60000, "repeated": 0, "missed": 0,
+                                               "dropped": 0})"));
+  EXPECT_EQ(json["ledger"].size(), 2u);
+  ASSERT_EQ(json["evaluation"].size(), 1u) << "an epoch that was not evaluated has no row";
+  EXPECT_EQ(json["evaluation"][0], Json::parse(R"({"epoch": 1, "loss": 0.41, "accuracy": 0.853})"));
+  for (const char* key : {"samples_per_second", "wall_seconds"}) EXPECT_TRUE(json[key].is_number()) << key;
+  ASSERT_EQ(json["phases"].size(), 2u);
+  for (const char* key : {"wait_for_batch_s", "compute_s", "reduce_s", "update_s"}) {
+    EXPECT_TRUE(json["phases"][0][key].is_number()) << key;
+  }
+  EXPECT_EQ(json["phases"][1]["replica"], 1);
+  EXPECT_EQ(json["events"][0]["event"], "notice");
+  EXPECT_EQ(json["event_counts"]["notice"], 1);
+}
+
+TEST(Report, HoldsAThousandEventsAndCountsAll) {
+  Report report;
+  for (int i = 0; i < 2500; ++i) report.add(event_of(std::to_string(i)));
+  report.add(make_event("failed", {{"reason", "x"}}));
+  const Json json = Json::parse(to_json(report));
+  EXPECT_EQ(json["events"].size(), 1000u);
+  EXPECT_EQ(json["events"][999]["text"], "999");
+  EXPECT_EQ(json["event_counts"]["notice"], 2500);
+  EXPECT_EQ(json["event_counts"]["failed"], 1);
+}
+
+TEST(Report, AnythingThatWasNotSetIsAFailure) {
+  EXPECT_EQ(Report{}.outcome, "failed");
+  EXPECT_FALSE(Report{}.completed());
+}
+
+TEST(Report, TextThatIsNoUtf8DoesNotHurt) {
+  Report report;
+  report.reason = "\xff\xfe";
+  EXPECT_TRUE(Json::parse(to_json(report), nullptr, false).is_object());
+}
+
+TEST(Report, IsWrittenWholeOrNotAtAll) {
+  const std::string folder = ::testing::TempDir() + "muster-report-" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  const std::string file = folder + "/report.json";
+  write_report(full_report(), file);
+  std::ifstream stream(file);
+  EXPECT_EQ(Json::parse(stream)["steps"], 938);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "something else was left";
+  try {
+    write_report(full_report(), folder + "/none/report.json");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "muster/actors/rules/roster.hpp"
+#include "muster/transport/frame.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr NodeName kReplica0{false, 0}, kReplica1{false, 1}, kReplica2{false, 2}, kLoader0{true, 0};
+
+Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
+  Job job;
+  job.train.shards = 5;
+  job.cluster.replicas = replicas;
+  job.cluster.loaders = loaders;
+  return job;
+}
+
+Join join_of(const NodeName& name) {
+  return {kProtocolVersion, name, 100 + name.slot, 7000ull + name.slot};
+}
+
+Prepared prepared_of(const NodeName& name) {
+  Prepared message;
+  message.name = name;
+  message.address = "at " + name.text();
+  message.state_sha256 = name.loader ? "" : "aa";
+  message.loads = name.loader;
+  message.facts.samples = name.loader ? 99 : -1;
+  return message;
+}
+
+Roster joined_roster(std::uint32_t replicas, std::uint32_t loaders) {
+  Roster roster(job_of(replicas, loaders));
+  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i}), 0s), "");
+  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i}), 0s), "");
+  return roster;
+}
+
+TEST(Roster, RefusesAnotherProtocolAStrangerAndASecondOne) {
+  Roster roster(job_of(2, 0));
+  Join old = join_of(kReplica0);
+  old.protocol = kProtocolVersion + 1;
+  EXPECT_NE(roster.join(old, 0s).find("protocol version"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kReplica2), 0s).find("the run has no replica 2"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kLoader0), 0s).find("the run has no loader 0"), std::string::npos);
+  EXPECT_FALSE(roster.alive(kReplica0)) << "a refusal changes nothing";
+  EXPECT_EQ(roster.join(join_of(kReplica0), 0s), "");
+  EXPECT_NE(roster.join(join_of(kReplica0), 0s).find("has joined already, as process 100"),
+            std::string::npos);
+  EXPECT_EQ(roster.at(kReplica0).incarnation, 7000u);
+}
+
+TEST(Roster, StagesAreReachedByAll) {
+  Roster roster = joined_roster(2, 1);
+  EXPECT_TRUE(roster.all(NodeStage::joined));
+  EXPECT_EQ(roster.prepared(prepared_of(kReplica0)), "");
+  EXPECT_EQ(roster.prepared(prepared_of(kLoader0)), "");
+  EXPECT_FALSE(roster.all(NodeStage::prepared));
+  EXPECT_EQ(roster.behind(NodeStage::prepared), "replica 1");
+  EXPECT_EQ(roster.prepared(prepared_of(kReplica1)), "");
+  EXPECT_TRUE(roster.all(NodeStage::prepared));
+  for (const NodeName& name : {kReplica0, kReplica1}) roster.installed(name);
+  EXPECT_TRUE(roster.all(NodeStage::installed, true));
+  EXPECT_FALSE(roster.all(NodeStage::installed));
+  EXPECT_EQ(roster.behind(NodeStage::installed), "loader 0");
+}
+
+TEST(Roster, OtherWeightsOrOtherDataAreSaid) {
+  Roster roster = joined_roster(2, 2);
+  roster.prepared(prepared_of(kReplica0));
+  Prepared other = prepared_of(kReplica1);
+  other.state_sha256 = "bb";
+  const std::string weights = roster.prepared(other);
+  EXPECT_NE(weights.find("replica 1 begins with other weights than replica 0"), std::string::npos) << weights;
+  roster.prepared(prepared_of(kLoader0));
+  Prepared reader = prepared_of({true, 1});
+  reader.facts.fingerprint = "else";
+  EXPECT_NE(roster.prepared(reader).find("loader 1 reads other data than loader 0"), std::string::npos);
+}
+
+TEST(Roster, ReplicasThatEndDifferentlyAreSaid) {
+  Roster roster = joined_roster(3, 0);
+  ReplicaDone done;
+  done.steps = 10;
+  done.state_sha256 = "aa";
+  EXPECT_EQ(roster.done(done), "");
+  done.slot = 1;
+  EXPECT_EQ(roster.done(done), "");
+  done.slot = 2;
+  done.state_sha256 = "bb";
+  EXPECT_NE(roster.done(done).find("replica 2 ends step 10 with weights bb"), std::string::npos);
+}
+
+TEST(Roster, SilenceCountsFromTheLastSignOfLife) {
+  Roster roster = joined_roster(2, 0);
+  EXPECT_FALSE(roster.silent(999ms, 1s));
+  roster.heard({kReplica0, 5}, 500ms);
+  const auto silent = roster.silent(1s, 1s);
+  ASSERT_TRUE(silent);
+  EXPECT_EQ(silent->name, kReplica1);
+  EXPECT_EQ(silent->silence, 1s);
+  roster.lost(kReplica1);
+  EXPECT_FALSE(roster.silent(1s, 1s)) << "who is lost is not silent";
+  EXPECT_TRUE(roster.silent(1500ms, 1s));
+  EXPECT_EQ(roster.at(kReplica0).last_step, 5u);
+  roster.heard({kReplica0, 3}, 2s);
+  EXPECT_EQ(roster.at(kReplica0).last_step, 5u) << "steps only grow";
+  roster.heard({kReplica2, 3}, 2s);  // a stranger
+  EXPECT_EQ(roster.nodes().size(), 2u);
+}
+
+TEST(Roster, WhoHasNotJoinedIsNotSilent) {
+  Roster roster(job_of(2, 0));
+  EXPECT_FALSE(roster.silent(100s, 1s));
+  EXPECT_TRUE(roster.none_alive());
+}
+
+TEST(Roster, LifeEndsByLeavingOrBeingLost) {
+  Roster roster = joined_roster(2, 0);
+  roster.left(kReplica0);
+  EXPECT_FALSE(roster.alive(kReplica0));
+  EXPECT_FALSE(roster.none_alive());
+  roster.lost(kReplica1);
+  EXPECT_TRUE(roster.none_alive());
+}
+
+TEST(Roster, FirstViewDealsAllShardsOnce) {
+  Roster roster = joined_roster(3, 2);
+  for (const auto& [name, record] : std::map(roster.nodes())) roster.prepared(prepared_of(name));
+  const View view = roster.first_view();
+  EXPECT_EQ(view.number, 1u);
+  ASSERT_EQ(view.replicas.size(), 3u);
+  ASSERT_EQ(view.loaders.size(), 2u);
+  std::uint32_t next = 0;
+  for (const Member& member : view.replicas) {
+    EXPECT_EQ(member.begin, next);
+    EXPECT_GT(member.end, member.begin);
+    EXPECT_EQ(member.address, "at " + member.name.text());
+    EXPECT_EQ(member.incarnation, 7000u + member.name.slot);
+    next = member.end;
+  }
+  EXPECT_EQ(next, 5u);
+  EXPECT_EQ(view.facts.samples, 99) << "facts come from whoever reads the data";
+  EXPECT_EQ(view.loader_of(0).name, kLoader0);
+  EXPECT_EQ(view.loader_of(1).name.slot, 1u);
+  EXPECT_EQ(view.loader_of(2).name, kLoader0);
+  EXPECT_EQ(roster.shards_of(kReplica0), "0-1");
+  EXPECT_EQ(roster.shards_of(kReplica2), "4-4");
+  EXPECT_EQ(roster.shards_of(kLoader0), "-");
+}
+
+}  // namespace
+}  // namespace muster
