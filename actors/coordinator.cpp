@@ -71,6 +71,7 @@ void CoordinatorState::on(const Prepared& message) {
   if (const std::string reason = roster_->prepared(message); !reason.empty()) return fail(reason);
   if (!roster_->all(NodeStage::prepared)) return;
   view_ = roster_->first_view();
+  roster_->entered(view_);
   report_.transport = message.transport;
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
   if (view_.facts.take_asked >= 0) {
@@ -83,14 +84,15 @@ void CoordinatorState::on(const Prepared& message) {
 }
 
 void CoordinatorState::on(const Installed& message) {
-  if (ending_) return;
+  if (ending_ || closing_ || message.view != view_.number || !roster_->alive(message.name)) return;
   roster_->installed(message.name);
   if (roster_->all(NodeStage::installed)) set_out();
 }
 
 void CoordinatorState::set_out() {
-  running_ = true;
+  const bool first = !std::exchange(running_, true);
   for (const auto& [who, record] : roster_->nodes()) {
+    if (!first) break;  // who goes on has joined before
     const std::string device = who.loader ? "-" : parts_.placement.devices.at(who.slot);
     raise(make_event("joined", {{kind(who), number(who.slot)},
                                 {"pid", record.pid},
@@ -100,7 +102,7 @@ void CoordinatorState::set_out() {
   raise(make_event("view", {{"view", number(view_.number)},
                             {"members", number(view_.replicas.size())},
                             {"transport", report_.transport}}));
-  trained_from_ = self_->clock().now();
+  if (first) trained_from_ = self_->clock().now();
   tell_all(Begin{view_.number});
 }
 
@@ -112,9 +114,9 @@ void CoordinatorState::on(const Progress& message) {
 
 // Every replica counts the ledger for itself; they must agree.
 void CoordinatorState::on(const EpochEnd& message) {
+  if (ending_ || counted_.count(message.epoch) > 0) return;
   auto& rows = epochs_[message.epoch];
   rows[message.slot] = message;
-  if (ending_ || rows.size() < parts_.job.cluster.replicas) return;
   for (const auto& [slot, row] : rows) {
     if (row.same_as(message)) continue;
     const std::string what = "the ledger or evaluation of epoch " + std::to_string(message.epoch) + " of replica " +
@@ -122,25 +124,35 @@ void CoordinatorState::on(const EpochEnd& message) {
     raise(make_event("diverged", {{"what", what}}));
     return fail("diverged: " + what + " differ");
   }
-  report_.epochs.push_back(message);
-  report_.steps = message.steps;
-  report_.samples = message.samples;
-  raise(make_event("epoch", {{"epoch", number(message.epoch)},
-                             {"complete", message.complete},
-                             {"steps", number(message.steps)},
-                             {"used", number(message.used)},
-                             {"repeated", number(message.repeated)},
-                             {"missed", number(message.missed)},
-                             {"dropped", number(message.dropped)}}));
-  if (message.evaluated) {
-    raise(make_event("evaluated",
-                     {{"epoch", number(message.epoch)}, {"loss", message.loss}, {"accuracy", message.accuracy}}));
+  count_epoch(message.epoch);
+}
+
+// An epoch is counted when every member of the view has told of it.
+void CoordinatorState::count_epoch(std::uint64_t epoch) {
+  const auto& rows = epochs_[epoch];
+  for (const Member& member : view_.replicas) {
+    if (roster_->alive(member.name) && rows.count(member.name.slot) == 0) return;
   }
-  epochs_.erase(message.epoch);
+  if (rows.empty() || !counted_.insert(epoch).second) return;
+  const EpochEnd row = rows.begin()->second;
+  epochs_.erase(epoch);
+  report_.epochs.push_back(row);
+  report_.steps = row.steps;
+  report_.samples = row.samples;
+  raise(make_event("epoch", {{"epoch", number(row.epoch)},
+                             {"complete", row.complete},
+                             {"steps", number(row.steps)},
+                             {"used", number(row.used)},
+                             {"repeated", number(row.repeated)},
+                             {"missed", number(row.missed)},
+                             {"dropped", number(row.dropped)}}));
+  if (row.evaluated) {
+    raise(make_event("evaluated", {{"epoch", number(row.epoch)}, {"loss", row.loss}, {"accuracy", row.accuracy}}));
+  }
 }
 
 void CoordinatorState::on(const ReplicaDone& message) {
-  if (ending_) return;
+  if (ending_ || closing_ || !roster_->alive({false, message.slot})) return;
   if (const std::string reason = roster_->done(message); !reason.empty()) {
     raise(make_event("diverged", {{"what", reason}}));
     return fail("diverged: " + reason);
@@ -153,7 +165,7 @@ void CoordinatorState::on(const ReplicaDone& message) {
 }
 
 void CoordinatorState::complete() {
-  const ReplicaDone& last = roster_->at({false, 0}).done;
+  const ReplicaDone& last = roster_->at(view_.replicas.front().name).done;
   report_.steps = last.steps;
   report_.samples = last.samples;
   report_.weights_sha256 = last.state_sha256;
@@ -168,12 +180,17 @@ void CoordinatorState::complete() {
 
 void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
-  if (message.peer_known) return lost(message.peer, message.name.text(), message.reason);
+  if (message.peer_known) {
+    // A complaint of an older view, or about one who is known to be gone, says nothing new.
+    if (message.view == view_.number && roster_->alive(message.peer)) lost(message.peer, message.name.text(), message.reason);
+    return;
+  }
+  if (!roster_->alive(message.name)) return;
   fail(message.name.text() + ": " + message.reason);
 }
 
 void CoordinatorState::on(const ChildEnded& message) {
-  if (ending_) return;
+  if (ending_ || roster_->at(message.name).stage == NodeStage::lost) return;
   lost(message.name, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
 }
 
@@ -199,8 +216,41 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                             {"step", number(step)},
                             {"noticed_by", noticed_by},
                             {"reason", reason}}));
+  const auto& cluster = parts_.job.cluster;
+  const bool can_go_on = cluster.on_loss == OnLoss::go_on && running_ && !who.loader &&
+                         roster_->replicas_left() >= std::max(cluster.min_replicas, 1u);
+  if (can_go_on) {
+    if (const auto actor = actors_.find(who); actor != actors_.end()) {
+      self_->send(actor->second, Stop{false, "evicted: " + reason});  // in case it lives after all
+    }
+    lost_.push_back(who);
+    return close_view();
+  }
   fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + roster_->shards_of(who) +
        "; noticed by " + noticed_by + "): " + reason);
+}
+
+// One authority, one view at a time: all who are left close this one, then the next is made of what they hold.
+void CoordinatorState::close_view() {
+  closing_ = true;
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (roster_->alive(who)) self_->send(actors_.at(who), Close{view_.number, lost_});
+  }
+}
+
+void CoordinatorState::on(const Closed& message) {
+  if (ending_ || !closing_ || message.view != view_.number || !roster_->alive(message.name)) return;
+  roster_->closed(message);
+  if (roster_->all(NodeStage::closed)) install_next_view();
+}
+
+void CoordinatorState::install_next_view() {
+  closing_ = false;
+  lost_.clear();
+  view_ = roster_->next_view(view_);
+  roster_->entered(view_);
+  tell_all(Install{view_});
+  for (const auto& [epoch, rows] : std::map(epochs_)) count_epoch(epoch);  // those that only the lost had not told of
 }
 
 void CoordinatorState::on(const StopRequest& message) {
@@ -277,6 +327,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
   return {[=](const Join& message) { self->state.on(message); },
           [=](const Prepared& message) { self->state.on(message); },
           [=](const Installed& message) { self->state.on(message); },
+          [=](const Closed& message) { self->state.on(message); },
           [=](const Raised& message) { self->state.raise(message.event); },
           [=](const Progress& message) { self->state.on(message); },
           [=](const EpochEnd& message) { self->state.on(message); },

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class CoordinatorState {
   void on(const Join& message);
   void on(const Prepared& message);
   void on(const Installed& message);
+  void on(const Closed& message);
   void on(const EpochEnd& message);
   void on(const ReplicaDone& message);
   void on(const Failing& message);
@@ -54,6 +56,9 @@ class CoordinatorState {
   void set_out();
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
   void raise_late();
+  void close_view();
+  void install_next_view();
+  void count_epoch(std::uint64_t epoch);
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
@@ -67,9 +72,12 @@ class CoordinatorState {
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
+  std::vector<NodeName> lost_;  // not to be waited for in the view that is being closed
   Report report_;
   Time began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool running_ = false;  // Begin was sent
+  bool closing_ = false;  // a view change waits for all to have closed
+  std::set<std::uint64_t> counted_;  // epochs in the report
   bool ending_ = false;   // the outcome is known
   bool finished_ = false;
 };

@@ -16,6 +16,7 @@
 #include "muster/actors/pipeline/item.hpp"
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/round.hpp"
+#include "muster/transport/transport.hpp"
 
 namespace muster {
 
@@ -112,8 +113,14 @@ struct Member {
 MUSTER_MESSAGE(Member)
 
 /// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its peer number.
+///
+/// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most that any member
+/// holds. Members in `behind` miss the last of them, and get it from replica `donor` before they go on.
 struct View {
   std::uint32_t number = 0;
+  std::uint64_t records = 0;
+  std::uint32_t donor = 0;
+  std::vector<std::uint32_t> behind;
   std::vector<Member> replicas;
   std::vector<Member> loaders;
   std::uint64_t batch_bytes_max = 0;
@@ -122,7 +129,9 @@ struct View {
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
 
-  static auto fields(View& x) { return std::tie(x.number, x.replicas, x.loaders, x.batch_bytes_max, x.facts); }
+  static auto fields(View& x) { 
+    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max, x.facts);
+  }
 };
 MUSTER_MESSAGE(View)
 
@@ -143,7 +152,27 @@ struct Installed {
 };
 MUSTER_MESSAGE(Installed)
 
-/// coordinator -> node, when all have installed the view: training begins. From here on no step waits for the coordinator.
+/// coordinator -> node: the view is over, because these members are lost. The node drops every later frame of it and applies
+/// nothing until a newer view is installed. Owed: Closed.
+struct Close {
+  std::uint32_t view = 0;
+  std::vector<NodeName> lost;
+
+  static auto fields(Close& x) { return std::tie(x.view, x.lost); }
+};
+MUSTER_MESSAGE(Close)
+
+/// node -> coordinator: a promise to apply nothing more of this view. Owed: Install of the next one.
+struct Closed {
+  NodeName name;
+  std::uint32_t view = 0;
+  std::uint64_t records = 0;  ///< that this replica holds
+
+  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records); }
+};
+MUSTER_MESSAGE(Closed)
+
+/// coordinator -> node, when all have installed the view: training begins, or goes on. From here on no step waits for the coordinator.
 struct Begin {
   std::uint32_t view = 0;
 
@@ -184,6 +213,7 @@ struct MicroBatch {
 
 /// replica -> reducer: opens a round; this member's header goes out. Owed: RoundDone or Trouble.
 struct Open {
+  std::uint32_t view = 0;
   RoundHeader header;
   float* result = nullptr;  ///< elements floats, free until RoundDone; null unless it is a training round
   std::size_t elements = 0;
@@ -191,6 +221,7 @@ struct Open {
 
 /// compute thread -> replica: gradients or evaluation of this node's shards are done.
 struct Computed {
+  std::uint64_t turn = 0;  ///< of the replica that asked; what it asked for before a view change is ignored
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
   std::string error;  ///< not empty: the model failed
@@ -198,6 +229,7 @@ struct Computed {
 
 /// replica -> reducer: what this member adds to the open round.
 struct Contribute {
+  std::uint32_t view = 0;
   std::uint64_t round = 0;
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
@@ -211,15 +243,49 @@ struct RoundDone {
 
 /// compute thread -> replica: the update has been applied.
 struct Updated {
+  std::uint64_t turn = 0;
   std::string error;
 };
 
 /// compute thread -> replica: the state's hash, and where it was written to if it was.
 struct Hashed {
+  std::uint64_t turn = 0;
   std::string state_sha256;
   std::string path;
   std::uint64_t bytes = 0;
   std::string error;
+};
+
+/// data plane -> reducer -> replica: no frame of this view changes anything any more.
+struct ViewClosed {
+  std::uint32_t view = 0;
+};
+
+/// replica -> node: it has stopped, and holds so many records.
+struct Halted {
+  std::uint32_t view = 0;
+  std::uint64_t records = 0;
+};
+
+/// node -> replica: its part in a new view. Owed: nothing before Begin.
+struct Assignment {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::vector<caf::strong_actor_ptr> shards;  ///< shard_actors, ascending
+  caf::strong_actor_ptr reducer;
+  View view;
+};
+
+/// replica -> reducer: gives a record to a member that missed it.
+struct HandOut {
+  std::uint32_t view = 0;
+  PeerId to = 0;
+  std::shared_ptr<std::vector<std::byte>> payload;
+};
+
+/// data plane -> reducer -> replica: the record that it missed, from the view's donor.
+struct HandedOut {
+  std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
 /// any actor of a node -> its node: this node cannot go on. It tells the coordinator, at once.
@@ -320,11 +386,12 @@ MUSTER_MESSAGE(Heartbeat)
 /// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names it.
 struct Failing {
   NodeName name;
+  std::uint32_t view = 0;
   bool peer_known = false;
   NodeName peer;
   std::string reason;
 
-  static auto fields(Failing& x) { return std::tie(x.name, x.peer_known, x.peer, x.reason); }
+  static auto fields(Failing& x) { return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason); }
 };
 MUSTER_MESSAGE(Failing)
 
@@ -376,6 +443,11 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::RoundDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Updated)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Hashed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Trouble)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::ViewClosed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Halted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Assignment)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::HandOut)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::HandedOut)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Ready)
 
 CAF_BEGIN_TYPE_ID_BLOCK(muster, first_custom_type_id)
@@ -391,6 +463,8 @@ CAF_BEGIN_TYPE_ID_BLOCK(muster, first_custom_type_id)
   CAF_ADD_TYPE_ID(muster, (muster::Install))
   CAF_ADD_TYPE_ID(muster, (muster::Installed))
   CAF_ADD_TYPE_ID(muster, (muster::Begin))
+  CAF_ADD_TYPE_ID(muster, (muster::Close))
+  CAF_ADD_TYPE_ID(muster, (muster::Closed))
   CAF_ADD_TYPE_ID(muster, (muster::Raised))
   CAF_ADD_TYPE_ID(muster, (muster::Progress))
   CAF_ADD_TYPE_ID(muster, (muster::EpochEnd))
@@ -413,7 +487,8 @@ using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
 
 /// Keeps the roster, decides views, collects what is told. Not on the path of a step.
 using coordinator_actor =
-    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>, caf::reacts_to<Raised>,
+    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>, caf::reacts_to<Closed>,
+                     caf::reacts_to<Raised>,
                      caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
                      caf::reacts_to<Heartbeat>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
                      caf::reacts_to<StopRequest>, caf::reacts_to<Tick>>;
@@ -421,7 +496,8 @@ using coordinator_actor =
 /// One process (or one in-process replica): makes and ends what works in it.
 using node_actor =
     caf::typed_actor<caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>, caf::reacts_to<RoundDone>,
-                     caf::reacts_to<Begin>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>, caf::reacts_to<Raised>,
+                     caf::reacts_to<Begin>, caf::reacts_to<Close>, caf::reacts_to<Halted>, caf::reacts_to<Trouble>,
+                     caf::reacts_to<Failing>, caf::reacts_to<Raised>,
                      caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
                      caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
 
@@ -433,10 +509,12 @@ using shard_actor = caf::typed_actor<caf::reacts_to<Need>, caf::reacts_to<Delive
 
 /// One device with a full copy of the model: computes its shards' gradients and applies each step.
 using replica_actor = caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
-                                       caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>>;
+                                       caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
+                                       caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
-using reducer_actor = caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>>;
+using reducer_actor = caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>,
+                                       caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>, caf::reacts_to<HandedOut>>;
 
 }  // namespace muster
 

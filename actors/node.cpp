@@ -16,6 +16,12 @@ namespace muster {
 
 namespace {
 
+// A peer keeps its number over all views: replicas their slot, loaders theirs above these.
+constexpr PeerId kLoaderPeers = PeerId{1} << 20;
+
+PeerId peer_of(const NodeName& name) { return name.loader ? kLoaderPeers + name.slot : name.slot; }
+NodeName name_of(PeerId peer) { return {peer >= kLoaderPeers, peer >= kLoaderPeers ? peer - kLoaderPeers : peer}; }
+
 int core_of(const std::string& device) {
   if (device.rfind("cpu:", 0) != 0) return -1;
   const auto cores = discover_devices().cores;
@@ -58,29 +64,39 @@ void NodeState::start(Self self, NodeParts parts) {
 Engine::Hooks NodeState::hooks() const {
   Engine::Hooks hooks;
   hooks.round_done = [board = board_](RoundRecord record) {
-    caf::anon_send(board->reducer, RoundDone{std::make_shared<const RoundRecord>(std::move(record))});
+    caf::anon_send(board->actors.reducer, RoundDone{std::make_shared<const RoundRecord>(std::move(record))});
   };
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    const auto shard = board->shards.find(frame.node);
-    if (shard == board->shards.end()) return;
+    const auto shard = board->actors.shards.find(frame.node);
+    if (shard == board->actors.shards.end()) return;
     caf::anon_send(shard->second,
                    RemoteDelivery{frame.round, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   hooks.demand = [board = board_](const Frame& frame) {
-    const auto asker = board->remote_shards.find(frame.from);
-    if (asker == board->remote_shards.end() || frame.extra > 1) return;
+    const auto asker = board->actors.remote_shards.find(frame.from);
+    if (asker == board->actors.remote_shards.end() || frame.extra > 1) return;
     const Cursor cursor{static_cast<Phase>(frame.extra), frame.more, frame.offset};
-    caf::send_as(asker->second, board->loader, Demand{frame.node, cursor, frame.round});
+    caf::send_as(asker->second, board->actors.loader, Demand{frame.node, cursor, frame.round});
   };
   hooks.peer_failed = [board = board_](PeerId peer, const std::string& reason) {
-    caf::anon_send(board->node, Failing{{}, true, {false, peer}, reason});
+    caf::anon_send(board->node, Failing{{}, 0, true, name_of(peer), reason});
   };
   hooks.refused = [board = board_, loader = parts_.name.loader, slot = parts_.name.slot](const std::string& reason) {
     caf::anon_send(board->node, Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
                                                               {"reason", reason}})});
+  };
+  hooks.closed = [board = board_](std::uint32_t view) {
+    if (board->actors.reducer) {
+      caf::anon_send(board->actors.reducer, ViewClosed{view});
+    } else {
+      caf::anon_send(board->node, Halted{view, 0});  // a loader holds no records
+    }
+  };
+  hooks.handed_out = [board = board_](std::vector<std::byte> payload) {
+    caf::anon_send(board->actors.reducer, HandedOut{std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   return hooks;
 }
@@ -128,11 +144,6 @@ void NodeState::on(const Ready& message) {
   self_->send(parts_.coordinator, prepared);
 }
 
-NodeName NodeState::peer_name(PeerId peer) const {
-  const auto replicas = static_cast<PeerId>(view_.replicas.size());
-  return peer < replicas ? view_.replicas[peer].name : view_.loaders[peer - replicas].name;
-}
-
 ReductionShape NodeState::shape_of(const View& view) const {
   ReductionShape shape;
   shape.view = view.number;
@@ -140,28 +151,24 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.elements = bench_->state.size();
   for (const Member& member : view.replicas) {
     if (member.name == parts_.name) shape.self = static_cast<std::uint32_t>(shape.members.size());
-    shape.members.push_back({member.incarnation, member.begin, member.end});
+    shape.members.push_back({peer_of(member.name), member.incarnation, member.begin, member.end});
   }
   return shape;
 }
 
 void NodeState::install_engine(const View& view, const ReductionShape* shape) {
   std::vector<Engine::Peer> peers;
-  PeerId self = 0;
   for (const auto* members : {&view.replicas, &view.loaders}) {
     for (const Member& member : *members) {
-      const auto number = static_cast<PeerId>(&member - members->data()) +
-                          (members == &view.loaders ? static_cast<PeerId>(view.replicas.size()) : 0);
-      if (member.name == parts_.name) {
-        self = number;
-      } else if (!(member.name.loader && parts_.name.loader)) {  // loaders have nothing to say to each other
-        peers.push_back({number, member.incarnation, member.address});
-      }
+      if (member.name == parts_.name || (member.name.loader && parts_.name.loader)) continue;  // loaders never meet
+      peers.push_back({peer_of(member.name), member.incarnation, member.address});
     }
   }
-  plane_->post([board = board_, number = view.number, self, incarnation = parts_.incarnation, peers,
+  plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(parts_.name),
+                incarnation = parts_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
                 bytes = view.batch_bytes_max](Engine& engine) {
+    board->actors = actors;
     try {
       engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, bytes);
     } catch (const std::exception& error) {
@@ -184,11 +191,12 @@ void NodeState::on(const Install& message) {
 }
 
 void NodeState::install_loader(const View& view) {
-  board_->loader = self_->spawn(loader, bench_, loading_, board_->node);
+  end_loading();
+  actors_.loader = self_->spawn(loader, bench_, loading_, board_->node);
   for (const Member& member : view.replicas) {
     if (view.loader_of(member.name.slot).name != parts_.name) continue;
-    const PeerId peer = member.name.slot;
-    board_->remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
+    const PeerId peer = peer_of(member.name);
+    actors_.remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
   }
   install_engine(view, nullptr);
   self_->send(parts_.coordinator, Installed{parts_.name, view.number});
@@ -196,50 +204,68 @@ void NodeState::install_loader(const View& view) {
 
 loader_actor NodeState::make_loader(const View& view) {
   if (bench_->reader) return self_->spawn(loader, bench_, loading_, board_->node);
-  const Member& serving = view.loader_of(parts_.name.slot);
-  return self_->spawn(remote_loader, plane_, static_cast<PeerId>(view.replicas.size() + serving.name.slot));
+  return self_->spawn(remote_loader, plane_, peer_of(view.loader_of(parts_.name.slot).name));
+}
+
+std::uint32_t NodeState::prefetch_depth_for(std::uint32_t shards) const {
+  if (!bench_->reader) return job_->data.prefetch;
+  return prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(), bench_->reader->micro_batch_bytes_max(),
+                         shards, job_->data.prefetch});
+}
+
+void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end) {
+  end_loading();
+  const CourseOptions course = course_options(*job_, view.facts.has_test);
+  const std::uint32_t depth = prefetch_depth_for(end - begin);
+  actors_.loader = make_loader(view);
+  for (std::uint32_t number = begin; number < end; ++number) {
+    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node);
+  }
 }
 
 void NodeState::install_replica(const View& view) {
   const ReductionShape shape = shape_of(view);
-  const auto [incarnation, begin, end] = shape.members[shape.self];
-  bench_->accumulator = std::make_unique<Accumulator>(shape.shards, begin, end, shape.elements);
-
-  std::uint32_t depth = job_->data.prefetch;
-  if (bench_->reader) {
-    depth = prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(),
-                            bench_->reader->micro_batch_bytes_max(), end - begin, job_->data.prefetch});
+  const ReductionMember& self = shape.members[shape.self];
+  if (!replica_) {
+    ReplicaParts parts{parts_.name.slot, view.facts, bench_, compute_, board_->node};
+    replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
+                                          : self_->spawn(replica, std::move(parts));
+    actors_.reducer = self_->spawn(reducer, plane_, replica_);
   }
-  const CourseOptions course = course_options(*job_, view.facts.has_test);
-  const loader_actor loading = make_loader(view);
-  std::vector<shard_actor> shards;
-  for (std::uint32_t number = begin; number < end; ++number) {
-    shards.push_back(self_->spawn(shard, number, depth, course, loading, board_->node));
-    board_->shards[number] = shards.back();
-  }
-  board_->reducer = self_->spawn(reducer, plane_);
-  ReplicaParts parts{parts_.name.slot, begin, end, view.facts, bench_, compute_, shards, board_->reducer, board_->node};
-  replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
-                                        : self_->spawn(replica, std::move(parts));
+  spawn_shards(view, self.begin, self.end);
+  Assignment part{self.begin, self.end, {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer), view};
+  for (const auto& [number, actor] : actors_.shards) part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
+  self_->send(replica_, std::move(part));
   install_engine(view, &shape);
   RoundHeader greeting;
   greeting.kind = RoundKind::greeting;
-  self_->send(board_->reducer, Open{greeting, nullptr, 0});
+  self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0});
 }
 
 void NodeState::on(const RoundDone&) { self_->send(parts_.coordinator, Installed{parts_.name, view_.number}); }
+
+void NodeState::on(const Close& message) {
+  std::vector<PeerId> lost;
+  for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
+  plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });
+}
+
+void NodeState::on(const Halted& message) {
+  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records});
+}
 
 void NodeState::on(const Begin& message) {
   if (replica_) self_->send(replica_, message);
 }
 
-void NodeState::on(const Trouble& message) { fail(Failing{parts_.name, false, {}, message.reason}); }
+void NodeState::on(const Trouble& message) { fail(Failing{parts_.name, view_.number, false, {}, message.reason}); }
 
+// A peer's failure is not this node's: it may go on in a view without that peer.
 void NodeState::on(const Failing& message) {
   Failing named = message;
   named.name = parts_.name;
-  named.peer = peer_name(message.peer.slot);
-  fail(named);
+  named.view = view_.number;
+  self_->send(parts_.coordinator, std::move(named));
 }
 
 // The first error counts; what follows from it is not worth saying.
@@ -258,16 +284,22 @@ void NodeState::on(const Stop&) {
   self_->quit(caf::exit_reason::user_shutdown);
 }
 
+void NodeState::end_loading() {
+  const auto end = [](const auto& actor) { caf::anon_send_exit(actor, caf::exit_reason::user_shutdown); };
+  for (const auto& [number, actor] : actors_.shards) end(actor);
+  for (const auto& [peer, actor] : actors_.remote_shards) end(actor);
+  if (actors_.loader) end(actors_.loader);
+  actors_.shards.clear();
+  actors_.remote_shards.clear();
+  actors_.loader = nullptr;
+}
+
 void NodeState::let_go() {
-  const auto end = [](auto& actor) {
-    if (actor) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-    actor = nullptr;
-  };
-  end(replica_);
-  for (auto& [number, actor] : board_->shards) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  for (auto& [peer, actor] : board_->remote_shards) caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  if (board_->loader) caf::anon_send_exit(board_->loader, caf::exit_reason::user_shutdown);
-  if (board_->reducer) caf::anon_send_exit(board_->reducer, caf::exit_reason::user_shutdown);
+  end_loading();
+  if (replica_) caf::anon_send_exit(replica_, caf::exit_reason::user_shutdown);
+  if (actors_.reducer) caf::anon_send_exit(actors_.reducer, caf::exit_reason::user_shutdown);
+  replica_ = nullptr;
+  actors_.reducer = nullptr;
 }
 
 node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
@@ -278,6 +310,8 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Install& message) { self->state.on(message); },
           [=](const RoundDone& message) { self->state.on(message); },
           [=](const Begin& message) { self->state.on(message); },
+          [=](const Close& message) { self->state.on(message); },
+          [=](const Halted& message) { self->state.on(message); },
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },

@@ -50,6 +50,8 @@ class NodeState {
   void on(const Install& message);
   void on(const RoundDone& message);
   void on(const Begin& message);
+  void on(const Close& message);
+  void on(const Halted& message);
   void on(const Trouble& message);
   void on(const Failing& message);
   void on(const Stop& message);
@@ -58,23 +60,28 @@ class NodeState {
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
 
  private:
-  // Where the data plane's hooks find the actors; complete before the first view is installed.
-  struct Board {
-    node_actor node;
+  struct Actors {
     reducer_actor reducer;
     loader_actor loader;
     std::map<std::uint32_t, shard_actor> shards;
     std::map<PeerId, shard_actor> remote_shards;
+  };
+  // Where the data plane's hooks find the actors. After the first view only the data plane's thread changes `actors`.
+  struct Board {
+    node_actor node;
+    Actors actors;
   };
 
   Engine::Hooks hooks() const;
   void install_replica(const View& view);
   void install_loader(const View& view);
   loader_actor make_loader(const View& view);
+  std::uint32_t prefetch_depth_for(std::uint32_t shards) const;
+  void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
   void install_engine(const View& view, const ReductionShape* shape);
   ReductionShape shape_of(const View& view) const;
-  NodeName peer_name(PeerId peer) const;
   void fail(Failing message);
+  void end_loading();
   void let_go();
 
   node_actor::pointer self_ = nullptr;
@@ -87,6 +94,7 @@ class NodeState {
   std::shared_ptr<Workbench> bench_;
   std::shared_ptr<Board> board_;
   replica_actor replica_;
+  Actors actors_;
   View view_;
   bool failed_ = false;
 };

@@ -38,7 +38,6 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   const Job& job = parts_.bench->job;
   course_ = std::make_unique<Course>(course_options(job, parts_.facts.has_test));
   step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
-  items_.resize(parts_.end - parts_.begin);
 }
 
 ReplicaState::Time ReplicaState::now() const { return self_->clock().now(); }
@@ -52,25 +51,89 @@ double ReplicaState::lap() {
 template <class JobFunction>
 void ReplicaState::compute(JobFunction job) {
   using Answer = decltype(job(*parts_.bench));
-  parts_.compute->submit([bench = parts_.bench, replica = replica_actor(self_), job = std::move(job)]() mutable {
+  parts_.compute->submit([bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
     Answer answer;
     try {
       answer = job(*bench);
     } catch (const std::exception& error) {
       answer.error = error.what();
     }
+    answer.turn = turn;
     caf::anon_send(replica, std::move(answer));
   });
 }
 
 void ReplicaState::trouble(const std::string& reason) { self_->send(parts_.node, Trouble{reason}); }
 
-void ReplicaState::set_out() {
+// A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
+void ReplicaState::on(const Assignment& message) {
+  ++turn_;
+  part_ = message;
+  reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
+  items_.assign(part_.end - part_.begin, Item{});
+  round_ = 1;
+  handed_.reset();
+  const auto& behind = part_.view.behind;
+  behind_ = std::find(behind.begin(), behind.end(), parts_.slot) != behind.end();
+  parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
+    bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end, bench->state.size());
+  });
+}
+
+// The view is in force. Who holds the last record gives it to those who miss it; they go on when they have applied it.
+void ReplicaState::go_on() {
+  halted_ = false;
   lap();
+  if (behind_) {
+    if (handed_) on(HandedOut{handed_});
+    return;
+  }
+  if (part_.view.donor == parts_.slot) hand_out();
   next_round();
 }
 
+// The view is over. A record that is taken is applied first; it counts as held.
+void ReplicaState::on(const ViewClosed& message) {
+  halted_ = true;
+  closed_view_ = message.view;
+  if (!updating_) answer_halt();
+}
+
+void ReplicaState::answer_halt() {
+  ++turn_;
+  self_->send(parts_.node, Halted{closed_view_, records_});
+}
+
+void ReplicaState::hand_out() const {
+  if (part_.view.behind.empty() || !record_) return;
+  const bool step = record_->kind == RoundKind::train && record_->weight != 0;
+  auto payload = std::make_shared<std::vector<std::byte>>();
+  encode_record(*record_, step ? std::span<const float>(parts_.bench->gradient) : std::span<const float>{}, *payload);
+  for (const std::uint32_t slot : part_.view.behind) {
+    self_->send(reducer_, HandOut{part_.view.number, slot, std::make_shared<std::vector<std::byte>>(*payload)});
+  }
+}
+
+void ReplicaState::on(const HandedOut& message) {
+  if (halted_) {  // faster than the word that the view is in force
+    handed_ = message.payload;
+    return;
+  }
+  if (!behind_) return;
+  auto& gradient = parts_.bench->gradient;
+  auto handed = decode_record(*message.payload, parts_.bench->job.train.shards, gradient.size());
+  if (!handed) return trouble("the record from replica " + std::to_string(part_.view.donor) + " cannot be read");
+  behind_ = false;
+  std::copy(handed->result.begin(), handed->result.end(), gradient.begin());
+  record_taken(std::make_shared<const RoundRecord>(std::move(handed->record)));
+}
+
+// In each view one replica speaks for all: the first.
+bool ReplicaState::speaks() const { return part_.view.replicas.front().name.slot == parts_.slot; }
+
 void ReplicaState::next_round() {
+  updating_ = false;
+  if (halted_) return answer_halt();
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
@@ -89,13 +152,17 @@ void ReplicaState::gather(const Cursor& cursor) {
   gathering_ = cursor;
   items_in_ = 0;
   lap();
-  for (const shard_actor& shard : parts_.shards) self_->send(shard, Need{cursor});
+  for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
 }
 
 void ReplicaState::on(const MicroBatch& message) {
   const Item& item = message.item;
-  MUSTER_CHECK(item.shard >= parts_.begin && item.shard < parts_.end && item.cursor == gathering_, item.shard);
-  items_[item.shard - parts_.begin] = item;
+  if (halted_ || item.shard < part_.begin || item.shard >= part_.end ||
+      self_->current_sender() != part_.shards[item.shard - part_.begin]) {
+    return;  // of a view that is over
+  }
+  MUSTER_CHECK(item.cursor == gathering_, item.shard);
+  items_[item.shard - part_.begin] = item;
   if (++items_in_ < items_.size()) return;
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
@@ -134,10 +201,10 @@ void ReplicaState::begin_step() {
   RoundHeader opening = header(RoundKind::train);
   for (const Item& item : items_) opening.shards.push_back(word(item));
   auto& gradient = parts_.bench->gradient;
-  self_->send(parts_.reducer, Open{opening, gradient.data(), gradient.size()});
+  self_->send(reducer_, Open{part_.view.number, opening, gradient.data(), gradient.size()});
   const bool any = std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
-    self_->send(parts_.reducer, Contribute{round_, {}, {}, nullptr});
+    self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
     computed_s_ = 0;
     return;
   }
@@ -145,7 +212,9 @@ void ReplicaState::begin_step() {
 }
 
 void ReplicaState::on(const Computed& message) {
+  if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the model failed: " + message.error);
+  if (halted_) return;
   computed_s_ = lap();
   if (gathering_.phase == Phase::evaluate) {
     phases_.evaluate_s += computed_s_;
@@ -153,13 +222,20 @@ void ReplicaState::on(const Computed& message) {
     return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
   }
   phases_.compute_s += computed_s_;
-  self_->send(parts_.reducer, Contribute{round_, message.nodes, message.metrics, parts_.bench});
+  self_->send(reducer_, Contribute{part_.view.number, round_, message.nodes, message.metrics, parts_.bench});
 }
 
 void ReplicaState::on(const RoundDone& message) {
-  record_ = message.record;
-  record_hash_ = record_->hash;
   ++round_;
+  record_taken(message.record);
+}
+
+// From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
+void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
+  record_ = std::move(record);
+  record_hash_ = record_->hash;
+  ++records_;
+  updating_ = true;
   phases_.reduce_s += lap();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);
@@ -212,7 +288,7 @@ void ReplicaState::count_in_ledger(const RoundRecord& record) {
 
 void ReplicaState::raise_step_events(const RoundRecord& record) {
   for (Event& event : step_events_->of(record)) {
-    if (parts_.slot == 0) self_->send(parts_.node, Raised{std::move(event)});
+    if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
   }
 }
 
@@ -260,14 +336,14 @@ void ReplicaState::report_epoch() { self_->send(parts_.node, epoch_); }
 
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
-  self_->send(parts_.reducer, Open{header(RoundKind::evaluate), nullptr, 0});
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
   gather(course_->cursor());
 }
 
 void ReplicaState::go_on_evaluating() {
   if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
     lap();
-    self_->send(parts_.reducer, Contribute{round_, {}, evaluation_, nullptr});
+    self_->send(reducer_, Contribute{part_.view.number, round_, {}, evaluation_, nullptr});
     return;
   }
   compute([items = items_, sums = evaluation_](Workbench& bench) {
@@ -296,12 +372,13 @@ void ReplicaState::evaluation_recorded(const RoundRecord& record) {
 }
 
 void ReplicaState::finish() {
-  compute([steps = course_->steps(), writes = parts_.slot == 0](Workbench& bench) {
+  compute([steps = course_->steps(), writes = speaks()](Workbench& bench) {
     return hash_state(bench, steps, writes);
   });
 }
 
 void ReplicaState::on(const Hashed& message) {
+  if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the weights could not be written: " + message.error);
   if (!message.path.empty()) {
     self_->send(parts_.node, Raised{make_event("checkpoint", {{"path", message.path},
@@ -321,12 +398,15 @@ void ReplicaState::on(const Hashed& message) {
 
 replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts) {
   self->state.start(self, std::move(parts));
-  return {[=](const Begin&) { self->state.set_out(); },
+  return {[=](const Begin&) { self->state.go_on(); },
           [=](const MicroBatch& message) { self->state.on(message); },
           [=](const Computed& message) { self->state.on(message); },
           [=](const RoundDone& message) { self->state.on(message); },
           [=](const Updated& message) { self->state.on(message); },
-          [=](const Hashed& message) { self->state.on(message); }};
+          [=](const Hashed& message) { self->state.on(message); },
+          [=](const ViewClosed& message) { self->state.on(message); },
+          [=](const Assignment& message) { self->state.on(message); },
+          [=](const HandedOut& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -17,13 +17,9 @@ namespace muster {
 /// What a replica is given.
 struct ReplicaParts {
   std::uint32_t slot = 0;
-  std::uint32_t begin = 0;  ///< its shards
-  std::uint32_t end = 0;
   DataFacts facts;
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<Executor> compute;
-  std::vector<shard_actor> shards;
-  reducer_actor reducer;
   node_actor node;
 };
 
@@ -33,18 +29,25 @@ class ReplicaState {
   using Self = replica_actor::stateful_pointer<ReplicaState>;
 
   void start(Self self, ReplicaParts parts);
-  void set_out();
+  void go_on();
   void on(const MicroBatch& message);
   void on(const Computed& message);
   void on(const RoundDone& message);
   void on(const Updated& message);
   void on(const Hashed& message);
+  void on(const ViewClosed& message);
+  void on(const Assignment& message);
+  void on(const HandedOut& message);
 
  private:
   using Time = caf::actor_clock::time_point;
 
   Time now() const;
   double lap();  // seconds since the last lap
+  void record_taken(std::shared_ptr<const RoundRecord> record);
+  void answer_halt();
+  void hand_out() const;
+  bool speaks() const;
   void gather(const Cursor& cursor);
   void begin_step();
   void go_on_evaluating();
@@ -64,9 +67,18 @@ class ReplicaState {
   template <class JobFunction>
   void compute(JobFunction job);
 
-  caf::typed_event_based_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
-                               caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>>* self_ = nullptr;
+  replica_actor::pointer self_ = nullptr;
   ReplicaParts parts_;
+  Assignment part_;  // in the current view
+  reducer_actor reducer_;
+  // A view change: what was asked for in an earlier turn is ignored; records count over all views.
+  std::uint64_t turn_ = 0;
+  std::uint64_t records_ = 0;
+  bool halted_ = true;    // until Begin
+  bool updating_ = false; // a record is taken, its update not applied yet
+  bool behind_ = false;   // waits for the donor's record
+  std::uint32_t closed_view_ = 0;
+  std::shared_ptr<const std::vector<std::byte>> handed_;
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;

@@ -50,10 +50,17 @@ void BenchReplicaState::start(Self self, ReplicaParts parts, BenchOptions option
   options_ = options;
 }
 
+void BenchReplicaState::on(const Assignment& message) {
+  part_ = message;
+  reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
+  parts_.bench->accumulator = std::make_unique<Accumulator>(parts_.bench->job.train.shards, part_.begin, part_.end,
+                                                            parts_.bench->state.size());
+}
+
 // Outside the timed part: this iteration's data.
 void BenchReplicaState::fill() {
-  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, begin = parts_.begin,
-                          end = parts_.end] {
+  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, begin = part_.begin,
+                          end = part_.end] {
     Computed computed;
     bench->accumulator->start();
     for (std::uint32_t shard = begin; shard < end; ++shard) {
@@ -75,7 +82,7 @@ RoundHeader BenchReplicaState::header(RoundKind kind) const {
   header.applied = iteration_;
   header.record_hash = record_hash_;
   if (kind != RoundKind::train) return header;
-  for (std::uint32_t shard = parts_.begin; shard < parts_.end; ++shard) {
+  for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
     header.shards.push_back({shard, 0, 1, 0, iteration_, 1, 1.0});
   }
   return header;
@@ -84,8 +91,8 @@ RoundHeader BenchReplicaState::header(RoundKind kind) const {
 // A round without elements is the barrier: all ranks have filled, and begin at the same time.
 void BenchReplicaState::on(const Computed& message) {
   nodes_ = message.nodes;
-  self_->send(parts_.reducer, Open{header(RoundKind::evaluate), nullptr, 0});
-  self_->send(parts_.reducer, Contribute{round_, {}, {}, nullptr});
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
+  self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
 }
 
 void BenchReplicaState::on(const RoundDone& message) {
@@ -104,8 +111,8 @@ void BenchReplicaState::on(const RoundDone& message) {
 
 void BenchReplicaState::reduce() {
   auto& result = parts_.bench->gradient;
-  self_->send(parts_.reducer, Open{header(RoundKind::train), result.data(), result.size()});
-  self_->send(parts_.reducer, Contribute{round_, nodes_, {}, parts_.bench});
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::train), result.data(), result.size()});
+  self_->send(reducer_, Contribute{part_.view.number, round_, nodes_, {}, parts_.bench});
 }
 
 // Outside the timed part: every element.
@@ -143,7 +150,10 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [=](const Computed& message) { self->state.on(message); },
           [=](const RoundDone& message) { self->state.on(message); },
           [](const Updated&) {},
-          [=](const Hashed& message) { self->state.on(message); }};
+          [=](const Hashed& message) { self->state.on(message); },
+          [](const ViewClosed&) {},
+          [=](const Assignment& message) { self->state.on(message); },
+          [](const HandedOut&) {}};
 }
 
 }  // namespace muster::cli

@@ -27,6 +27,7 @@ class BenchReplicaState {
   using Self = replica_actor::stateful_pointer<BenchReplicaState>;
 
   void start(Self self, ReplicaParts parts, BenchOptions options);
+  void on(const Assignment& message);
   void fill();
   void on(const Computed& message);
   void on(const RoundDone& message);
@@ -39,6 +40,8 @@ class BenchReplicaState {
 
   replica_actor::pointer self_ = nullptr;
   ReplicaParts parts_;
+  Assignment part_;
+  reducer_actor reducer_;
   BenchOptions options_;
   BenchResult result_;
   std::vector<NodeValue> nodes_;

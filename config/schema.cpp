@@ -262,6 +262,12 @@ std::vector<Key> cluster_keys() {
                "address opens it to all "
                "who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
+      bind(key("cluster.on_loss", one_of({"fail", "continue"}),
+               "What a lost replica means: the run fails, or goes on in a new view, with the same bits at the end."),
+           MUSTER_MEMBER(cluster.on_loss)),
+      bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
+               "Fewer replicas than this cannot go on; matters with on_loss = \"continue\"."),
+           MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),

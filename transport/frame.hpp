@@ -21,6 +21,7 @@ enum class FrameKind : std::uint16_t {
   contribution = 3,  ///< elements of one tree node, to the owner of the range
   result = 4,        ///< elements of the divided root, from the owner of the range to every member
   batch = 5,         ///< a micro-batch from a loader on another node
+  record = 7,        ///< a whole record with its result, from a member that has it to one that missed it
   demand = 6,        ///< a shard's demand for a micro-batch, to a loader on another node; no payload
 };
 

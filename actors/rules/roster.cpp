@@ -1,6 +1,7 @@
 #include "muster/actors/rules/roster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "muster/config/placement.hpp"
 #include "muster/transport/frame.hpp"
@@ -8,7 +9,7 @@
 namespace muster {
 
 Roster::Roster(const Job& job)
-    : shards_(job.train.shards), replicas_(job.cluster.replicas), memory_bytes_(job.data.memory_bytes) {
+    : shards_(job.train.shards), memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
 }
@@ -72,10 +73,26 @@ void Roster::heard(const Heartbeat& message, std::chrono::nanoseconds now) {
   found->second.last_step = std::max(found->second.last_step, message.step);
 }
 
+void Roster::closed(const Closed& message) {
+  NodeRecord& record = nodes_[message.name];
+  record.stage = NodeStage::closed;
+  record.records = message.records;
+}
+
+namespace {
+bool gone(const NodeRecord& record) { return record.stage == NodeStage::left || record.stage == NodeStage::lost; }
+}  // namespace
+
 bool Roster::all(NodeStage stage, bool replicas_only) const {
   return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return (replicas_only && node.first.loader) || node.second.stage == stage;
+    return (replicas_only && node.first.loader) || gone(node.second) || node.second.stage == stage;
   });
+}
+
+std::uint32_t Roster::replicas_left() const {
+  return static_cast<std::uint32_t>(std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return !node.first.loader && !gone(node.second);
+  }));
 }
 
 bool Roster::alive(const NodeName& name) const {
@@ -111,27 +128,46 @@ std::string Roster::behind(NodeStage stage) const {
   return names;
 }
 
-View Roster::first_view() const {
+View Roster::view_of_all(std::uint32_t number) const {
   View view;
-  view.number = 1;
+  view.number = number;
   view.batch_bytes_max = memory_bytes_;
-  const auto intervals = place_shards(shards_, replicas_);
+  const auto intervals = place_shards(shards_, replicas_left());
   for (const auto& [name, record] : nodes_) {
+    if (record.prepared.loads) view.facts = record.prepared.facts;
+    if (gone(record)) continue;
     Member member{name, record.incarnation, record.prepared.address, 0, 0};
     if (!name.loader) {
-      member.begin = intervals[name.slot].begin;
-      member.end = intervals[name.slot].end;
+      member.begin = intervals[view.replicas.size()].begin;
+      member.end = intervals[view.replicas.size()].end;
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
-    if (record.prepared.loads) view.facts = record.prepared.facts;
+  }
+  return view;
+}
+
+View Roster::next_view(const View& last) const {
+  View view = view_of_all(last.number + 1);
+  view.facts = last.facts;
+  for (const Member& member : view.replicas) view.records = std::max(view.records, at(member.name).records);
+  bool found = false;
+  for (const Member& member : view.replicas) {
+    if (at(member.name).records < view.records) {
+      view.behind.push_back(member.name.slot);
+    } else if (!std::exchange(found, true)) {
+      view.donor = member.name.slot;
+    }
   }
   return view;
 }
 
 std::string Roster::shards_of(const NodeName& name) const {
   if (name.loader) return "-";
-  const auto interval = place_shards(shards_, replicas_)[name.slot];
-  return std::to_string(interval.begin) + "-" + std::to_string(interval.end - 1);
+  const View view = view_.number > 0 ? view_ : view_of_all(1);
+  for (const Member& member : view.replicas) {
+    if (member.name == name) return std::to_string(member.begin) + "-" + std::to_string(member.end - 1);
+  }
+  return "-";
 }
 
 }  // namespace muster

@@ -185,6 +185,16 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
     for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) add(false, slot);
     for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) add(true, slot);
 
+    for (const Loss& loss : options.losses) {
+      world.after(loss.when, [&, who = loss.node] {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+          const NodeName name{i >= job.cluster.replicas, static_cast<std::uint32_t>(i >= job.cluster.replicas ? i - job.cluster.replicas : i)};
+          if (name.text() != who) continue;
+          network.cut(who);
+          caf::anon_send_exit(nodes[i], caf::exit_reason::kill);
+        }
+      });
+    }
     run_until(scheduler, world, result, options.time_max, [&] { return result.report.has_value(); });
     result.trace_hash = world.hash;
     result.virtual_time = world.now();

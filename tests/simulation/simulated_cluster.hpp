@@ -15,11 +15,18 @@
 
 namespace muster::simulation {
 
+/// A process that dies: its actors and its end of the network vanish, its memory with them.
+struct Loss {
+  std::chrono::nanoseconds when{0};  ///< virtual, from the start
+  std::string node;                  ///< "replica 1"
+};
+
 struct SimulationOptions {
   std::uint64_t seed = 1;
   std::chrono::nanoseconds compute_max = std::chrono::milliseconds(20);  ///< a job on an executor takes up to this
   std::chrono::nanoseconds loading_max = std::chrono::milliseconds(5);   ///< the same for reading one micro-batch
   std::chrono::nanoseconds time_max = std::chrono::hours(1);             ///< virtual; beyond it the run has hung
+  std::vector<Loss> losses = {};
   /// Called for each event, in virtual time; may cut nodes of the network by name ("replica 1").
   std::function<void(const Event&, const std::function<void(const std::string&)>& cut)> on_event = nullptr;
 };

@@ -1,5 +1,8 @@
 #include "muster/transport/collective/engine.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -10,22 +13,40 @@ Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks
 
 void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
                      const ReductionShape* shape, std::size_t batch_bytes_max) {
-  MUSTER_CHECK(view > view_, view, view_);
+  MUSTER_CHECK(view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained())), view, view_);
   view_ = view;
   self_ = self;
   incarnation_ = incarnation;
   batch_bytes_max_ = batch_bytes_max;
   blamed_.clear();
+  closing_.reset();
   for (const Peer& peer : peers) {
     if (peer.number == self) continue;
-    transport_.connect(peer.number, peer.address);
+    if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
     incarnations_[peer.number] = peer.incarnation;
   }
   if (shape) {
+    record_bytes_max_ = kRecordBytesMin + shape->elements * sizeof(float) + std::size_t{shape->shards} * kRecordShardBytes;
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
                                              Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
   }
   replay_early_frames();
+}
+
+void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
+  if (view != view_) return;  // of a view that this node has left, or never entered
+  closing_ = view;
+  if (reduction_) reduction_->close();
+  for (const PeerId peer : lost) {
+    incarnations_.erase(peer);
+    if (connected_.erase(peer) > 0) transport_.disconnect(peer);
+  }
+  say_closed_if_drained();
+}
+
+void Engine::say_closed_if_drained() {
+  if (!closing_ || placed_ > 0 || (reduction_ && !reduction_->drained())) return;
+  hooks_.closed(*std::exchange(closing_, std::nullopt));
 }
 
 // A faster member may greet before this node has heard of the view: its first frames are kept, within bounds.
@@ -65,11 +86,12 @@ bool Engine::known(const Frame& frame) const {
   return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
 }
 
-std::span<std::byte> Engine::place_batch(const Frame& frame) {
+std::span<std::byte> Engine::place_whole(const Frame& frame) {
   if (!known(frame)) return {};
-  if (frame.bytes > batch_bytes_max_) {
-    hooks_.refused("a micro-batch of " + std::to_string(frame.bytes) + " bytes, at most " +
-                   std::to_string(batch_bytes_max_) + " were agreed");
+  const std::size_t bytes_max = frame.kind == FrameKind::batch ? batch_bytes_max_ : record_bytes_max_;
+  if (frame.bytes > bytes_max) {
+    hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " + std::to_string(bytes_max) +
+                   " were agreed");
     return {};
   }
   std::vector<std::byte> bytes(frame.bytes);
@@ -85,18 +107,21 @@ std::span<std::byte> Engine::place(const Frame& frame) {
     early_bytes_ += frame.bytes;
     return early_.back()->payload;
   }
-  if (frame.kind == FrameKind::batch) return place_batch(frame);
-  return reduction_ ? reduction_->place(frame) : std::span<std::byte>{};
+  if (frame.kind == FrameKind::batch || frame.kind == FrameKind::record) return place_whole(frame);
+  if (!reduction_) return {};
+  const auto target = reduction_->place(frame);
+  if (!target.empty()) ++placed_;
+  return target;
 }
 
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
-  if (frame.kind == FrameKind::batch) {
+  if (frame.kind == FrameKind::batch || frame.kind == FrameKind::record) {
     const auto held = arriving_.find(payload.data());
     if (payload.empty() || held == arriving_.end()) return;
     std::vector<std::byte> bytes = std::move(held->second);
     arriving_.erase(held);
-    hooks_.batch(frame, std::move(bytes));
-    return;
+    if (frame.kind == FrameKind::record) return hooks_.handed_out(std::move(bytes));
+    return hooks_.batch(frame, std::move(bytes));
   }
   if (frame.kind == FrameKind::demand) {
     if (known(frame)) hooks_.demand(frame);
@@ -110,14 +135,25 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     early_.erase(held);
     return replay(*early);
   }
-  if (reduction_) reduction_->arrived(frame, payload);
+  if (!reduction_) return;
+  if (!payload.empty()) --placed_;
+  reduction_->arrived(frame, payload);
+  say_closed_if_drained();
 }
 
 void Engine::dropped(const Frame& frame) {
   blame(frame.from, "it broke off in the middle of a message");
-  if (frame.kind != FrameKind::batch && reduction_) {
-    reduction_->fail("replica " + std::to_string(frame.from) + " broke off in the middle of a message");
+  const auto early = std::find_if(early_.begin(), early_.end(), [&](const auto& held) {
+    return !held->whole && held->frame.from == frame.from && held->frame.view == frame.view;
+  });
+  if (early != early_.end()) {
+    early_bytes_ -= (*early)->payload.size();
+    early_.erase(early);
+  } else if (frame.kind != FrameKind::batch && frame.kind != FrameKind::record && reduction_) {
+    --placed_;
+    reduction_->close();
   }
+  say_closed_if_drained();
 }
 
 void Engine::sent(PeerId to, SendToken token, bool ok) {
@@ -127,6 +163,7 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   } else if (reduction_) {
     reduction_->sent(token, ok);
   }
+  say_closed_if_drained();
 }
 
 void Engine::peer_failed(PeerId peer, const std::string& reason) { blame(peer, reason); }

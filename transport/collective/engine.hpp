@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,8 +29,15 @@ class Engine final : public FrameSink {
     /// At most once for a peer of a view.
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
+    /// The view of this number is closed on this node: no frame of it changes anything any more, and every buffer that was
+    /// given to its reduction is free.
+    std::function<void(std::uint32_t view)> closed;
+    /// A record that this node missed, from a member that has it.
+    std::function<void(std::vector<std::byte> payload)> handed_out;
   };
 
+  static constexpr std::size_t kRecordBytesMin = 256;
+  static constexpr std::size_t kRecordShardBytes = sizeof(ShardWord) + sizeof(ShardMetrics);
   static constexpr std::size_t kEarlyFramesMax = 4096;
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
@@ -46,10 +54,17 @@ class Engine final : public FrameSink {
   void install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
                const ReductionShape* shape, std::size_t batch_bytes_max);
 
+  /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as what is under
+  /// way has run out. May be called again, with more lost peers; then `closed` comes again.
+  void close(std::uint32_t view, const std::vector<PeerId>& lost);
+
+  /// The view that was installed last; 0 before the first.
+  std::uint32_t view() const { return view_; }
+
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
 
-  /// Sends a batch or demand frame; fills in view, sender and incarnation. The engine keeps the bytes until they are sent.
+  /// Sends a batch, demand or record frame; fills in view, sender and incarnation. The engine keeps the bytes until they are sent.
   void send_loading(PeerId to, Frame frame, std::vector<std::byte> payload);
 
   /// Whether frames are expected soon: worth polling for.
@@ -71,11 +86,12 @@ class Engine final : public FrameSink {
   };
   using BatchKey = std::pair<PeerId, std::uint32_t>;
 
+  void say_closed_if_drained();
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);
   bool known(const Frame& frame) const;
-  std::span<std::byte> place_batch(const Frame& frame);
+  std::span<std::byte> place_whole(const Frame& frame);
 
   Transport& transport_;
   Hooks hooks_;
@@ -86,6 +102,10 @@ class Engine final : public FrameSink {
   std::set<PeerId> blamed_;
   std::unique_ptr<Reduction> reduction_;
   std::size_t batch_bytes_max_ = 0;
+  std::size_t record_bytes_max_ = 0;
+  std::set<PeerId> connected_;
+  std::size_t placed_ = 0;             // payloads of the reduction that are arriving
+  std::optional<std::uint32_t> closing_;
   std::map<std::byte*, std::vector<std::byte>> arriving_;       // batches, by their place
   std::map<SendToken, std::vector<std::byte>> sending_;         // batches, by token
   SendToken next_batch_token_ = kBatchTokens;

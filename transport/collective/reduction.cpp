@@ -71,12 +71,13 @@ void Reduction::reset(Slot& slot) {
 
 void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot) {
   frame.view = shape_.view;
-  frame.from = shape_.self;
+  frame.from = shape_.members[shape_.self].peer;
   frame.incarnation = shape_.members[shape_.self].incarnation;
   frame.round = round_;
   frame.bytes = payload.size();
   ++slot.sends;
-  transport_.send(member, frame, payload, round_);
+  ++sends_;
+  transport_.send(shape_.members[member].peer, frame, payload, round_);
 }
 
 void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload) {
@@ -158,8 +159,24 @@ bool Reduction::belongs(const Frame& frame) const {
          (frame.round == round_ || frame.round == round_ + 1);
 }
 
-std::span<std::byte> Reduction::place(const Frame& frame) {
-  if (!belongs(frame)) return {};
+// The frame with its sender as a place in the list of members.
+std::optional<Frame> Reduction::of_member(Frame frame) const {
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (shape_.members[member].peer != frame.from) continue;
+    frame.from = member;
+    if (belongs(frame)) return frame;
+  }
+  return std::nullopt;
+}
+
+std::string Reduction::member_name(std::uint32_t member) const {
+  return "replica " + std::to_string(shape_.members[member].peer);
+}
+
+std::span<std::byte> Reduction::place(const Frame& received) {
+  const auto known = of_member(received);
+  if (!known) return {};
+  const Frame& frame = *known;
   Slot& target = slot(frame.round);
   const auto& member = shape_.members[frame.from];
   const std::size_t shards = member.end - member.begin;
@@ -190,8 +207,10 @@ std::span<std::byte> Reduction::place(const Frame& frame) {
   }
 }
 
-void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
-  if (!belongs(frame)) return;
+void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
+  const auto known = of_member(received);
+  if (!known) return;
+  const Frame& frame = *known;
   Slot& target = slot(frame.round);
   const auto& member = shape_.members[frame.from];
   const std::size_t shards = member.end - member.begin;
@@ -199,7 +218,7 @@ void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
     case FrameKind::header: {
       auto header = decode_header(payload, shards);
       if (!header || header->round != frame.round || target.headers[frame.from] || !speaks_for(*header, member)) {
-        return fail("replica " + std::to_string(frame.from) + " sent a header that cannot be");
+        return fail(member_name(frame.from) + " sent a header that cannot be");
       }
       target.headers[frame.from] = std::move(header);
       ++target.headers_in;
@@ -209,7 +228,7 @@ void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
     case FrameKind::metrics: {
       auto metrics = decode_metrics(payload, shards);
       if (!metrics || target.metrics[frame.from]) {
-        return fail("replica " + std::to_string(frame.from) + " sent metrics that cannot be");
+        return fail(member_name(frame.from) + " sent metrics that cannot be");
       }
       target.metrics[frame.from] = std::move(metrics);
       ++target.metrics_in;
@@ -229,11 +248,13 @@ void Reduction::arrived(const Frame& frame, std::span<std::byte> payload) {
 }
 
 void Reduction::sent(SendToken token, bool ok) {
+  MUSTER_CHECK(sends_ > 0, token);
+  --sends_;
   if (failed_) return;
   Slot& target = slot(token);
   MUSTER_CHECK(target.sends > 0, token);
   --target.sends;
-  if (!ok) return fail("a send to a member failed");
+  if (!ok) return close();  // which member, and why, is the engine's to say
   if (target.sends == 0 && token == round_) step_on();
 }
 
@@ -250,9 +271,9 @@ std::string Reduction::disagreement(const Slot& current) const {
     const RoundHeader& other = *current.headers[member];
     if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
         other.applied != mine.applied || other.record_hash != mine.record_hash) {
-      return "diverged: replica " + std::to_string(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
-             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", replica " +
-             std::to_string(shape_.self) + " at epoch " + std::to_string(mine.epoch) + " step " +
+      return "diverged: " + member_name(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
+             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", " + member_name(shape_.self) +
+             " at epoch " + std::to_string(mine.epoch) + " step " +
              std::to_string(mine.step) + " with record " + std::to_string(mine.record_hash);
     }
   }
@@ -379,7 +400,7 @@ RoundRecord Reduction::make_record(Slot& current) const {
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
   std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
   record.weight = current.weight;
-  record.waited_for = "replica " + std::to_string(last_word_);
+  record.waited_for = member_name(last_word_);
 
   std::uint64_t hash = mine.record_hash;
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));

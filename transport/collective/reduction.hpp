@@ -22,8 +22,10 @@
 
 namespace muster {
 
-/// One member of a view as the reduction sees it. Its number is its place in the list; shards are [begin, end).
+/// One member of a view as the reduction sees it: its number for the transport, which it keeps over all views, and its
+/// shards, [begin, end).
 struct ReductionMember {
+  PeerId peer = 0;
   std::uint64_t incarnation = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -31,7 +33,7 @@ struct ReductionMember {
 
 struct ReductionShape {
   std::uint32_t view = 0;
-  std::uint32_t self = 0;  ///< this member's number
+  std::uint32_t self = 0;  ///< this member's place in the list
   std::uint32_t shards = 0;
   std::size_t elements = 0;  ///< float32 elements of the vector
   std::size_t chunk_elements = 128 * 1024;
@@ -60,6 +62,11 @@ class Reduction {
   void arrived(const Frame& frame, std::span<std::byte> payload);
   void sent(SendToken token, bool ok);
   void fail(const std::string& reason);
+
+  /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see `drained`.
+  void close() { failed_ = true; }
+  /// Whether every send has ended, so that what was sent from may be reused.
+  bool drained() const { return sends_ == 0; }
 
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
@@ -128,6 +135,8 @@ class Reduction {
   void fold_ready_chunks(Slot& slot);
   void fold_chunk(Slot& slot, std::size_t chunk);
   bool belongs(const Frame& frame) const;
+  std::optional<Frame> of_member(Frame frame) const;
+  std::string member_name(std::uint32_t member) const;
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
@@ -143,6 +152,7 @@ class Reduction {
   std::uint64_t round_ = 0;  // open, or the next to open
   std::uint32_t last_word_ = 0;
   int inside_ = 0;
+  std::size_t sends_ = 0;  // in flight, of all rounds
   bool opened_ = false;
   bool failed_ = false;
   std::span<float> result_;

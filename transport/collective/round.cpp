@@ -62,6 +62,80 @@ std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byt
   return metrics;
 }
 
+namespace {
+
+struct WireRecord {
+  std::uint64_t round, epoch, step, hash;
+  double weight;
+  std::uint64_t elements;
+  std::uint32_t kind, shards, metrics, reserved;
+};
+static_assert(sizeof(WireRecord) == 64);
+
+template <class T>
+void append(std::vector<std::byte>& out, std::span<const T> values) {
+  const auto bytes = std::as_bytes(values);
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+template <class T>
+void take(std::span<const std::byte>& bytes, std::vector<T>& values) {
+  if (values.empty()) return;
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  bytes = bytes.subspan(values.size() * sizeof(T));
+}
+
+}  // namespace
+
+void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out) {
+  const WireRecord wire{record.round,
+                        record.epoch,
+                        record.step,
+                        record.hash,
+                        record.weight,
+                        result.size(),
+                        static_cast<std::uint32_t>(record.kind),
+                        static_cast<std::uint32_t>(record.shards.size()),
+                        static_cast<std::uint32_t>(record.metrics.size()),
+                        0};
+  out.clear();
+  out.reserve(sizeof wire + record.shards.size() * sizeof(ShardWord) + record.metrics.size() * sizeof(ShardMetrics) +
+              result.size_bytes());
+  append(out, std::span<const WireRecord>(&wire, 1));
+  append(out, std::span<const ShardWord>(record.shards));
+  append(out, std::span<const ShardMetrics>(record.metrics));
+  append(out, result);
+}
+
+std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
+                                          std::size_t elements_max) {
+  WireRecord wire;
+  if (bytes.size() < sizeof wire) return std::nullopt;
+  std::memcpy(&wire, bytes.data(), sizeof wire);
+  if (wire.kind > static_cast<std::uint32_t>(RoundKind::greeting) || wire.shards > shards_max ||
+      wire.metrics > shards_max || wire.elements > elements_max ||
+      bytes.size() != sizeof wire + wire.shards * sizeof(ShardWord) + wire.metrics * sizeof(ShardMetrics) +
+                          wire.elements * sizeof(float)) {
+    return std::nullopt;
+  }
+  HandedRecord handed;
+  RoundRecord& record = handed.record;
+  record.round = wire.round;
+  record.kind = static_cast<RoundKind>(wire.kind);
+  record.epoch = wire.epoch;
+  record.step = wire.step;
+  record.hash = wire.hash;
+  record.weight = wire.weight;
+  record.shards.resize(wire.shards);
+  record.metrics.resize(wire.metrics);
+  handed.result.resize(wire.elements);
+  bytes = bytes.subspan(sizeof wire);
+  take(bytes, record.shards);
+  take(bytes, record.metrics);
+  take(bytes, handed.result);
+  return handed;
+}
+
 std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 8) {
     std::uint64_t word = 0;

@@ -78,6 +78,15 @@ std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
 std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max);
 
+/// A whole record and, if it was a step, its result: what a member hands to one that missed it.
+void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out);
+struct HandedRecord {
+  RoundRecord record;
+  std::vector<float> result;
+};
+std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
+                                          std::size_t elements_max);
+
 /// FNV-1a over 64-bit words; for records, not against adversaries.
 std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes);
 inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325ull;
