@@ -374,6 +374,9 @@ bool Reduction::advance(Slot& current) {
       fold_ready_chunks(current);
       if (failed_) return false;
       if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size()) return false;
+    } else if (std::any_of(current.chunk_arrivals.begin(), current.chunk_arrivals.end(),
+                           [&](std::uint32_t arrivals) { return arrivals < current.expected_arrivals; })) {
+      return false;  // what is on its way must not arrive in a later round's staging
     }
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all

@@ -153,7 +153,7 @@ void ReductionWorld::enter(std::size_t number) {
   std::vector<Engine::Peer> peers;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& other = members_[i];
-    shape.members.push_back({other.incarnation, other.begin, other.end});
+    shape.members.push_back({static_cast<PeerId>(i), other.incarnation, other.begin, other.end});
     if (i != number) peers.push_back({static_cast<PeerId>(i), other.incarnation, other.transport->address()});
   }
   Member& member = members_[number];
