@@ -136,6 +136,18 @@ TEST(CanonicalTree, FoldGivesTheOraclesBitsForAnyPartition) {
   }
 }
 
+// Else the tests here would not see a wrong order.
+TEST(CanonicalTree, OrderShowsInTheBitsOfTheTestsNumbers) {
+  RandomValues random(9);
+  std::vector<Values> leaves;
+  for (int s = 0; s < 5; ++s) leaves.emplace_back(random.values(200));
+  std::vector<float> chain = *leaves[0];
+  for (std::size_t s = 1; s < 5; ++s) {
+    for (std::size_t i = 0; i < chain.size(); ++i) chain[i] += (*leaves[s])[i];
+  }
+  EXPECT_FALSE(oracle::same_bits(chain.data(), oracle::root_sum(leaves)->data(), chain.size()));
+}
+
 TEST(CanonicalTree, FoldIsTheSameAcrossBlockBorders) {
   RandomValues random(2);
   for (const std::size_t count : {2047u, 2048u, 2049u, 6000u}) {
