@@ -16,7 +16,9 @@ namespace muster {
 
 namespace {
 
-int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+int open_pidfd(pid_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
 
 std::string describe(int status) {
   if (WIFEXITED(status)) return "exited with code " + std::to_string(WEXITSTATUS(status));
@@ -40,7 +42,8 @@ class SpawnSettings {
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &standard);
     ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSettings() {
     ::posix_spawn_file_actions_destroy(&actions);
@@ -55,7 +58,9 @@ class SpawnSettings {
 
 }  // namespace
 
-Children::~Children() { end_within(std::chrono::milliseconds(0)); }
+Children::~Children() {
+  end_within(std::chrono::milliseconds(0));
+}
 
 pid_t Children::start(const NodeName& name, const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -63,10 +68,11 @@ pid_t Children::start(const NodeName& name, const std::vector<std::string>& comm
   arguments.push_back(nullptr);
   const SpawnSettings settings;
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);
+  const int error =
+      ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);
   if (error != 0) {
-    throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " + command.front() + ": " +
-                                     std::strerror(error));
+    throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " +
+                                     command.front() + ": " + std::strerror(error));
   }
   running_.push_back({name, pid, open_pidfd(pid)});
   return pid;
@@ -101,7 +107,8 @@ void Children::end_within(std::chrono::milliseconds patience) {
   while (any()) {
     while (next_ended()) {
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
     std::vector<pollfd> waits;
     for (const int descriptor : descriptors()) waits.push_back({descriptor, POLLIN, 0});

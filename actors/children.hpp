@@ -1,4 +1,5 @@
-// The processes that a launcher starts. Each ends with its parent; whoever is left at the end is ended by force.
+// The processes that a launcher starts. Each ends with its parent; whoever is left at the end is ended by
+// force.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +21,8 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input, its output on
-  /// stderr. Throws Error.
+  /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input,
+  /// its output on stderr. Throws Error.
   pid_t start(const NodeName& name, const std::vector<std::string>& command);
 
   struct Ended {

@@ -10,9 +10,13 @@ constexpr auto kTick = std::chrono::milliseconds(50);
 // How long nodes may take to let go after a completed run, before the run is over without their last word.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
 
-std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
 
-const char* kind(const NodeName& name) { return name.loader ? "loader" : "replica"; }
+const char* kind(const NodeName& name) {
+  return name.loader ? "loader" : "replica";
+}
 
 }  // namespace
 
@@ -33,7 +37,9 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   self->delayed_send(self, kTick, Tick{});
 }
 
-std::chrono::nanoseconds CoordinatorState::elapsed() const { return self_->clock().now() - began_; }
+std::chrono::nanoseconds CoordinatorState::elapsed() const {
+  return self_->clock().now() - began_;
+}
 
 void CoordinatorState::raise(Event event) {
   event.time_ms = std::chrono::duration<double, std::milli>(elapsed()).count();
@@ -119,8 +125,9 @@ void CoordinatorState::on(const EpochEnd& message) {
   rows[message.slot] = message;
   for (const auto& [slot, row] : rows) {
     if (row.same_as(message)) continue;
-    const std::string what = "the ledger or evaluation of epoch " + std::to_string(message.epoch) + " of replica " +
-                             std::to_string(slot) + " and of replica " + std::to_string(message.slot);
+    const std::string what = "the ledger or evaluation of epoch " + std::to_string(message.epoch) +
+                             " of replica " + std::to_string(slot) + " and of replica " +
+                             std::to_string(message.slot);
     raise(make_event("diverged", {{"what", what}}));
     return fail("diverged: " + what + " differ");
   }
@@ -147,7 +154,8 @@ void CoordinatorState::count_epoch(std::uint64_t epoch) {
                              {"missed", number(row.missed)},
                              {"dropped", number(row.dropped)}}));
   if (row.evaluated) {
-    raise(make_event("evaluated", {{"epoch", number(row.epoch)}, {"loss", row.loss}, {"accuracy", row.accuracy}}));
+    raise(make_event("evaluated",
+                     {{"epoch", number(row.epoch)}, {"loss", row.loss}, {"accuracy", row.accuracy}}));
   }
 }
 
@@ -182,7 +190,8 @@ void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new.
-    if (message.view == view_.number && roster_->alive(message.peer)) lost(message.peer, message.name.text(), message.reason);
+    if (message.view == view_.number && roster_->alive(message.peer))
+      lost(message.peer, message.name.text(), message.reason);
     return;
   }
   if (!roster_->alive(message.name)) return;
@@ -199,7 +208,8 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
     if (actor.address() != address || !roster_->alive(who)) continue;
     if (ending_) {
       roster_->left(who);
-      if (report_.completed()) raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", roster_->at(who).pid}}));
+      if (report_.completed())
+        raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", roster_->at(who).pid}}));
       if (roster_->none_alive()) finish();
     } else {
       lost(who, "coordinator", "its connection is closed");
@@ -230,7 +240,8 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
        "; noticed by " + noticed_by + "): " + reason);
 }
 
-// One authority, one view at a time: all who are left close this one, then the next is made of what they hold.
+// One authority, one view at a time: all who are left close this one, then the next is made of what they
+// hold.
 void CoordinatorState::close_view() {
   closing_ = true;
   for (const auto& [who, record] : roster_->nodes()) {
@@ -250,7 +261,8 @@ void CoordinatorState::install_next_view() {
   view_ = roster_->next_view(view_);
   roster_->entered(view_);
   tell_all(Install{view_});
-  for (const auto& [epoch, rows] : std::map(epochs_)) count_epoch(epoch);  // those that only the lost had not told of
+  for (const auto& [epoch, rows] : std::map(epochs_))
+    count_epoch(epoch);  // those that only the lost had not told of
 }
 
 void CoordinatorState::on(const StopRequest& message) {
@@ -279,9 +291,10 @@ void CoordinatorState::on(const Tick& message) {
 }
 
 void CoordinatorState::raise_late() {
-  static const std::map<NodeStage, const char*> waited_for = {{NodeStage::joined, "its process to join"},
-                                                              {NodeStage::prepared, "its data and model to be ready"},
-                                                              {NodeStage::installed, "its greeting by all members"}};
+  static const std::map<NodeStage, const char*> waited_for = {
+      {NodeStage::joined, "its process to join"},
+      {NodeStage::prepared, "its data and model to be ready"},
+      {NodeStage::installed, "its greeting by all members"}};
   const NodeStage stage = roster_->stage_behind();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.stage >= stage) continue;

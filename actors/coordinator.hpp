@@ -1,4 +1,5 @@
-// The coordinator: keeps the roster, makes the view, collects what is told, and ends the run. No step waits for it.
+// The coordinator: keeps the roster, makes the view, collects what is told, and ends the run. No step waits
+// for it.
 #pragma once
 
 #include <functional>
@@ -75,10 +76,10 @@ class CoordinatorState {
   std::vector<NodeName> lost_;  // not to be waited for in the view that is being closed
   Report report_;
   Time began_{}, trained_from_{}, trained_to_{}, ended_{};
-  bool running_ = false;  // Begin was sent
-  bool closing_ = false;  // a view change waits for all to have closed
+  bool running_ = false;             // Begin was sent
+  bool closing_ = false;             // a view change waits for all to have closed
   std::set<std::uint64_t> counted_;  // epochs in the report
-  bool ending_ = false;   // the outcome is known
+  bool ending_ = false;              // the outcome is known
   bool finished_ = false;
 };
 

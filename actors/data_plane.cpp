@@ -9,7 +9,8 @@ namespace {
 
 class UcxDataPlane final : public DataPlane {
  public:
-  UcxDataPlane(const std::string& listen, Engine::Hooks hooks) : UcxDataPlane(make_ucx_transport({listen}), std::move(hooks)) {}
+  UcxDataPlane(const std::string& listen, Engine::Hooks hooks)
+      : UcxDataPlane(make_ucx_transport({listen}), std::move(hooks)) {}
 
   void post(std::function<void(Engine&)> command) override {
     thread_.post([this, command = std::move(command)] { command(engine_); });

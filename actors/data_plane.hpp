@@ -1,4 +1,5 @@
-// The engine of one node, where it lives: on a progress thread over UCX, or in virtual time over a simulated network.
+// The engine of one node, where it lives: on a progress thread over UCX, or in virtual time over a simulated
+// network.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@ class DataPlane {
   /// Ends the engine; after it no hook is called, and every buffer given to the engine is free.
   virtual ~DataPlane() = default;
 
-  /// Runs `command` where the engine lives, after those posted before. Any thread; does not block. The command is short
-  /// and does not throw.
+  /// Runs `command` where the engine lives, after those posted before. Any thread; does not block. The
+  /// command is short and does not throw.
   virtual void post(std::function<void(Engine&)> command) = 0;
 
   virtual std::string address() const = 0;

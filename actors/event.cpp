@@ -43,58 +43,127 @@ std::vector<EventSpec> make_table() {
   const EventFieldSpec step{"step", kInteger, true, "step, from 1"};
   const EventFieldSpec reason{"reason", kText, true, "why, for people"};
   return {
-      {"started", "The run has begun.", "once, first of all", "coordinator",
-       {{"job", kText, true, "name of the job"}, {"replicas", kInteger, true, "replicas asked for"},
-        {"shards", kInteger, true, "shards"}, {"loaders", kInteger, true, "loader processes asked for"}}},
-      {"notice", "Something that is allowed, but may not be what was meant.", "when it is found", "coordinator",
-       {{"text", kText, true, "the notice"}}},
-      {"joined", "A replica or a loader is part of a view.", "when the first view that holds it is installed",
+      {"started",
+       "The run has begun.",
+       "once, first of all",
        "coordinator",
-       {replica, loader, {"pid", kInteger, true, "process"}, {"device", kText, true, "device, \"-\" for a loader"},
+       {{"job", kText, true, "name of the job"},
+        {"replicas", kInteger, true, "replicas asked for"},
+        {"shards", kInteger, true, "shards"},
+        {"loaders", kInteger, true, "loader processes asked for"}}},
+      {"notice",
+       "Something that is allowed, but may not be what was meant.",
+       "when it is found",
+       "coordinator",
+       {{"text", kText, true, "the notice"}}},
+      {"joined",
+       "A replica or a loader is part of a view.",
+       "when the first view that holds it is installed",
+       "coordinator",
+       {replica,
+        loader,
+        {"pid", kInteger, true, "process"},
+        {"device", kText, true, "device, \"-\" for a loader"},
         {"view", kInteger, true, "number of the view"}}},
-      {"view", "A view is in force: every member has greeted every other one.", "before its first step", "coordinator",
-       {{"view", kInteger, true, "number of the view"}, {"members", kInteger, true, "replicas in it"},
+      {"view",
+       "A view is in force: every member has greeted every other one.",
+       "before its first step",
+       "coordinator",
+       {{"view", kInteger, true, "number of the view"},
+        {"members", kInteger, true, "replicas in it"},
         {"transport", kText, true, "what carries the bytes"}}},
-      {"short", "A micro-batch with fewer rows than others of the same step.",
-       "at a step in which not every shard is short", "replica 0",
-       {{"scope", kText, true, "\"shard\""}, {"shard", kInteger, true, "shard"}, epoch, step,
-        {"rows", kInteger, true, "rows that it has"}, {"full", kInteger, true, "rows of a full one"}}},
-      {"exhausted", "The data has ended: of a shard while others go on, or of the job before what was asked.",
+      {"short",
+       "A micro-batch with fewer rows than others of the same step.",
+       "at a step in which not every shard is short",
+       "replica 0",
+       {{"scope", kText, true, "\"shard\""},
+        {"shard", kInteger, true, "shard"},
+        epoch,
+        step,
+        {"rows", kInteger, true, "rows that it has"},
+        {"full", kInteger, true, "rows of a full one"}}},
+      {"exhausted",
+       "The data has ended: of a shard while others go on, or of the job before what was asked.",
        "scope \"shard\": at the first step that the shard is absent from; scope \"job\": when it is known",
        "replica 0 (shard), coordinator (job)",
-       {{"scope", kText, true, "\"shard\" or \"job\""}, {"shard", kInteger, false, "shard"},
-        {"epoch", kInteger, false, "epoch, from 1"}, {"step", kInteger, false, "first step without the shard"},
+       {{"scope", kText, true, "\"shard\" or \"job\""},
+        {"shard", kInteger, false, "shard"},
+        {"epoch", kInteger, false, "epoch, from 1"},
+        {"step", kInteger, false, "first step without the shard"},
         {"what", kText, false, "what was asked for: \"data.take\" or \"train.steps\""},
-        {"asked", kInteger, false, "how many were asked for"}, {"had", kInteger, false, "how many there were"}}},
-      {"starved", "A replica waited for a micro-batch longer than its step computes.",
-       "after such a step, from 5 ms of waiting on", "replica",
-       {{"replica", kInteger, true, "number of the replica"}, epoch, step,
-        {"waited_ms", kNumber, true, "time without a micro-batch"}, {"computed_ms", kNumber, true, "time of computing"}}},
-      {"epoch", "An epoch has ended; its ledger.", "after its last step", "coordinator",
-       {epoch, {"complete", kBoolean, true, "whether every sample had its turn"},
-        {"steps", kInteger, true, "steps of the job so far"}, {"used", kInteger, true, "samples used"},
-        {"repeated", kInteger, true, "uses beyond the first"}, {"missed", kInteger, true, "samples never used"},
+        {"asked", kInteger, false, "how many were asked for"},
+        {"had", kInteger, false, "how many there were"}}},
+      {"starved",
+       "A replica waited for a micro-batch longer than its step computes.",
+       "after such a step, from 5 ms of waiting on",
+       "replica",
+       {{"replica", kInteger, true, "number of the replica"},
+        epoch,
+        step,
+        {"waited_ms", kNumber, true, "time without a micro-batch"},
+        {"computed_ms", kNumber, true, "time of computing"}}},
+      {"epoch",
+       "An epoch has ended; its ledger.",
+       "after its last step",
+       "coordinator",
+       {epoch,
+        {"complete", kBoolean, true, "whether every sample had its turn"},
+        {"steps", kInteger, true, "steps of the job so far"},
+        {"used", kInteger, true, "samples used"},
+        {"repeated", kInteger, true, "uses beyond the first"},
+        {"missed", kInteger, true, "samples never used"},
         {"dropped", kInteger, true, "samples left out by remainder = \"drop\""}}},
-      {"evaluated", "The test set has been evaluated.", "after an epoch", "coordinator",
+      {"evaluated",
+       "The test set has been evaluated.",
+       "after an epoch",
+       "coordinator",
        {epoch, {"loss", kNumber, true, "mean loss"}, {"accuracy", kNumber, true, "share of right answers"}}},
-      {"late", "Something that was asked for has not come within its time.", "when the time is over", "coordinator",
+      {"late",
+       "Something that was asked for has not come within its time.",
+       "when the time is over",
+       "coordinator",
        {replica, loader, {"waited_for", kText, true, "what"}, {"waited_ms", kNumber, true, "for how long"}}},
-      {"lost", "A process is gone, or silent for longer than the patience.", "when it is noticed", "coordinator",
-       {replica, loader, {"shards", kText, true, "shards that it held, \"begin-end\""},
+      {"lost",
+       "A process is gone, or silent for longer than the patience.",
+       "when it is noticed",
+       "coordinator",
+       {replica,
+        loader,
+        {"shards", kText, true, "shards that it held, \"begin-end\""},
         {"step", kInteger, true, "the last step that it was known to have applied, plus one"},
-        {"noticed_by", kText, true, "who saw it"}, reason}},
-      {"diverged", "Replicas that must hold the same bits do not.", "when hashes differ", "coordinator",
+        {"noticed_by", kText, true, "who saw it"},
+        reason}},
+      {"diverged",
+       "Replicas that must hold the same bits do not.",
+       "when hashes differ",
+       "coordinator",
        {{"what", kText, true, "what differs, and where"}}},
-      {"refused", "Something was not let in: a node, a frame, a message.", "when it arrives", "coordinator, node",
+      {"refused",
+       "Something was not let in: a node, a frame, a message.",
+       "when it arrives",
+       "coordinator, node",
        {replica, loader, reason}},
-      {"left", "A replica or a loader has ended in good order.", "after its last word", "coordinator",
+      {"left",
+       "A replica or a loader has ended in good order.",
+       "after its last word",
+       "coordinator",
        {replica, loader, {"pid", kInteger, true, "process"}}},
-      {"checkpoint", "Weights have been written.", "after the last step", "replica 0",
-       {{"path", kText, true, "file"}, {"step", kInteger, true, "last step in it"},
+      {"checkpoint",
+       "Weights have been written.",
+       "after the last step",
+       "replica 0",
+       {{"path", kText, true, "file"},
+        {"step", kInteger, true, "last step in it"},
         {"bytes", kInteger, true, "size of the file"}}},
-      {"interrupted", "Someone asked for the end of the run.", "on a signal or a stop message", "coordinator",
+      {"interrupted",
+       "Someone asked for the end of the run.",
+       "on a signal or a stop message",
+       "coordinator",
        {{"reason", kText, true, "who asked"}}},
-      {"completed", "The run has done what was asked.", "last of all", "coordinator",
+      {"completed",
+       "The run has done what was asked.",
+       "last of all",
+       "coordinator",
        {{"steps", kInteger, true, "steps taken"}}},
       {"failed", "The run has failed.", "last of all", "coordinator", {reason}},
   };
@@ -129,7 +198,9 @@ std::string Event::text(std::string_view key) const {
   return field && field->kind == kText ? field->text : std::string{};
 }
 
-bool Event::has(std::string_view key) const { return find_field(*this, key) != nullptr; }
+bool Event::has(std::string_view key) const {
+  return find_field(*this, key) != nullptr;
+}
 
 Event make_event(std::string_view name, std::vector<std::pair<std::string, EventValue>> fields) {
   const EventSpec* spec = find_event(name);
@@ -137,9 +208,11 @@ Event make_event(std::string_view name, std::vector<std::pair<std::string, Event
   Event event;
   event.name = spec->name;
   for (const auto& [key, value] : fields) {
-    const auto known = std::find_if(spec->fields.begin(), spec->fields.end(),
-                                    [&, wanted = &key](const EventFieldSpec& field) { return field.key == *wanted; });
-    MUSTER_CHECK(known != spec->fields.end() && known->kind == value.index(), "field not in the table:", name, key);
+    const auto known =
+        std::find_if(spec->fields.begin(), spec->fields.end(),
+                     [&, wanted = &key](const EventFieldSpec& field) { return field.key == *wanted; });
+    MUSTER_CHECK(known != spec->fields.end() && known->kind == value.index(), "field not in the table:", name,
+                 key);
     event.fields.push_back(make_field(key, value));
   }
   for (const EventFieldSpec& field : spec->fields) {
@@ -165,15 +238,17 @@ std::string events_markdown() {
   std::string text =
       "# Events\n\n"
       "Made from the table in `actors/event.cpp` by `muster events --markdown`; do not edit.\n\n"
-      "Each event is one line of JSON with `--events`, an entry of the report's `events` (at most 1,000 there; "
-      "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the start of the "
+      "Each event is one line of JSON with `--events`, an entry of the report's `events` (at most 1,000 "
+      "there; "
+      "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the "
+      "start of the "
       "run, by the coordinator's clock.\n";
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
             ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";
     for (const EventFieldSpec& field : spec.fields) {
-      text += "| `" + field.key + "` | " + kind_name(field.kind) + " | " + (field.required ? "yes" : "no") + " | " +
-              field.meaning + " |\n";
+      text += "| `" + field.key + "` | " + kind_name(field.kind) + " | " + (field.required ? "yes" : "no") +
+              " | " + field.meaning + " |\n";
     }
   }
   return text;

@@ -1,5 +1,6 @@
-// Events: what a user must be able to see. One table (event_table) defines each: name, meaning, when it is raised, by whom,
-// with which fields. docs/events.md is made from it; an event outside the table cannot be built.
+// Events: what a user must be able to see. One table (event_table) defines each: name, meaning, when it is
+// raised, by whom, with which fields. docs/events.md is made from it; an event outside the table cannot be
+// built.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace muster {
 
-/// One named value of an event. `kind` says which member holds: 0 integer, 1 number, 2 text, 3 boolean (integer 0 or 1).
+/// One named value of an event. `kind` says which member holds: 0 integer, 1 number, 2 text, 3 boolean
+/// (integer 0 or 1).
 struct EventField {
   std::string key;
   std::uint8_t kind = 0;
@@ -69,8 +71,8 @@ const EventSpec* find_event(std::string_view name);
 
 using EventValue = std::variant<std::int64_t, double, std::string, bool>;
 
-/// Builds an event of the table. A name or a field that the table does not have, a field of another kind, or a required
-/// one that is missing, is a bug and ends the process.
+/// Builds an event of the table. A name or a field that the table does not have, a field of another kind, or
+/// a required one that is missing, is a bug and ends the process.
 Event make_event(std::string_view name, std::vector<std::pair<std::string, EventValue>> fields);
 
 /// One line of JSON, without the newline: {"event": name, "time_ms": .., fields...}.

@@ -15,7 +15,8 @@ namespace {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(std::string name, int core) : thread_([this, name = std::move(name), core] { run(name, core); }) {}
+  ThreadExecutor(std::string name, int core)
+      : thread_([this, name = std::move(name), core] { run(name, core); }) {}
 
   ~ThreadExecutor() override {
     {

@@ -1,4 +1,5 @@
-// Where computation runs, so that no actor computes: a thread of its own in a real process, virtual time in the simulator.
+// Where computation runs, so that no actor computes: a thread of its own in a real process, virtual time in
+// the simulator.
 #pragma once
 
 #include <functional>
@@ -7,8 +8,8 @@
 
 namespace muster {
 
-/// Runs jobs one after the other, in the order of `submit`. The destructor ends what waits, and joins; a job that runs is
-/// waited for.
+/// Runs jobs one after the other, in the order of `submit`. The destructor ends what waits, and joins; a job
+/// that runs is waited for.
 class Executor {
  public:
   virtual ~Executor() = default;

@@ -6,24 +6,25 @@
 
 namespace muster {
 
-loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self, std::shared_ptr<Workbench> bench,
-                                   std::shared_ptr<Executor> executor, node_actor node) {
+loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
+                                   std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
+                                   node_actor node) {
   return {[=](const Demand& demand) {
     const auto asker = caf::actor_cast<shard_actor>(self->current_sender());
     executor->submit([bench, asker, node, demand] {
       try {
         caf::anon_send(asker, Delivery{demand.ticket, bench->reader->read(demand.shard, demand.cursor)});
       } catch (const std::exception& error) {
-        caf::anon_send(node, Trouble{"reading the data of shard " + std::to_string(demand.shard) + ", epoch " +
-                                     std::to_string(demand.cursor.epoch) + ", step " +
+        caf::anon_send(node, Trouble{"reading the data of shard " + std::to_string(demand.shard) +
+                                     ", epoch " + std::to_string(demand.cursor.epoch) + ", step " +
                                      std::to_string(demand.cursor.step) + " of it: " + error.what()});
       }
     });
   }};
 }
 
-loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState>, std::shared_ptr<DataPlane> plane,
-                                          PeerId loader_peer) {
+loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState>,
+                                          std::shared_ptr<DataPlane> plane, PeerId loader_peer) {
   return {[=](const Demand& demand) {
     Frame frame;
     frame.kind = FrameKind::demand;
@@ -36,18 +37,19 @@ loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteL
   }};
 }
 
-shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState>, std::shared_ptr<DataPlane> plane,
-                                        PeerId replica_peer) {
-  return {[](const Need&) {},
-          [=](const Delivery& delivery) {
-            Frame frame;
-            frame.kind = FrameKind::batch;
-            frame.node = delivery.item.shard;
-            frame.round = delivery.ticket;
-            auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
-            plane->post([=](Engine& engine) { engine.send_loading(replica_peer, frame, std::move(*payload)); });
-          },
-          [](const RemoteDelivery&) {}};
+shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState>,
+                                        std::shared_ptr<DataPlane> plane, PeerId replica_peer) {
+  return {
+      [](const Need&) {},
+      [=](const Delivery& delivery) {
+        Frame frame;
+        frame.kind = FrameKind::batch;
+        frame.node = delivery.item.shard;
+        frame.round = delivery.ticket;
+        auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
+        plane->post([=](Engine& engine) { engine.send_loading(replica_peer, frame, std::move(*payload)); });
+      },
+      [](const RemoteDelivery&) {}};
 }
 
 }  // namespace muster

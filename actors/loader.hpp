@@ -13,24 +13,26 @@ struct LoaderState {
 };
 
 /// `executor` is where reading happens.
-loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self, std::shared_ptr<Workbench> bench,
-                                   std::shared_ptr<Executor> executor, node_actor node);
+loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
+                                   std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
+                                   node_actor node);
 
 struct RemoteLoaderState {
   static inline const char* name = "remote_loader";
 };
 
-/// Stands for a loader on another node: sends each demand over the data plane. The answer comes to the shard as
-/// RemoteDelivery.
-loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState> self, std::shared_ptr<DataPlane> plane,
-                                          PeerId loader_peer);
+/// Stands for a loader on another node: sends each demand over the data plane. The answer comes to the shard
+/// as RemoteDelivery.
+loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState> self,
+                                          std::shared_ptr<DataPlane> plane, PeerId loader_peer);
 
 struct RemoteShardState {
   static inline const char* name = "remote_shard";
 };
 
-/// Stands, on a loader's node, for the shards of one replica elsewhere: sends each delivery over the data plane.
-shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState> self, std::shared_ptr<DataPlane> plane,
-                                        PeerId replica_peer);
+/// Stands, on a loader's node, for the shards of one replica elsewhere: sends each delivery over the data
+/// plane.
+shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState> self,
+                                        std::shared_ptr<DataPlane> plane, PeerId replica_peer);
 
 }  // namespace muster

@@ -1,8 +1,9 @@
-// The message page: every message and every actor interface, in the order in which they occur. Read it to see the system.
+// The message page: every message and every actor interface, in the order in which they occur. Read it to see
+// the system.
 //
-// Each message: who sends it to whom; what the receiver owes; by when. "Within the node" marks messages that never leave
-// their process: they hold pointers. Gradients and micro-batches between nodes are frames of the data plane
-// (transport/frame.hpp), never messages.
+// Each message: who sends it to whom; what the receiver owes; by when. "Within the node" marks messages that
+// never leave their process: they hold pointers. Gradients and micro-batches between nodes are frames of the
+// data plane (transport/frame.hpp), never messages.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,11 @@ template <class Inspector, class... Fields>
 auto inspect_as(Inspector& f, const char* name, Fields&... fields) {
   return f(caf::meta::type_name(name), fields...);
 }
-#define MUSTER_MESSAGE(Type, ...)                                      \
-  template <class Inspector>                                           \
-  typename Inspector::result_type inspect(Inspector& f, Type& x) {     \
-    return std::apply([&](auto&... field) { return inspect_as(f, "muster::" #Type, field...); }, Type::fields(x)); \
+#define MUSTER_MESSAGE(Type, ...)                                                                \
+  template <class Inspector>                                                                     \
+  typename Inspector::result_type inspect(Inspector& f, Type& x) {                               \
+    return std::apply([&](auto&... field) { return inspect_as(f, "muster::" #Type, field...); }, \
+                      Type::fields(x));                                                          \
   }
 
 // What kind of process, and which of its kind.
@@ -42,7 +44,8 @@ struct NodeName {
 };
 MUSTER_MESSAGE(NodeName)
 
-// ---------------------------------------------------------------------------------------------- 1. coming together
+// ---------------------------------------------------------------------------------------------- 1. coming
+// together
 
 /// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
 struct Join {
@@ -67,18 +70,18 @@ MUSTER_MESSAGE(Welcome)
 
 /// What the loading side knows of the data; the same on every node that reads it.
 struct DataFacts {
-  std::int64_t samples = -1;  ///< of an epoch, in the ledger's unit; -1: unknown length
-  bool unit_is_batch = false; ///< the ledger counts ready-made batches, not samples
+  std::int64_t samples = -1;   ///< of an epoch, in the ledger's unit; -1: unknown length
+  bool unit_is_batch = false;  ///< the ledger counts ready-made batches, not samples
   bool has_test = false;
-  std::uint64_t dropped = 0;  ///< of an epoch, by remainder = "drop"
+  std::uint64_t dropped = 0;          ///< of an epoch, by remainder = "drop"
   std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
   std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
   std::int64_t take_had = -1;
   std::string fingerprint;
 
   static auto fields(DataFacts& x) {
-    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked, x.take_had,
-                    x.fingerprint);
+    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked,
+                    x.take_had, x.fingerprint);
   }
   bool operator==(const DataFacts&) const = default;
 };
@@ -87,16 +90,17 @@ MUSTER_MESSAGE(DataFacts)
 /// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so.
 struct Prepared {
   NodeName name;
-  std::string address;      ///< of the transport
-  std::string transport;    ///< what carries the bytes, for people
-  std::string state_sha256; ///< of the initial state; empty on a loader
-  bool loads = false;       ///< whether this node reads the data, and `facts` holds
+  std::string address;       ///< of the transport
+  std::string transport;     ///< what carries the bytes, for people
+  std::string state_sha256;  ///< of the initial state; empty on a loader
+  bool loads = false;        ///< whether this node reads the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
 
   static auto fields(Prepared& x) {
-    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.loads, x.facts, x.elements, x.batch_bytes_max);
+    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.loads, x.facts, x.elements,
+                    x.batch_bytes_max);
   }
 };
 MUSTER_MESSAGE(Prepared)
@@ -112,10 +116,12 @@ struct Member {
 };
 MUSTER_MESSAGE(Member)
 
-/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its peer number.
+/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its
+/// peer number.
 ///
-/// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most that any member
-/// holds. Members in `behind` miss the last of them, and get it from replica `donor` before they go on.
+/// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
+/// that any member holds. Members in `behind` miss the last of them, and get it from replica `donor` before
+/// they go on.
 struct View {
   std::uint32_t number = 0;
   std::uint64_t records = 0;
@@ -129,13 +135,15 @@ struct View {
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
 
-  static auto fields(View& x) { 
-    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max, x.facts);
+  static auto fields(View& x) {
+    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
+                    x.facts);
   }
 };
 MUSTER_MESSAGE(View)
 
-/// coordinator -> node. Owed: Installed, once every pair of members has greeted each other; within start_patience.
+/// coordinator -> node. Owed: Installed, once every pair of members has greeted each other; within
+/// start_patience.
 struct Install {
   View view;
 
@@ -152,8 +160,8 @@ struct Installed {
 };
 MUSTER_MESSAGE(Installed)
 
-/// coordinator -> node: the view is over, because these members are lost. The node drops every later frame of it and applies
-/// nothing until a newer view is installed. Owed: Closed.
+/// coordinator -> node: the view is over, because these members are lost. The node drops every later frame of
+/// it and applies nothing until a newer view is installed. Owed: Closed.
 struct Close {
   std::uint32_t view = 0;
   std::vector<NodeName> lost;
@@ -172,7 +180,8 @@ struct Closed {
 };
 MUSTER_MESSAGE(Closed)
 
-/// coordinator -> node, when all have installed the view: training begins, or goes on. From here on no step waits for the coordinator.
+/// coordinator -> node, when all have installed the view: training begins, or goes on. From here on no step
+/// waits for the coordinator.
 struct Begin {
   std::uint32_t view = 0;
 
@@ -180,14 +189,16 @@ struct Begin {
 };
 MUSTER_MESSAGE(Begin)
 
-// ------------------------------------------------------------------------------------- 2. a step, within one node
+// ------------------------------------------------------------------------------------- 2. a step, within one
+// node
 
 /// replica -> shard. Owed: MicroBatch with this cursor, when it is there.
 struct Need {
   Cursor cursor;
 };
 
-/// shard -> loader, at most data.prefetch at once (a credit each). Owed: Delivery of the same ticket, or Trouble.
+/// shard -> loader, at most data.prefetch at once (a credit each). Owed: Delivery of the same ticket, or
+/// Trouble.
 struct Demand {
   std::uint32_t shard = 0;
   Cursor cursor;
@@ -206,7 +217,8 @@ struct RemoteDelivery {
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
-/// shard -> replica. With item.ended set it is the shard's `exhausted`; with fewer rows than a full batch, its `short`.
+/// shard -> replica. With item.ended set it is the shard's `exhausted`; with fewer rows than a full batch,
+/// its `short`.
 struct MicroBatch {
   Item item;
 };
@@ -300,7 +312,8 @@ struct Ready {
   std::string error;
 };
 
-// ------------------------------------------------------------------------------------------------- 3. telling others
+// ------------------------------------------------------------------------------------------------- 3.
+// telling others
 
 /// any -> coordinator: something that a user must be able to see.
 struct Raised {
@@ -334,8 +347,8 @@ struct EpochEnd {
   double train_loss = 0;          ///< mean over the epoch
 
   static auto fields(EpochEnd& x) {
-    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped, x.evaluated,
-                    x.loss, x.accuracy, x.train_loss);
+    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
+                    x.evaluated, x.loss, x.accuracy, x.train_loss);
   }
   bool same_as(EpochEnd other) const {
     EpochEnd mine = *this;
@@ -367,7 +380,8 @@ struct ReplicaDone {
   std::string note;               ///< for the report's reader; used by `muster bench`
 
   static auto fields(ReplicaDone& x) {
-    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint, x.note);
+    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint,
+                    x.note);
   }
 };
 MUSTER_MESSAGE(ReplicaDone)
@@ -381,9 +395,11 @@ struct Heartbeat {
 };
 MUSTER_MESSAGE(Heartbeat)
 
-// ---------------------------------------------------------------------------------------------- 4. failure and the end
+// ---------------------------------------------------------------------------------------------- 4. failure
+// and the end
 
-/// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names it.
+/// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names
+/// it.
 struct Failing {
   NodeName name;
   std::uint32_t view = 0;
@@ -413,7 +429,8 @@ struct StopRequest {
 };
 MUSTER_MESSAGE(StopRequest)
 
-/// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is ended by force.
+/// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is
+/// ended by force.
 struct Stop {
   bool good = false;  ///< after a completed run
   std::string reason;
@@ -430,91 +447,48 @@ MUSTER_MESSAGE(Tick)
 
 }  // namespace muster
 
-// Within the node: these hold pointers and never leave their process.
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Need)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Demand)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Delivery)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::RemoteDelivery)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::MicroBatch)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Open)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Computed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Contribute)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::RoundDone)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Updated)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Hashed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Trouble)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::ViewClosed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Halted)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Assignment)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::HandOut)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::HandedOut)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Ready)
-
-CAF_BEGIN_TYPE_ID_BLOCK(muster, first_custom_type_id)
-  CAF_ADD_TYPE_ID(muster, (muster::EventField))
-  CAF_ADD_TYPE_ID(muster, (muster::Event))
-  CAF_ADD_TYPE_ID(muster, (muster::NodeName))
-  CAF_ADD_TYPE_ID(muster, (muster::Join))
-  CAF_ADD_TYPE_ID(muster, (muster::Welcome))
-  CAF_ADD_TYPE_ID(muster, (muster::DataFacts))
-  CAF_ADD_TYPE_ID(muster, (muster::Prepared))
-  CAF_ADD_TYPE_ID(muster, (muster::Member))
-  CAF_ADD_TYPE_ID(muster, (muster::View))
-  CAF_ADD_TYPE_ID(muster, (muster::Install))
-  CAF_ADD_TYPE_ID(muster, (muster::Installed))
-  CAF_ADD_TYPE_ID(muster, (muster::Begin))
-  CAF_ADD_TYPE_ID(muster, (muster::Close))
-  CAF_ADD_TYPE_ID(muster, (muster::Closed))
-  CAF_ADD_TYPE_ID(muster, (muster::Raised))
-  CAF_ADD_TYPE_ID(muster, (muster::Progress))
-  CAF_ADD_TYPE_ID(muster, (muster::EpochEnd))
-  CAF_ADD_TYPE_ID(muster, (muster::Phases))
-  CAF_ADD_TYPE_ID(muster, (muster::ReplicaDone))
-  CAF_ADD_TYPE_ID(muster, (muster::Heartbeat))
-  CAF_ADD_TYPE_ID(muster, (muster::Failing))
-  CAF_ADD_TYPE_ID(muster, (muster::ChildEnded))
-  CAF_ADD_TYPE_ID(muster, (muster::StopRequest))
-  CAF_ADD_TYPE_ID(muster, (muster::Stop))
-  CAF_ADD_TYPE_ID(muster, (muster::Tick))
-CAF_END_TYPE_ID_BLOCK(muster)
+#include "muster/actors/message_ids.hpp"  // needs the messages above, and is needed by the interfaces below
 
 namespace muster {
 
-// ------------------------------------------------------------------------------------------------------- the actors
+// ------------------------------------------------------------------------------------------------------- the
+// actors
 
 /// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
 using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
 
 /// Keeps the roster, decides views, collects what is told. Not on the path of a step.
 using coordinator_actor =
-    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>, caf::reacts_to<Closed>,
-                     caf::reacts_to<Raised>,
-                     caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
-                     caf::reacts_to<Heartbeat>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
-                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>>;
+    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>,
+                     caf::reacts_to<Closed>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
+                     caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
+                     caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>, caf::reacts_to<StopRequest>,
+                     caf::reacts_to<Tick>>;
 
 /// One process (or one in-process replica): makes and ends what works in it.
 using node_actor =
-    caf::typed_actor<caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>, caf::reacts_to<RoundDone>,
-                     caf::reacts_to<Begin>, caf::reacts_to<Close>, caf::reacts_to<Halted>, caf::reacts_to<Trouble>,
-                     caf::reacts_to<Failing>, caf::reacts_to<Raised>,
-                     caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
-                     caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
+    caf::typed_actor<caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>,
+                     caf::reacts_to<RoundDone>, caf::reacts_to<Begin>, caf::reacts_to<Close>,
+                     caf::reacts_to<Halted>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
+                     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>,
+                     caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
 
 /// Holds one shard's micro-batches ready, within its credits.
-using shard_actor = caf::typed_actor<caf::reacts_to<Need>, caf::reacts_to<Delivery>, caf::reacts_to<RemoteDelivery>>;
+using shard_actor =
+    caf::typed_actor<caf::reacts_to<Need>, caf::reacts_to<Delivery>, caf::reacts_to<RemoteDelivery>>;
 
 /// One device with a full copy of the model: computes its shards' gradients and applies each step.
-using replica_actor = caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
-                                       caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
-                                       caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>>;
+using replica_actor =
+    caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
+                     caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
+                     caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
-using reducer_actor = caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>,
-                                       caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>, caf::reacts_to<HandedOut>>;
+using reducer_actor =
+    caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>,
+                     caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>, caf::reacts_to<HandedOut>>;
 
 }  // namespace muster
-

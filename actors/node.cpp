@@ -19,8 +19,12 @@ namespace {
 // A peer keeps its number over all views: replicas their slot, loaders theirs above these.
 constexpr PeerId kLoaderPeers = PeerId{1} << 20;
 
-PeerId peer_of(const NodeName& name) { return name.loader ? kLoaderPeers + name.slot : name.slot; }
-NodeName name_of(PeerId peer) { return {peer >= kLoaderPeers, peer >= kLoaderPeers ? peer - kLoaderPeers : peer}; }
+PeerId peer_of(const NodeName& name) {
+  return name.loader ? kLoaderPeers + name.slot : name.slot;
+}
+NodeName name_of(PeerId peer) {
+  return {peer >= kLoaderPeers, peer >= kLoaderPeers ? peer - kLoaderPeers : peer};
+}
 
 int core_of(const std::string& device) {
   if (device.rfind("cpu:", 0) != 0) return -1;
@@ -72,8 +76,9 @@ Engine::Hooks NodeState::hooks() const {
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     const auto shard = board->actors.shards.find(frame.node);
     if (shard == board->actors.shards.end()) return;
-    caf::anon_send(shard->second,
-                   RemoteDelivery{frame.round, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+    caf::anon_send(
+        shard->second,
+        RemoteDelivery{frame.round, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   hooks.demand = [board = board_](const Frame& frame) {
     const auto asker = board->actors.remote_shards.find(frame.from);
@@ -84,9 +89,12 @@ Engine::Hooks NodeState::hooks() const {
   hooks.peer_failed = [board = board_](PeerId peer, const std::string& reason) {
     caf::anon_send(board->node, Failing{{}, 0, true, name_of(peer), reason});
   };
-  hooks.refused = [board = board_, loader = parts_.name.loader, slot = parts_.name.slot](const std::string& reason) {
-    caf::anon_send(board->node, Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
-                                                              {"reason", reason}})});
+  hooks.refused = [board = board_, loader = parts_.name.loader,
+                   slot = parts_.name.slot](const std::string& reason) {
+    caf::anon_send(
+        board->node,
+        Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
+                                      {"reason", reason}})});
   };
   hooks.closed = [board = board_](std::uint32_t view) {
     if (board->actors.reducer) {
@@ -96,7 +104,8 @@ Engine::Hooks NodeState::hooks() const {
     }
   };
   hooks.handed_out = [board = board_](std::vector<std::byte> payload) {
-    caf::anon_send(board->actors.reducer, HandedOut{std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+    caf::anon_send(board->actors.reducer,
+                   HandedOut{std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   return hooks;
 }
@@ -107,7 +116,8 @@ void NodeState::on(const Welcome& message) {
     job_ = parse_job(message.job_toml, parts_.registry);
     const std::string thread = parts_.name.loader ? "muster-load" : "muster-compute";
     compute_ = parts_.seams.make_executor(thread, message.device);
-    loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-") : compute_;
+    loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-")
+                                                            : compute_;
     plane_ = parts_.seams.make_data_plane(*job_, parts_.name, hooks());
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
@@ -160,7 +170,8 @@ void NodeState::install_engine(const View& view, const ReductionShape* shape) {
   std::vector<Engine::Peer> peers;
   for (const auto* members : {&view.replicas, &view.loaders}) {
     for (const Member& member : *members) {
-      if (member.name == parts_.name || (member.name.loader && parts_.name.loader)) continue;  // loaders never meet
+      if (member.name == parts_.name || (member.name.loader && parts_.name.loader))
+        continue;  // loaders never meet
       peers.push_back({peer_of(member.name), member.incarnation, member.address});
     }
   }
@@ -209,8 +220,8 @@ loader_actor NodeState::make_loader(const View& view) {
 
 std::uint32_t NodeState::prefetch_depth_for(std::uint32_t shards) const {
   if (!bench_->reader) return job_->data.prefetch;
-  return prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(), bench_->reader->micro_batch_bytes_max(),
-                         shards, job_->data.prefetch});
+  return prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(),
+                         bench_->reader->micro_batch_bytes_max(), shards, job_->data.prefetch});
 }
 
 void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end) {
@@ -234,7 +245,8 @@ void NodeState::install_replica(const View& view) {
   }
   spawn_shards(view, self.begin, self.end);
   Assignment part{self.begin, self.end, {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer), view};
-  for (const auto& [number, actor] : actors_.shards) part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
+  for (const auto& [number, actor] : actors_.shards)
+    part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
   self_->send(replica_, std::move(part));
   install_engine(view, &shape);
   RoundHeader greeting;
@@ -242,7 +254,9 @@ void NodeState::install_replica(const View& view) {
   self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0});
 }
 
-void NodeState::on(const RoundDone&) { self_->send(parts_.coordinator, Installed{parts_.name, view_.number}); }
+void NodeState::on(const RoundDone&) {
+  self_->send(parts_.coordinator, Installed{parts_.name, view_.number});
+}
 
 void NodeState::on(const Close& message) {
   std::vector<PeerId> lost;
@@ -258,7 +272,9 @@ void NodeState::on(const Begin& message) {
   if (replica_) self_->send(replica_, message);
 }
 
-void NodeState::on(const Trouble& message) { fail(Failing{parts_.name, view_.number, false, {}, message.reason}); }
+void NodeState::on(const Trouble& message) {
+  fail(Failing{parts_.name, view_.number, false, {}, message.reason});
+}
 
 // A peer's failure is not this node's: it may go on in a view without that peer.
 void NodeState::on(const Failing& message) {

@@ -1,5 +1,6 @@
-// A node: one process (or one in-process replica). It joins the coordinator, makes what works here (executors, data plane,
-// loader, shards, replica, reducer), and ends it again. It passes on what they have to tell.
+// A node: one process (or one in-process replica). It joins the coordinator, makes what works here
+// (executors, data plane, loader, shards, replica, reducer), and ends it again. It passes on what they have
+// to tell.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ namespace muster {
 struct NodeSeams {
   /// `device` is "cpu:K", or "-" for a thread that is bound to none.
   std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
-  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)> make_data_plane;
+  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)>
+      make_data_plane;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
@@ -66,7 +68,8 @@ class NodeState {
     std::map<std::uint32_t, shard_actor> shards;
     std::map<PeerId, shard_actor> remote_shards;
   };
-  // Where the data plane's hooks find the actors. After the first view only the data plane's thread changes `actors`.
+  // Where the data plane's hooks find the actors. After the first view only the data plane's thread changes
+  // `actors`.
   struct Board {
     node_actor node;
     Actors actors;

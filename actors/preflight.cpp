@@ -18,12 +18,13 @@ void look_at_data(const Workbench& bench, Preflight& flight) {
   flight.micro_batch_bytes = reader.micro_batch_bytes_max();
   flight.resident_bytes = reader.resident_bytes();
   if (const auto dealing = reader.dealing()) {
-    for (std::uint32_t s = 0; s < flight.job.train.shards; ++s) flight.samples_of_shard.push_back(dealing->shard_size(s));
+    for (std::uint32_t s = 0; s < flight.job.train.shards; ++s)
+      flight.samples_of_shard.push_back(dealing->shard_size(s));
   }
   const auto intervals = place_shards(flight.job.train.shards, flight.job.cluster.replicas);
   const std::uint32_t most = intervals.front().end - intervals.front().begin;
-  flight.prefetch_depth = prefetch_depth({flight.job.data.memory_bytes, flight.resident_bytes, flight.micro_batch_bytes,
-                                          most, flight.job.data.prefetch});
+  flight.prefetch_depth = prefetch_depth({flight.job.data.memory_bytes, flight.resident_bytes,
+                                          flight.micro_batch_bytes, most, flight.job.data.prefetch});
 }
 
 void look_at_workbench(const Registry& registry, const Places& places, Preflight& flight) {
@@ -47,8 +48,8 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   if (!flight.mistakes.empty()) return flight;
   flight.job = with_defaults(job, registry.declarations());
   const DeviceInventory devices = discover_devices();
-  flight.placement = place_devices(flight.job, {devices.cores, devices.cuda_devices, devices.cuda_reason}, places,
-                                   flight.mistakes);
+  flight.placement = place_devices(flight.job, {devices.cores, devices.cuda_devices, devices.cuda_reason},
+                                   places, flight.mistakes);
   look_at_workbench(registry, places, flight);
   return flight;
 }

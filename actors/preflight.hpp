@@ -1,5 +1,5 @@
-// Everything that is looked at before anything starts: the job's own rules, the devices, the data, the model. `run` and
-// `plan` both stand on it, so what `plan` accepts, `run` starts.
+// Everything that is looked at before anything starts: the job's own rules, the devices, the data, the model.
+// `run` and `plan` both stand on it, so what `plan` accepts, `run` starts.
 #pragma once
 
 #include <string>
@@ -22,12 +22,14 @@ struct Preflight {
   std::vector<std::uint64_t> samples_of_shard;  ///< of an epoch; empty where the length is unknown
   std::uint64_t micro_batch_bytes = 0;
   std::uint64_t resident_bytes = 0;
-  std::uint32_t prefetch_depth = 0;  ///< what data.memory leaves of data.prefetch, on the node with most shards
+  std::uint32_t prefetch_depth =
+      0;  ///< what data.memory leaves of data.prefetch, on the node with most shards
   Layout layout;
   std::size_t optimizer_slots = 0;
 };
 
-/// Opens the data and builds the model once, then lets go of both. `places`: of the job file, for the mistakes.
+/// Opens the data and builds the model once, then lets go of both. `places`: of the job file, for the
+/// mistakes.
 Preflight preflight(const Job& job, const Places& places, const Registry& registry);
 
 /// Memory of one replica, in bytes, by what it is for; and what its node's loading may hold at most.

@@ -2,8 +2,8 @@
 
 namespace muster {
 
-reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerState> self, std::shared_ptr<DataPlane> plane,
-                                     replica_actor replica) {
+reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerState> self,
+                                     std::shared_ptr<DataPlane> plane, replica_actor replica) {
   self->state.replica = caf::actor_cast<caf::strong_actor_ptr>(replica);
   return {[=](const Open& open) {
             self->state.asker = self->current_sender();
@@ -15,10 +15,13 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           [=](const Contribute& contribute) {
             plane->post([contribute](Engine& engine) {
               if (engine.view() != contribute.view) return;
-              engine.reduction()->contribute(contribute.round, contribute.nodes, contribute.metrics, contribute.keep);
+              engine.reduction()->contribute(contribute.round, contribute.nodes, contribute.metrics,
+                                             contribute.keep);
             });
           },
-          [=](const ViewClosed& closed) { self->send(caf::actor_cast<replica_actor>(self->state.replica), closed); },
+          [=](const ViewClosed& closed) {
+            self->send(caf::actor_cast<replica_actor>(self->state.replica), closed);
+          },
           [=](const HandOut& record) {
             Frame frame;
             frame.kind = FrameKind::record;
@@ -27,7 +30,9 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
               engine.send_loading(record.to, frame, std::move(*record.payload));
             });
           },
-          [=](const HandedOut& record) { self->send(caf::actor_cast<replica_actor>(self->state.replica), record); },
+          [=](const HandedOut& record) {
+            self->send(caf::actor_cast<replica_actor>(self->state.replica), record);
+          },
           [=](const RoundDone& done) {
             if (done.record->kind == RoundKind::greeting) {
               self->send(caf::actor_cast<node_actor>(self->state.asker), done);

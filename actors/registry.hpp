@@ -1,5 +1,5 @@
-// The models and sources that a job may name: the built-in ones, and those that an embedding program adds. Every process
-// of a run has the same registry, because every process is the same executable.
+// The models and sources that a job may name: the built-in ones, and those that an embedding program adds.
+// Every process of a run has the same registry, because every process is the same executable.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,8 @@ class Registry {
   const Declarations& declarations() const { return declarations_; }
 
   /// Throws JobError for a name that is not there.
-  std::unique_ptr<Model> make_model(const std::string& name, const Options& options, const ModelContext& context) const;
+  std::unique_ptr<Model> make_model(const std::string& name, const Options& options,
+                                    const ModelContext& context) const;
   Dataset make_source(const std::string& name, const Options& options) const;
 
  private:

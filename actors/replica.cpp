@@ -22,9 +22,11 @@ Hashed hash_state(const Workbench& bench, std::uint64_t steps, bool writes) {
   const std::string& folder = bench.job.checkpoint.folder;
   if (!writes || folder.empty()) return hashed;
   std::filesystem::create_directories(folder);
-  const auto path = std::filesystem::path(folder) / (bench.job.name + "-step-" + std::to_string(steps) + ".safetensors");
-  write_safetensors(path.string(), bench.model->layout(), bench.state,
-                    {{"job", bench.job.name}, {"step", std::to_string(steps)}, {"weights_sha256", hashed.state_sha256}});
+  const auto path =
+      std::filesystem::path(folder) / (bench.job.name + "-step-" + std::to_string(steps) + ".safetensors");
+  write_safetensors(
+      path.string(), bench.model->layout(), bench.state,
+      {{"job", bench.job.name}, {"step", std::to_string(steps)}, {"weights_sha256", hashed.state_sha256}});
   hashed.path = path.string();
   hashed.bytes = std::filesystem::file_size(path);
   return hashed;
@@ -40,7 +42,9 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
 }
 
-ReplicaState::Time ReplicaState::now() const { return self_->clock().now(); }
+ReplicaState::Time ReplicaState::now() const {
+  return self_->clock().now();
+}
 
 double ReplicaState::lap() {
   const Time before = std::exchange(lap_, now());
@@ -51,19 +55,22 @@ double ReplicaState::lap() {
 template <class JobFunction>
 void ReplicaState::compute(JobFunction job) {
   using Answer = decltype(job(*parts_.bench));
-  parts_.compute->submit([bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
-    Answer answer;
-    try {
-      answer = job(*bench);
-    } catch (const std::exception& error) {
-      answer.error = error.what();
-    }
-    answer.turn = turn;
-    caf::anon_send(replica, std::move(answer));
-  });
+  parts_.compute->submit(
+      [bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
+        Answer answer;
+        try {
+          answer = job(*bench);
+        } catch (const std::exception& error) {
+          answer.error = error.what();
+        }
+        answer.turn = turn;
+        caf::anon_send(replica, std::move(answer));
+      });
 }
 
-void ReplicaState::trouble(const std::string& reason) { self_->send(parts_.node, Trouble{reason}); }
+void ReplicaState::trouble(const std::string& reason) {
+  self_->send(parts_.node, Trouble{reason});
+}
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
 void ReplicaState::on(const Assignment& message) {
@@ -76,11 +83,13 @@ void ReplicaState::on(const Assignment& message) {
   const auto& behind = part_.view.behind;
   behind_ = std::find(behind.begin(), behind.end(), parts_.slot) != behind.end();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
-    bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end, bench->state.size());
+    bench->accumulator =
+        std::make_unique<Accumulator>(bench->job.train.shards, begin, end, bench->state.size());
   });
 }
 
-// The view is in force. Who holds the last record gives it to those who miss it; they go on when they have applied it.
+// The view is in force. Who holds the last record gives it to those who miss it; they go on when they have
+// applied it.
 void ReplicaState::go_on() {
   halted_ = false;
   lap();
@@ -108,9 +117,11 @@ void ReplicaState::hand_out() const {
   if (part_.view.behind.empty() || !record_) return;
   const bool step = record_->kind == RoundKind::train && record_->weight != 0;
   auto payload = std::make_shared<std::vector<std::byte>>();
-  encode_record(*record_, step ? std::span<const float>(parts_.bench->gradient) : std::span<const float>{}, *payload);
+  encode_record(*record_, step ? std::span<const float>(parts_.bench->gradient) : std::span<const float>{},
+                *payload);
   for (const std::uint32_t slot : part_.view.behind) {
-    self_->send(reducer_, HandOut{part_.view.number, slot, std::make_shared<std::vector<std::byte>>(*payload)});
+    self_->send(reducer_,
+                HandOut{part_.view.number, slot, std::make_shared<std::vector<std::byte>>(*payload)});
   }
 }
 
@@ -122,14 +133,17 @@ void ReplicaState::on(const HandedOut& message) {
   if (!behind_) return;
   auto& gradient = parts_.bench->gradient;
   auto handed = decode_record(*message.payload, parts_.bench->job.train.shards, gradient.size());
-  if (!handed) return trouble("the record from replica " + std::to_string(part_.view.donor) + " cannot be read");
+  if (!handed)
+    return trouble("the record from replica " + std::to_string(part_.view.donor) + " cannot be read");
   behind_ = false;
   std::copy(handed->result.begin(), handed->result.end(), gradient.begin());
   record_taken(std::make_shared<const RoundRecord>(std::move(handed->record)));
 }
 
 // In each view one replica speaks for all: the first.
-bool ReplicaState::speaks() const { return part_.view.replicas.front().name.slot == parts_.slot; }
+bool ReplicaState::speaks() const {
+  return part_.view.replicas.front().name.slot == parts_.slot;
+}
 
 void ReplicaState::next_round() {
   updating_ = false;
@@ -202,13 +216,15 @@ void ReplicaState::begin_step() {
   for (const Item& item : items_) opening.shards.push_back(word(item));
   auto& gradient = parts_.bench->gradient;
   self_->send(reducer_, Open{part_.view.number, opening, gradient.data(), gradient.size()});
-  const bool any = std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
+  const bool any =
+      std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
     self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
     computed_s_ = 0;
     return;
   }
-  compute([items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
+  compute(
+      [items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
 }
 
 void ReplicaState::on(const Computed& message) {
@@ -312,7 +328,8 @@ void ReplicaState::on(const Updated& message) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
-    self_->send(parts_.node, Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
+    self_->send(parts_.node,
+                Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
   }
   if (move.epoch_ended) return close_epoch(move.data_ended);
   next_round();
@@ -321,18 +338,31 @@ void ReplicaState::on(const Updated& message) {
 void ReplicaState::close_epoch(bool data_ended) {
   std::uint64_t dropped = dropped_ + parts_.facts.dropped;
   const LedgerRow whole = ledger_.row(true, dropped);
-  const bool all_used = parts_.facts.samples >= 0 &&
-                        whole.used + dropped == static_cast<std::uint64_t>(parts_.facts.samples);
+  const bool all_used =
+      parts_.facts.samples >= 0 && whole.used + dropped == static_cast<std::uint64_t>(parts_.facts.samples);
   const bool complete = data_ended || all_used;
   if (!complete) dropped = dropped_;
   const LedgerRow row = ledger_.finish(complete, dropped);
-  epoch_ = EpochEnd{parts_.slot, row.epoch,  row.complete, course_->steps(), samples_, row.used,
-                    row.repeated, row.missed, row.dropped, false, 0, 0, epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0};
+  epoch_ = EpochEnd{parts_.slot,
+                    row.epoch,
+                    row.complete,
+                    course_->steps(),
+                    samples_,
+                    row.used,
+                    row.repeated,
+                    row.missed,
+                    row.dropped,
+                    false,
+                    0,
+                    0,
+                    epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0};
   if (course_->finished() || course_->cursor().phase == Phase::train) report_epoch();
   next_round();
 }
 
-void ReplicaState::report_epoch() { self_->send(parts_.node, epoch_); }
+void ReplicaState::report_epoch() {
+  self_->send(parts_.node, epoch_);
+}
 
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
@@ -356,7 +386,8 @@ void ReplicaState::go_on_evaluating() {
 
 void ReplicaState::evaluation_recorded(const RoundRecord& record) {
   double loss = 0, correct = 0, weight = 0;
-  for (const ShardMetrics& metrics : record.metrics) {  // in the order of shards: the same bits on any replicas
+  for (const ShardMetrics& metrics :
+       record.metrics) {  // in the order of shards: the same bits on any replicas
     loss += metrics.loss;
     correct += metrics.correct;
     weight += metrics.weight;
@@ -381,9 +412,10 @@ void ReplicaState::on(const Hashed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the weights could not be written: " + message.error);
   if (!message.path.empty()) {
-    self_->send(parts_.node, Raised{make_event("checkpoint", {{"path", message.path},
-                                                              {"step", static_cast<std::int64_t>(course_->steps())},
-                                                              {"bytes", static_cast<std::int64_t>(message.bytes)}})});
+    self_->send(parts_.node,
+                Raised{make_event("checkpoint", {{"path", message.path},
+                                                 {"step", static_cast<std::int64_t>(course_->steps())},
+                                                 {"bytes", static_cast<std::int64_t>(message.bytes)}})});
   }
   ReplicaDone done;
   done.slot = parts_.slot;

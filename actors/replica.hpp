@@ -1,6 +1,6 @@
-// A replica: one device with a full copy of the model. For each step it gathers its shards' micro-batches, has their
-// gradients computed, gives them to the reducer, and applies the result. It decides nothing: course, ledger and events are
-// rules; computing is the executor's.
+// A replica: one device with a full copy of the model. For each step it gathers its shards' micro-batches,
+// has their gradients computed, gives them to the reducer, and applies the result. It decides nothing:
+// course, ledger and events are rules; computing is the executor's.
 #pragma once
 
 #include <chrono>
@@ -74,9 +74,9 @@ class ReplicaState {
   // A view change: what was asked for in an earlier turn is ignored; records count over all views.
   std::uint64_t turn_ = 0;
   std::uint64_t records_ = 0;
-  bool halted_ = true;    // until Begin
-  bool updating_ = false; // a record is taken, its update not applied yet
-  bool behind_ = false;   // waits for the donor's record
+  bool halted_ = true;     // until Begin
+  bool updating_ = false;  // a record is taken, its update not applied yet
+  bool behind_ = false;    // waits for the donor's record
   std::uint32_t closed_view_ = 0;
   std::shared_ptr<const std::vector<std::byte>> handed_;
   std::unique_ptr<Course> course_;

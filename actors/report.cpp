@@ -36,7 +36,8 @@ Json ledger_json(const Report& report) {
 Json evaluation_json(const Report& report) {
   Json rows = Json::array();
   for (const EpochEnd& epoch : report.epochs) {
-    if (epoch.evaluated) rows.push_back({{"epoch", epoch.epoch}, {"loss", epoch.loss}, {"accuracy", epoch.accuracy}});
+    if (epoch.evaluated)
+      rows.push_back({{"epoch", epoch.epoch}, {"loss", epoch.loss}, {"accuracy", epoch.accuracy}});
   }
   return rows;
 }

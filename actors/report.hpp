@@ -1,4 +1,5 @@
-// The report of a run: one JSON object, schema 1, described in docs/report.md. Written at the end, also after a failure.
+// The report of a run: one JSON object, schema 1, described in docs/report.md. Written at the end, also after
+// a failure.
 #pragma once
 
 #include <cstdint>

@@ -53,13 +53,14 @@ class Ending {
   const int descriptor_;
 };
 
-// SIGINT and SIGTERM as a descriptor, as long as this lives. A handler and a pipe, not a signalfd: libraries start threads
-// of their own while they are loaded, in which the signals are not blocked.
+// SIGINT and SIGTERM as a descriptor, as long as this lives. A handler and a pipe, not a signalfd: libraries
+// start threads of their own while they are loaded, in which the signals are not blocked.
 class Signals {
  public:
   explicit Signals(bool wanted) {
     if (!wanted) return;
-    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) throw Error(Advice::give_up, "no descriptor is left for signals");
+    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
+      throw Error(Advice::give_up, "no descriptor is left for signals");
     pipe_end_.store(pipe_[1]);
     struct sigaction action {};
     action.sa_handler = [](int signal) {
@@ -88,7 +89,7 @@ class Signals {
 
  private:
   static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
-  struct sigaction before_[2] {};
+  struct sigaction before_[2]{};
   int pipe_[2] = {-1, -1};
 };
 
@@ -102,8 +103,9 @@ std::vector<NodeName> node_names(const Job& job) {
 std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job) {
   const auto port = system.middleman().publish(coordinator, 0, job.cluster.listen.c_str());
   if (!port) {
-    throw JobRefused({mistake_at({}, "cluster.listen", "cannot listen on this address: " + system.render(port.error()),
-                                 job.cluster.listen, "an address of this machine")});
+    throw JobRefused(
+        {mistake_at({}, "cluster.listen", "cannot listen on this address: " + system.render(port.error()),
+                    job.cluster.listen, "an address of this machine")});
   }
   return *port;
 }
@@ -121,10 +123,12 @@ void start_processes(Children& children, const Job& job, const RunOptions& optio
 // Replicas and loaders within this process. All have let go of what they hold when this object is gone.
 class InProcessNodes {
  public:
-  InProcessNodes(caf::actor_system& system, const Job& job, const RunOptions& options, const coordinator_actor& coordinator)
+  InProcessNodes(caf::actor_system& system, const Job& job, const RunOptions& options,
+                 const coordinator_actor& coordinator)
       : self_(system) {
     for (const NodeName& name : node_names(job)) {
-      auto actor = system.spawn(node, NodeParts{name, ::getpid(), new_incarnation(), options.registry, real_seams(), coordinator});
+      auto actor = system.spawn(
+          node, NodeParts{name, ::getpid(), new_incarnation(), options.registry, real_seams(), coordinator});
       self_->monitor(actor);
       nodes_.push_back(actor);
     }
@@ -133,7 +137,8 @@ class InProcessNodes {
     for (const node_actor& actor : nodes_) caf::anon_send(actor, Stop{});
     for (std::size_t left = nodes_.size(); left > 0; --left) {
       bool ended = false;
-      self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(std::chrono::seconds(5)) >> [] {});
+      self_->receive([&](const caf::down_msg&) { ended = true; },
+                     caf::after(std::chrono::seconds(5)) >> [] {});
       if (!ended) break;  // computes for longer than anyone waits; it ends by itself
     }
   }
@@ -146,7 +151,8 @@ class InProcessNodes {
 };
 
 // Waits for the coordinator's last word; passes on signals and ended children.
-Report wait_for_end(const Ending& ending, Signals& signals, Children& children, const coordinator_actor& coordinator) {
+Report wait_for_end(const Ending& ending, Signals& signals, Children& children,
+                    const coordinator_actor& coordinator) {
   int taken = 0;
   for (;;) {
     if (auto report = ending.get()) return *report;
@@ -174,7 +180,8 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   parts.job_toml = to_toml(flight.job);
   parts.placement = flight.placement;
   parts.observers = options.observers;
-  for (const std::string& text : flight.placement.notices) parts.first_events.push_back(make_event("notice", {{"text", text}}));
+  for (const std::string& text : flight.placement.notices)
+    parts.first_events.push_back(make_event("notice", {{"text", text}}));
   parts.on_event = options.on_event;
   parts.on_progress = options.on_progress;
   parts.on_end = [&ending](const Report& report) { ending.set(report); };

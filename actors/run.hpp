@@ -5,8 +5,9 @@
 //   options.registry.add_model("mine", {}, make_mine);
 //   muster::Report report = muster::run(job, options);
 //
-// Replicas are child processes (the same executable, started again: call muster::main, or `run_node` for the arguments that
-// `node_command` names), or live in this process (`in_process`), over the same reducer and transport.
+// Replicas are child processes (the same executable, started again: call muster::main, or `run_node` for the
+// arguments that `node_command` names), or live in this process (`in_process`), over the same reducer and
+// transport.
 #pragma once
 
 #include <functional>
@@ -29,18 +30,19 @@ namespace muster {
 struct RunOptions {
   Registry registry = builtin_registry();
 
-  /// Where the keys of the job were written, so that mistakes found late (data, devices) show their place too.
+  /// Where the keys of the job were written, so that mistakes found late (data, devices) show their place
+  /// too.
   Places places;
 
   /// Replicas and loaders as actors of this process instead of processes of their own.
   bool in_process = false;
 
-  /// How a child process is started: the program and its first arguments. Empty: this executable with "node", which
-  /// muster::main understands.
+  /// How a child process is started: the program and its first arguments. Empty: this executable with "node",
+  /// which muster::main understands.
   std::vector<std::string> node_command;
 
-  /// The actor system to live in; not owned, must outlive the call, made with `configure`. Null: one of its own. With child
-  /// processes its middleman must be loaded.
+  /// The actor system to live in; not owned, must outlive the call, made with `configure`. Null: one of its
+  /// own. With child processes its middleman must be loaded.
   caf::actor_system* system = nullptr;
 
   /// Each receives every event as a typed message, and may answer with StopRequest.
@@ -50,24 +52,26 @@ struct RunOptions {
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 
-  /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once. Their
-  /// handlers are put back at the end. One run at a time may ask for it.
+  /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once.
+  /// Their handlers are put back at the end. One run at a time may ask for it.
   bool handle_signals = false;
 };
 
 /// This executable, as children of it are started.
 std::string this_executable();
 
-/// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is made.
+/// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is
+/// made.
 void configure(caf::actor_system_config& config);
 
-/// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. A job that cannot start
-/// (mistakes, missing data) throws JobRefused, and starts nothing.
+/// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. A job that
+/// cannot start (mistakes, missing data) throws JobRefused, and starts nothing.
 Report run(const Job& job, const RunOptions& options);
 
 class JobRefused : public Error {
  public:
-  explicit JobRefused(std::vector<Mistake> mistakes) : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
+  explicit JobRefused(std::vector<Mistake> mistakes)
+      : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
 
  private:

@@ -35,7 +35,8 @@ shard_actor::behavior_type shard(Self self, std::uint32_t number, std::uint32_t 
           [=](const RemoteDelivery& delivery) {
             auto item = decode_item(*delivery.payload);
             if (!item || item->shard != number) {
-              self->send(node, Trouble{"shard " + std::to_string(number) + " received a micro-batch that cannot be read"});
+              self->send(node, Trouble{"shard " + std::to_string(number) +
+                                       " received a micro-batch that cannot be read"});
               return;
             }
             hand_over(self, self->state.queue->delivered(delivery.ticket, std::move(*item)));

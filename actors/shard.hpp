@@ -12,7 +12,8 @@ struct ShardState {
   static inline const char* name = "shard";
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<ShardState> self, std::uint32_t number, std::uint32_t depth,
-                                 CourseOptions course, loader_actor loader, node_actor node);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<ShardState> self, std::uint32_t number,
+                                 std::uint32_t depth, CourseOptions course, loader_actor loader,
+                                 node_actor node);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // The settings of CAF, and the child's side of a run.
-#include <sys/prctl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -52,18 +52,19 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
   system.await_actors_before_shutdown(false);
   auto coordinator = system.middleman().remote_actor<coordinator_actor>(arguments.host, arguments.port);
   if (!coordinator) {
-    std::fprintf(stderr, "muster: %s: no coordinator at %s:%u: %s\n", arguments.name.text().c_str(), arguments.host.c_str(),
-                 arguments.port, system.render(coordinator.error()).c_str());
+    std::fprintf(stderr, "muster: %s: no coordinator at %s:%u: %s\n", arguments.name.text().c_str(),
+                 arguments.host.c_str(), arguments.port, system.render(coordinator.error()).c_str());
     return 1;
   }
   int code = 1;
   {
     caf::scoped_actor self(system);
-    auto actor = system.spawn(node, NodeParts{arguments.name, ::getpid(), new_incarnation(), registry, std::move(seams),
-                                              *coordinator});
+    auto actor = system.spawn(node, NodeParts{arguments.name, ::getpid(), new_incarnation(), registry,
+                                              std::move(seams), *coordinator});
     self->monitor(actor);
     actor = nullptr;
-    self->receive([&](const caf::down_msg& down) { code = down.reason == caf::exit_reason::user_shutdown ? 0 : 1; });
+    self->receive(
+        [&](const caf::down_msg& down) { code = down.reason == caf::exit_reason::user_shutdown ? 0 : 1; });
   }
   *coordinator = nullptr;
   return code;

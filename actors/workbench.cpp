@@ -11,10 +11,18 @@ namespace {
 ScheduleOptions schedule_options(const ScheduleConfig& config) {
   ScheduleOptions options;
   switch (config.kind) {
-    case ScheduleKind::constant: options.kind = ScheduleOptions::Kind::constant; break;
-    case ScheduleKind::step: options.kind = ScheduleOptions::Kind::step; break;
-    case ScheduleKind::cosine: options.kind = ScheduleOptions::Kind::cosine; break;
-    case ScheduleKind::warm_up: options.kind = ScheduleOptions::Kind::warm_up; break;
+    case ScheduleKind::constant:
+      options.kind = ScheduleOptions::Kind::constant;
+      break;
+    case ScheduleKind::step:
+      options.kind = ScheduleOptions::Kind::step;
+      break;
+    case ScheduleKind::cosine:
+      options.kind = ScheduleOptions::Kind::cosine;
+      break;
+    case ScheduleKind::warm_up:
+      options.kind = ScheduleOptions::Kind::warm_up;
+      break;
   }
   options.initial = config.initial;
   options.warm_up = config.warm_up;
@@ -32,20 +40,22 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::si
   if (config.kind == OptimizerKind::sgd) {
     return make_sgd({config.momentum, config.nesterov, config.weight_decay}, schedule, parameters);
   }
-  return make_adam({config.beta1, config.beta2, config.epsilon, config.weight_decay, config.kind == OptimizerKind::adamw},
-                   schedule, parameters);
+  return make_adam(
+      {config.beta1, config.beta2, config.epsilon, config.weight_decay, config.kind == OptimizerKind::adamw},
+      schedule, parameters);
 }
 
-std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device, bool computes,
-                                          bool loads) {
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
+                                          bool computes, bool loads) {
   auto bench = std::make_shared<Workbench>();
   bench->job = job;
   if (computes) {
     const ModelContext context{device.substr(0, device.find(':')), static_cast<int>(job.train.threads)};
     bench->model = registry.make_model(job.model.name, job.model.options, context);
     if (job.train.remainder == Remainder::pad && bench->model->mixes_samples()) {
-      throw JobError("train.remainder", "\"pad\" is not for model " + job.model.name +
-                                            ": padded rows would change the others' result (batch normalisation)");
+      throw JobError("train.remainder",
+                     "\"pad\" is not for model " + job.model.name +
+                         ": padded rows would change the others' result (batch normalisation)");
     }
     const Layout& layout = bench->model->layout();
     bench->state.resize(layout.total());
@@ -89,7 +99,8 @@ Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uin
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, accumulator.leaf());
     accumulator.add_leaf();
-    computed.metrics.push_back({item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
+    computed.metrics.push_back(
+        {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }
   computed.nodes = accumulator.nodes();
   return computed;
@@ -99,7 +110,8 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   for (const Item& item : items) {
     if (item.ended) continue;
     const Metrics metrics = bench.model->evaluate(bench.state, *item.batch);
-    auto sum = std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
+    auto sum =
+        std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
     if (sum == sums.end()) {
       sums.push_back({item.shard, 0, 0, 0, 0});
       sum = sums.end() - 1;
@@ -114,7 +126,8 @@ void apply_step(Workbench& bench, std::uint64_t step) {
   const std::size_t parameters = bench.model->layout().parameters;
   const std::span<const float> gradient(bench.gradient);
   bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));
-  for (std::size_t i = parameters; i < bench.state.size(); ++i) bench.state[i] += gradient[i];  // mean change of buffers
+  for (std::size_t i = parameters; i < bench.state.size(); ++i)
+    bench.state[i] += gradient[i];  // mean change of buffers
   bench.applied = step;
 }
 

@@ -1,5 +1,5 @@
-// What a node computes and loads with. Made by the prepare job; from then on each part is used by one thread alone: the
-// model, the state and the accumulator by the compute thread, the reader by the loading one.
+// What a node computes and loads with. Made by the prepare job; from then on each part is used by one thread
+// alone: the model, the state and the accumulator by the compute thread, the reader by the loading one.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ struct Workbench {
 };
 
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
-std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device, bool computes,
-                                          bool loads);
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
+                                          bool computes, bool loads);
 
 /// What this node's reader knows of the data.
 DataFacts data_facts(const Workbench& bench);

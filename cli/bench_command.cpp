@@ -1,5 +1,5 @@
-// muster bench: the reducer's own code path between real processes (allreduce), and the cost of a step with an empty model
-// (step).
+// muster bench: the reducer's own code path between real processes (allreduce), and the cost of a step with
+// an empty model (step).
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -52,11 +52,12 @@ Summary summarise(const std::vector<BenchResult>& ranks) {
 int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   options.add_options()("ranks", po::value<std::uint32_t>()->default_value(2), "processes")(
-      "bytes", po::value<std::int64_t>()->default_value(4 << 20), "size of the float32 vector, a multiple of 4")(
+      "bytes", po::value<std::int64_t>()->default_value(4 << 20),
+      "size of the float32 vector, a multiple of 4")(
       "iterations", po::value<std::uint64_t>()->default_value(20), "timed iterations, after 3 to warm up")(
-      "json", "print one line of JSON")("flip-bit", po::value<std::int64_t>()->default_value(-1),
-                                        "iteration at which one bit of a result is flipped, to see the check fail")(
-      "help", "this text");
+      "json", "print one line of JSON")(
+      "flip-bit", po::value<std::int64_t>()->default_value(-1),
+      "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
   int code = kCompleted;
   const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
   if (!given) return code;
@@ -70,12 +71,9 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   RunOptions run_options;
   run_options.registry = registry;
   run_options.handle_signals = true;
-  run_options.node_command = {this_executable(),
-                              "node",
-                              "--bench-iterations",
-                              std::to_string(iterations),
-                              "--bench-flip",
-                              std::to_string((*given)["flip-bit"].as<std::int64_t>())};
+  run_options.node_command = {this_executable(),    "node",
+                              "--bench-iterations", std::to_string(iterations),
+                              "--bench-flip",       std::to_string((*given)["flip-bit"].as<std::int64_t>())};
   const Report report = run(bench_job(ranks, bytes / 4), run_options);
   if (!report.completed()) {
     std::fprintf(stderr, "muster bench: %s\n", report.reason.c_str());
@@ -83,16 +81,23 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   }
   std::vector<BenchResult> results;
   for (const auto& [slot, note] : report.notes) results.push_back(decode_bench_result(note));
-  const bool correct = std::all_of(results.begin(), results.end(), [](const BenchResult& r) { return r.correct; });
+  const bool correct =
+      std::all_of(results.begin(), results.end(), [](const BenchResult& r) { return r.correct; });
   const Summary times = summarise(results);
   if (given->count("json")) {
-    const nlohmann::ordered_json line{{"ranks", ranks},           {"bytes", bytes},         {"median_us", times.median},
-                                      {"min_us", times.least},    {"max_us", times.most},   {"algorithm", "direct"},
-                                      {"transport", report.transport}, {"correct", correct}};
+    const nlohmann::ordered_json line{{"ranks", ranks},
+                                      {"bytes", bytes},
+                                      {"median_us", times.median},
+                                      {"min_us", times.least},
+                                      {"max_us", times.most},
+                                      {"algorithm", "direct"},
+                                      {"transport", report.transport},
+                                      {"correct", correct}};
     std::printf("%s\n", line.dump().c_str());
   } else {
-    std::printf("allreduce of %" PRId64 " bytes, %u ranks, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s\n", bytes,
-                ranks, report.transport.c_str(), times.median, times.least, times.most,
+    std::printf("allreduce of %" PRId64
+                " bytes, %u ranks, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s\n",
+                bytes, ranks, report.transport.c_str(), times.median, times.least, times.most,
                 static_cast<double>(bytes) / times.median / 1e3, correct ? "correct" : "NOT CORRECT");
   }
   return correct ? kCompleted : kFailed;
@@ -102,8 +107,8 @@ int bench_step(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   options.add_options()("replicas", po::value<std::uint32_t>()->default_value(2), "processes")(
       "parameters", po::value<std::int64_t>()->default_value(1024), "parameters of the empty model")(
-      "steps", po::value<std::uint64_t>()->default_value(2000), "steps")("json", "print one line of JSON")("help",
-                                                                                                           "this text");
+      "steps", po::value<std::uint64_t>()->default_value(2000), "steps")("json", "print one line of JSON")(
+      "help", "this text");
   int code = kCompleted;
   const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
   if (!given) return code;
@@ -131,9 +136,9 @@ int bench_step(const Arguments& arguments, const Registry& registry) {
                                       {"update_us", first.update_s * each}};
     std::printf("%s\n", line.dump().c_str());
   } else {
-    std::printf("an empty step, %u replicas: %.1f us (batch %.1f, compute %.1f, reduce %.1f, update %.1f)\n", report.replicas,
-                step_us, first.wait_for_batch_s * each, first.compute_s * each, first.reduce_s * each,
-                first.update_s * each);
+    std::printf("an empty step, %u replicas: %.1f us (batch %.1f, compute %.1f, reduce %.1f, update %.1f)\n",
+                report.replicas, step_us, first.wait_for_batch_s * each, first.compute_s * each,
+                first.reduce_s * each, first.update_s * each);
   }
   return kCompleted;
 }

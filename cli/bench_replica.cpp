@@ -24,7 +24,8 @@ float bench_value(std::uint64_t iteration, std::uint32_t rank, std::uint64_t ele
 
 namespace {
 
-float oracle(std::uint64_t iteration, std::uint32_t ranks, std::uint64_t element, std::uint32_t first, std::uint32_t width) {
+float oracle(std::uint64_t iteration, std::uint32_t ranks, std::uint64_t element, std::uint32_t first,
+             std::uint32_t width) {
   if (width == 1) return bench_value(iteration, first, element);
   const std::uint32_t half = width / 2;
   const float left = oracle(iteration, ranks, element, first, half);
@@ -53,14 +54,14 @@ void BenchReplicaState::start(Self self, ReplicaParts parts, BenchOptions option
 void BenchReplicaState::on(const Assignment& message) {
   part_ = message;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
-  parts_.bench->accumulator = std::make_unique<Accumulator>(parts_.bench->job.train.shards, part_.begin, part_.end,
-                                                            parts_.bench->state.size());
+  parts_.bench->accumulator = std::make_unique<Accumulator>(parts_.bench->job.train.shards, part_.begin,
+                                                            part_.end, parts_.bench->state.size());
 }
 
 // Outside the timed part: this iteration's data.
 void BenchReplicaState::fill() {
-  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, begin = part_.begin,
-                          end = part_.end] {
+  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_,
+                          begin = part_.begin, end = part_.end] {
     Computed computed;
     bench->accumulator->start();
     for (std::uint32_t shard = begin; shard < end; ++shard) {
@@ -119,17 +120,18 @@ void BenchReplicaState::reduce() {
 void BenchReplicaState::check() {
   const bool flip = options_.flip_at == static_cast<std::int64_t>(iteration_) && parts_.slot == 0;
   const std::uint32_t ranks = parts_.bench->job.train.shards;
-  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip] {
-    auto& values = bench->gradient;
-    if (flip && !values.empty()) {
-      float& victim = values[values.size() / 2];
-      victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ 1u);
-    }
-    Hashed hashed;
-    hashed.bytes = bench_mismatches(iteration, ranks, values);
-    hashed.state_sha256 = state_sha256(bench->state);
-    caf::anon_send(me, std::move(hashed));
-  });
+  parts_.compute->submit(
+      [bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip] {
+        auto& values = bench->gradient;
+        if (flip && !values.empty()) {
+          float& victim = values[values.size() / 2];
+          victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ 1u);
+        }
+        Hashed hashed;
+        hashed.bytes = bench_mismatches(iteration, ranks, values);
+        hashed.state_sha256 = state_sha256(bench->state);
+        caf::anon_send(me, std::move(hashed));
+      });
 }
 
 void BenchReplicaState::on(const Hashed& message) {
@@ -143,7 +145,8 @@ void BenchReplicaState::on(const Hashed& message) {
   self_->send(parts_.node, done);
 }
 
-replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts, BenchOptions options) {
+replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts,
+                                           BenchOptions options) {
   self->state.start(self, std::move(parts), options);
   return {[=](const Begin&) { self->state.fill(); },
           [](const MicroBatch&) {},

@@ -1,5 +1,6 @@
-// What stands in a replica's place for `muster bench allreduce`: it opens rounds and contributes through the same reducer,
-// data plane and reduction, on data that change with each iteration, and compares every element with a plain oracle.
+// What stands in a replica's place for `muster bench allreduce`: it opens rounds and contributes through the
+// same reducer, data plane and reduction, on data that change with each iteration, and compares every element
+// with a plain oracle.
 #pragma once
 
 #include "muster/actors/node.hpp"
@@ -10,7 +11,8 @@ namespace muster::cli {
 struct BenchOptions {
   std::uint64_t iterations = 20;
   std::uint64_t warm_up = 3;
-  std::int64_t flip_at = -1;  ///< iteration at which rank 0 flips one bit of its result: the check must see it
+  std::int64_t flip_at =
+      -1;  ///< iteration at which rank 0 flips one bit of its result: the check must see it
 };
 
 /// What one rank measured, as it travels in ReplicaDone::note.
@@ -51,13 +53,14 @@ class BenchReplicaState {
   caf::actor_clock::time_point begun_{};
 };
 
-replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts, BenchOptions options);
+replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts,
+                                           BenchOptions options);
 
 /// The value of an element of a rank's contribution.
 float bench_value(std::uint64_t iteration, std::uint32_t rank, std::uint64_t element);
 
-/// The number of elements of `result` that differ, in any bit, from the sum over all ranks in canonical order, divided
-/// once. A plain recursion; shares no code with the reduction.
+/// The number of elements of `result` that differ, in any bit, from the sum over all ranks in canonical
+/// order, divided once. A plain recursion; shares no code with the reduction.
 std::uint64_t bench_mismatches(std::uint64_t iteration, std::uint32_t ranks, std::span<const float> result);
 
 }  // namespace muster::cli

@@ -50,7 +50,8 @@ int unknown_command(const std::string& name) {
     if (command.shown) names.push_back(command.name);
   }
   const std::string close = nearest(name, names);
-  return wrong_usage("", "unknown command '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"));
+  return wrong_usage(
+      "", "unknown command '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"));
 }
 
 }  // namespace

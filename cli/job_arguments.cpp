@@ -6,14 +6,16 @@
 namespace muster::cli {
 
 void add_job_options(po::options_description& options) {
-  options.add_options()("replicas", po::value<std::string>()->value_name("N"), "same as --set cluster.replicas=N")(
+  options.add_options()("replicas", po::value<std::string>()->value_name("N"),
+                        "same as --set cluster.replicas=N")(
       "set", po::value<std::vector<std::string>>()->value_name("TABLE.KEY=VALUE")->composing(),
-      "override a key of the job file; may be given again. The value is TOML; what is not valid TOML is a string")(
-      "help", "this text");
+      "override a key of the job file; may be given again. The value is TOML; what is not valid TOML is a "
+      "string")("help", "this text");
 }
 
-std::optional<po::variables_map> parse(const std::string& command, const std::string& usage, const Arguments& arguments,
-                                       const po::options_description& options, const char* positional, int& code) {
+std::optional<po::variables_map> parse(const std::string& command, const std::string& usage,
+                                       const Arguments& arguments, const po::options_description& options,
+                                       const char* positional, int& code) {
   po::options_description all;
   all.add(options);
   po::positional_options_description places;
@@ -24,7 +26,11 @@ std::optional<po::variables_map> parse(const std::string& command, const std::st
   po::variables_map given;
   try {
     using namespace po::command_line_style;
-    po::store(po::command_line_parser(arguments).options(all).positional(places).style(unix_style & ~allow_guessing).run(),
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(places)
+                  .style(unix_style & ~allow_guessing)
+                  .run(),
               given);
     po::notify(given);
   } catch (const po::error& error) {

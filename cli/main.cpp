@@ -1,3 +1,5 @@
 #include "muster/cli/main.hpp"
 
-int main(int argc, char** argv) { return muster::main(argc, argv, muster::builtin_registry()); }
+int main(int argc, char** argv) {
+  return muster::main(argc, argv, muster::builtin_registry());
+}

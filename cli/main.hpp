@@ -1,12 +1,14 @@
-// The whole command line, for an embedding program: `return muster::main(argc, argv, registry);` gives it run, plan, bench
-// and the rest with its own models and sources. Its replica processes are the same executable, started again.
+// The whole command line, for an embedding program: `return muster::main(argc, argv, registry);` gives it
+// run, plan, bench and the rest with its own models and sources. Its replica processes are the same
+// executable, started again.
 #pragma once
 
 #include "muster/actors/registry.hpp"
 
 namespace muster {
 
-/// Exit codes: 0 completed; 1 the run failed; 2 the command line or the job file is wrong; 130, 143 interrupted.
+/// Exit codes: 0 completed; 1 the run failed; 2 the command line or the job file is wrong; 130, 143
+/// interrupted.
 int main(int argc, char** argv, const Registry& registry);
 
 }  // namespace muster

@@ -8,14 +8,15 @@ namespace muster::cli {
 int node_command(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   options.add_options()("coordinator", po::value<std::string>()->required(), "HOST:PORT")(
-      "kind", po::value<std::string>()->required(), "replica or loader")("slot", po::value<std::uint32_t>()->required(),
-                                                                         "number of the replica or loader")(
+      "kind", po::value<std::string>()->required(), "replica or loader")(
+      "slot", po::value<std::uint32_t>()->required(), "number of the replica or loader")(
       "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
       "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
-      "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")("help", "this text");
+      "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")(
+      "help", "this text");
   int code = kCompleted;
-  const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n", arguments, options,
-                           nullptr, code);
+  const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n",
+                           arguments, options, nullptr, code);
   if (!given) return code;
   const std::string where = (*given)["coordinator"].as<std::string>();
   const auto colon = where.rfind(':');

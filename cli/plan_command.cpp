@@ -12,9 +12,12 @@ namespace {
 
 constexpr const char* kUsage =
     "Usage: muster plan JOB.toml [--replicas N] [--set table.key=value]...\n\n"
-    "Opens the data, builds the model, and prints steps, shards, devices, threads and memory. Starts no process.\n";
+    "Opens the data, builds the model, and prints steps, shards, devices, threads and memory. Starts no "
+    "process.\n";
 
-std::string count(std::uint64_t value, bool known) { return known ? std::to_string(value) : "unknown"; }
+std::string count(std::uint64_t value, bool known) {
+  return known ? std::to_string(value) : "unknown";
+}
 
 void print_data(const Preflight& flight) {
   const Job& job = flight.job;
@@ -24,14 +27,17 @@ void print_data(const Preflight& flight) {
               flight.layout.parameters, flight.layout.buffers);
   std::printf("data %s: %s %s an epoch, %s steps an epoch, %" PRIu64 " dropped\n", job.data.source.c_str(),
               count(static_cast<std::uint64_t>(flight.facts.samples), known).c_str(), unit,
-              count(flight.facts.steps_per_epoch, flight.facts.steps_per_epoch > 0).c_str(), flight.facts.dropped);
+              count(flight.facts.steps_per_epoch, flight.facts.steps_per_epoch > 0).c_str(),
+              flight.facts.dropped);
   if (flight.facts.take_asked >= 0) {
     std::printf("data.take asks for %lld, there are %lld: the run will say `exhausted` and complete\n",
-                static_cast<long long>(flight.facts.take_asked), static_cast<long long>(flight.facts.take_had));
+                static_cast<long long>(flight.facts.take_asked),
+                static_cast<long long>(flight.facts.take_had));
   }
   if (job.train.steps) {
     std::printf("ends after %" PRIu64 " steps, or %s passes over the data\n", *job.train.steps,
-                job.data.repeat.value_or(1) == 0 ? "any number of" : std::to_string(job.data.repeat.value_or(1)).c_str());
+                job.data.repeat.value_or(1) == 0 ? "any number of"
+                                                 : std::to_string(job.data.repeat.value_or(1)).c_str());
   } else {
     const std::uint64_t epochs = job.train.epochs.value_or(1);
     std::printf("ends after %" PRIu64 " epochs: %s steps\n", epochs,
@@ -44,15 +50,18 @@ void print_replicas(const Preflight& flight) {
   for (std::uint32_t replica = 0; replica < intervals.size(); ++replica) {
     const auto [begin, end] = intervals[replica];
     std::uint64_t samples = 0;
-    for (std::uint32_t s = begin; s < end && s < flight.samples_of_shard.size(); ++s) samples += flight.samples_of_shard[s];
+    for (std::uint32_t s = begin; s < end && s < flight.samples_of_shard.size(); ++s)
+      samples += flight.samples_of_shard[s];
     const MemoryPlan memory = memory_of(flight, replica);
-    std::printf("replica %u on %s: shards %u-%u (%s an epoch), memory %s (state %s, gradients %s, optimizer %s, staging %s, "
-                "loading %s)\n",
-                replica, flight.placement.devices[replica].c_str(), begin, end - 1,
-                count(samples, !flight.samples_of_shard.empty()).c_str(), human_size(memory.total()).c_str(),
-                human_size(memory.state).c_str(), human_size(memory.gradient + memory.accumulator).c_str(),
-                human_size(memory.optimizer).c_str(), human_size(memory.staging).c_str(),
-                human_size(memory.loading).c_str());
+    std::printf(
+        "replica %u on %s: shards %u-%u (%s an epoch), memory %s (state %s, gradients %s, optimizer %s, "
+        "staging %s, "
+        "loading %s)\n",
+        replica, flight.placement.devices[replica].c_str(), begin, end - 1,
+        count(samples, !flight.samples_of_shard.empty()).c_str(), human_size(memory.total()).c_str(),
+        human_size(memory.state).c_str(), human_size(memory.gradient + memory.accumulator).c_str(),
+        human_size(memory.optimizer).c_str(), human_size(memory.staging).c_str(),
+        human_size(memory.loading).c_str());
   }
 }
 
@@ -83,9 +92,10 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   print_data(flight);
   print_replicas(flight);
   print_shards(flight);
-  std::printf("threads on this node: %u compute, %u loader, %u loader processes; %u micro-batches ready a shard\n",
-              flight.placement.compute_threads, flight.placement.loader_threads, flight.job.cluster.loaders,
-              flight.prefetch_depth);
+  std::printf(
+      "threads on this node: %u compute, %u loader, %u loader processes; %u micro-batches ready a shard\n",
+      flight.placement.compute_threads, flight.placement.loader_threads, flight.job.cluster.loaders,
+      flight.prefetch_depth);
   for (const std::string& notice : flight.placement.notices) std::printf("notice: %s\n", notice.c_str());
   return kCompleted;
 }

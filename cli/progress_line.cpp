@@ -23,7 +23,8 @@ std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(const Job& job, bool quiet) : job_(job), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(const Job& job, bool quiet)
+    : job_(job), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void ProgressLine::write_over(const std::string& text) {
   std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
@@ -74,16 +75,17 @@ void ProgressLine::show(const Event& event) {
   }
   if (quiet_) return;
   if (event.name == "epoch") {
-    write_line(format("epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
-                      "%lld dropped%s%s",
-                      whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
-                      whole("dropped"), event.integer("complete") ? "" : " (cut short)", left_.c_str()));
+    write_line(format(
+        "epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
+        "%lld dropped%s%s",
+        whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
+        whole("dropped"), event.integer("complete") ? "" : " (cut short)", left_.c_str()));
   } else if (event.name == "evaluated") {
     write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
                       event.number("accuracy")));
   } else if (event.name == "exhausted" && event.text("scope") == "job") {
-    write_line(format("exhausted: %s asked for %lld, there were %lld", event.text("what").c_str(), whole("asked"),
-                      whole("had")));
+    write_line(format("exhausted: %s asked for %lld, there were %lld", event.text("what").c_str(),
+                      whole("asked"), whole("had")));
   } else if (event.name == "view") {
     write_line(format("%lld replicas ready  (%s)", whole("members"), event.text("transport").c_str()));
   } else if (event.name == "lost" || event.name == "refused" || event.name == "diverged") {

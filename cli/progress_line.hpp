@@ -1,4 +1,5 @@
-// Progress for people: one line that is written over on a terminal; else plain lines, one per epoch and event of note.
+// Progress for people: one line that is written over on a terminal; else plain lines, one per epoch and event
+// of note.
 #pragma once
 
 #include <chrono>

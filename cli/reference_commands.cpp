@@ -1,4 +1,5 @@
-// muster events, muster job: the tables behind the program, printed. docs/events.md and docs/job.md are their output.
+// muster events, muster job: the tables behind the program, printed. docs/events.md and docs/job.md are their
+// output.
 #include <cstdio>
 #include <iostream>
 
@@ -33,12 +34,14 @@ std::string events_text() {
 }  // namespace
 
 int events_command(const Arguments& arguments, const Registry&) {
-  return print_reference("events", "Usage: muster events [--markdown]\n", arguments, events_markdown(), events_text());
+  return print_reference("events", "Usage: muster events [--markdown]\n", arguments, events_markdown(),
+                         events_text());
 }
 
 int job_command(const Arguments& arguments, const Registry& registry) {
   return print_reference("job", "Usage: muster job [--markdown]\n", arguments,
-                         job_reference_markdown(registry.declarations()), job_reference_text(registry.declarations()));
+                         job_reference_markdown(registry.declarations()),
+                         job_reference_text(registry.declarations()));
 }
 
 }  // namespace muster::cli

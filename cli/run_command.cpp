@@ -15,8 +15,10 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] [--quiet]\n\n"
-    "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them all again.\n"
+    "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
+    "[--quiet]\n\n"
+    "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
+    "all again.\n"
     "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130 or 143 interrupted.\n";
 
 // Where events are written as they happen, one line of JSON each.
@@ -46,7 +48,8 @@ class EventLines {
 
 // A report that cannot be written is better known before the training than after it.
 bool can_write(const std::string& report) {
-  if (report.empty() || ::access(std::filesystem::absolute(report).parent_path().c_str(), W_OK) == 0) return true;
+  if (report.empty() || ::access(std::filesystem::absolute(report).parent_path().c_str(), W_OK) == 0)
+    return true;
   std::perror(("muster run: --report " + report).c_str());
   return false;
 }
@@ -98,14 +101,17 @@ int run_command(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   options.add_options()("report", po::value<std::string>()->value_name("FILE"),
                         "write one JSON object at the end, also on failure (docs/report.md)")(
-      "events", po::value<std::string>()->value_name("FILE|-"), "write each event as a line of JSON when it happens")(
-      "quiet", "print nothing but failures and notices")(
+      "events", po::value<std::string>()->value_name("FILE|-"),
+      "write each event as a line of JSON when it happens")("quiet",
+                                                            "print nothing but failures and notices")(
       "in-process", "replicas as threads of this process instead of processes of their own");
   add_job_options(options);
   int code = kCompleted;
   const auto given = parse("run", kUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
-  const auto text = [&](const char* key) { return given->count(key) ? (*given)[key].as<std::string>() : std::string{}; };
+  const auto text = [&](const char* key) {
+    return given->count(key) ? (*given)[key].as<std::string>() : std::string{};
+  };
   const std::string report_file = text("report");
   if (!can_write(report_file)) return kWrong;
   const ParsedJob parsed = read_job(*given, registry);

@@ -1,16 +1,16 @@
 #include <caf/config.hpp>
 
 #include "muster/cli/command.hpp"
-#include "muster_version.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
+#include "muster_version.hpp"
 
 namespace muster::cli {
 
 std::string version_text() {
   const auto caf = std::to_string(CAF_VERSION / 10000) + "." + std::to_string(CAF_VERSION / 100 % 100) + "." +
                    std::to_string(CAF_VERSION % 100);
-  return std::string("muster ") + kVersion + " (" + kBuildType + ", " + kCompiler + ")\n" + "CAF " + caf + "\nUCX " +
-         ucx_version() + "\nCUDA " + kCuda + "\nlibtorch " + kTorch + "\n" + kLeftOut;
+  return std::string("muster ") + kVersion + " (" + kBuildType + ", " + kCompiler + ")\n" + "CAF " + caf +
+         "\nUCX " + ucx_version() + "\nCUDA " + kCuda + "\nlibtorch " + kTorch + "\n" + kLeftOut;
 }
 
 }  // namespace muster::cli

@@ -101,9 +101,9 @@ struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
-  std::string listen = "127.0.0.1";                 ///< address that coordinator and nodes listen on
+  std::string listen = "127.0.0.1";  ///< address that coordinator and nodes listen on
   OnLoss on_loss = OnLoss::fail;
-  std::uint32_t min_replicas = 1;     ///< fewer than this cannot go on
+  std::uint32_t min_replicas = 1;                   ///< fewer than this cannot go on
   std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
   std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
   DetectConfig detect;

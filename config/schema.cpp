@@ -263,7 +263,8 @@ std::vector<Key> cluster_keys() {
                "who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
       bind(key("cluster.on_loss", one_of({"fail", "continue"}),
-               "What a lost replica means: the run fails, or goes on in a new view, with the same bits at the end."),
+               "What a lost replica means: the run fails, or goes on in a new view, with the same bits at "
+               "the end."),
            MUSTER_MEMBER(cluster.on_loss)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
                "Fewer replicas than this cannot go on; matters with on_loss = \"continue\"."),

@@ -38,7 +38,6 @@ std::string format_duration(std::chrono::milliseconds duration);
 /// "1kB".
 std::string format_size(std::uint64_t bytes);
 
-
 /// For people, rounded: "62.4 MiB". Does not read back.
 std::string human_size(std::uint64_t bytes);
 

@@ -1,8 +1,8 @@
 // The model seam. libtorch and the tiny analytic models stand behind it, and so does a user's own C++ model.
 //
-// A model keeps no weights of its own: it is given one flat state, parameters first, then buffers, in declared order.
-// It is a function without side effects: (state, batch, key) -> (gradient, metrics). The same arguments give the same bits,
-// whatever was computed before, in whichever process.
+// A model keeps no weights of its own: it is given one flat state, parameters first, then buffers, in
+// declared order. It is a function without side effects: (state, batch, key) -> (gradient, metrics). The same
+// arguments give the same bits, whatever was computed before, in whichever process.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ struct LayoutEntry {
   std::size_t count = 0;
 };
 
-/// The flat state: `parameters` elements that the optimiser updates, then `buffers` elements (running statistics and the
-/// like) that are averaged over shards. Entries are in declared order, parameters before buffers, without gaps.
+/// The flat state: `parameters` elements that the optimiser updates, then `buffers` elements (running
+/// statistics and the like) that are averaged over shards. Entries are in declared order, parameters before
+/// buffers, without gaps.
 struct Layout {
   std::vector<LayoutEntry> entries;
   std::size_t parameters = 0;
@@ -58,17 +59,18 @@ class Model {
   /// Fills the initial state; a function of the seed alone. state.size() == layout().total().
   virtual void initialize(std::uint64_t seed, std::span<float> state) = 0;
 
-  /// What the batch weighs in the divisor; the number of samples unless the model counts another (unmasked tokens, say).
+  /// What the batch weighs in the divisor; the number of samples unless the model counts another (unmasked
+  /// tokens, say).
   virtual double weight(const Batch& batch) const { return batch.rows; }
 
-  /// Whether one sample's result depends on the other samples of its micro-batch (batch normalisation): such a model
-  /// refuses `remainder = "pad"`.
+  /// Whether one sample's result depends on the other samples of its micro-batch (batch normalisation): such
+  /// a model refuses `remainder = "pad"`.
   virtual bool mixes_samples() const { return false; }
 
-  /// Forward and backward of one micro-batch with at least one row. Writes every element of `gradient` (same size as the state):
-  /// for parameters the gradient of the *sum* of the loss over the batch's samples; for buffers weight(batch) times the
-  /// change of the buffer (value after minus value before). `state` is not changed.
-  /// Called from one compute thread, never concurrently on one object.
+  /// Forward and backward of one micro-batch with at least one row. Writes every element of `gradient` (same
+  /// size as the state): for parameters the gradient of the *sum* of the loss over the batch's samples; for
+  /// buffers weight(batch) times the change of the buffer (value after minus value before). `state` is not
+  /// changed. Called from one compute thread, never concurrently on one object.
   virtual Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                            std::span<float> gradient) = 0;
 

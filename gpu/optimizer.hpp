@@ -1,4 +1,5 @@
-// The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the vector is cut.
+// The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the
+// vector is cut.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,12 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Applies step `step` (from 1) to `parameters` with the mean gradient. Sizes are equal and the same in each call.
+  /// Applies step `step` (from 1) to `parameters` with the mean gradient. Sizes are equal and the same in
+  /// each call.
   virtual void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) = 0;
 
-  /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"). May be empty.
+  /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"). May be
+  /// empty.
   struct Slot {
     std::string name;
     std::span<float> values;
@@ -42,7 +45,8 @@ struct AdamOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  bool decoupled = false;  ///< true: AdamW (Loshchilov and Hutter 2019); false: Adam (Kingma and Ba 2015), decay in the gradient
+  bool decoupled = false;  ///< true: AdamW (Loshchilov and Hutter 2019); false: Adam (Kingma and Ba 2015),
+                           ///< decay in the gradient
 };
 
 struct ScheduleOptions {
@@ -56,7 +60,9 @@ struct ScheduleOptions {
 };
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
-std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, std::shared_ptr<const Schedule> schedule, std::size_t count);
-std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, std::shared_ptr<const Schedule> schedule, std::size_t count);
+std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, std::shared_ptr<const Schedule> schedule,
+                                    std::size_t count);
+std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, std::shared_ptr<const Schedule> schedule,
+                                     std::size_t count);
 
 }  // namespace muster

@@ -15,7 +15,8 @@ constexpr std::size_t size_of(DType type) {
   return type == DType::float32 ? 4 : type == DType::int64 ? 8 : 1;
 }
 
-/// One field of a sample: its element type and its shape without the batch dimension. A scalar has an empty shape.
+/// One field of a sample: its element type and its shape without the batch dimension. A scalar has an empty
+/// shape.
 struct Field {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
@@ -44,7 +45,8 @@ struct Tensor {
   }
 };
 
-/// A micro-batch. The first `rows` rows are samples; `padding` more rows follow, weigh 0 and must not touch the gradient.
+/// A micro-batch. The first `rows` rows are samples; `padding` more rows follow, weigh 0 and must not touch
+/// the gradient.
 struct Batch {
   std::uint32_t rows = 0;
   std::uint32_t padding = 0;

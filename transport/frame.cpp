@@ -4,7 +4,8 @@
 
 namespace muster {
 
-static_assert(std::endian::native == std::endian::little, "frames are little endian, and are copied as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "frames are little endian, and are copied as they lie");
 
 std::optional<Frame> decode_frame(std::span<const std::byte> bytes, std::string& why) {
   if (bytes.size() != sizeof(Frame)) {
@@ -21,7 +22,8 @@ std::optional<Frame> decode_frame(std::span<const std::byte> bytes, std::string&
   } else if (frame.kind < FrameKind::header || frame.kind > FrameKind::record) {
     why = "unknown frame kind " + std::to_string(static_cast<unsigned>(frame.kind));
   } else if (frame.bytes > kPayloadBytesMax) {
-    why = "a payload of " + std::to_string(frame.bytes) + " bytes, more than " + std::to_string(kPayloadBytesMax);
+    why = "a payload of " + std::to_string(frame.bytes) + " bytes, more than " +
+          std::to_string(kPayloadBytesMax);
   } else {
     return frame;
   }

@@ -1,5 +1,5 @@
-// The header of everything that crosses the data plane. Fixed size, little endian, checked on arrival: a frame of another
-// protocol, an old view or a dead incarnation changes nothing.
+// The header of everything that crosses the data plane. Fixed size, little endian, checked on arrival: a
+// frame of another protocol, an old view or a dead incarnation changes nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// How bytes move between nodes: the seam. UCX (ucx/) and a simulated network (simulated/) stand behind it as equals.
+// How bytes move between nodes: the seam. UCX (ucx/) and a simulated network (simulated/) stand behind it as
+// equals.
 //
-// Thread rule: a transport and its sink belong to one thread, the progress thread; every call and every callback is on it.
-// Nothing here blocks.
+// Thread rule: a transport and its sink belong to one thread, the progress thread; every call and every
+// callback is on it. Nothing here blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,9 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
 
-  /// A frame with a payload has begun to arrive. Returns where its payload goes: exactly frame.bytes bytes, valid until
-  /// `arrived`, or until `dropped`. An empty span refuses the frame; its payload is thrown away and `arrived` is not called.
+  /// A frame with a payload has begun to arrive. Returns where its payload goes: exactly frame.bytes bytes,
+  /// valid until `arrived`, or until `dropped`. An empty span refuses the frame; its payload is thrown away
+  /// and `arrived` is not called.
   virtual std::span<std::byte> place(const Frame& frame) = 0;
 
   /// The payload lies whole where `place` said. For a frame without a payload it is the only call.
@@ -33,8 +35,9 @@ class FrameSink {
   /// A placed payload will not come: its peer failed or was disconnected. Its place is free again.
   virtual void dropped(const Frame& frame) = 0;
 
-  /// The send with this token has ended, its buffer may be reused; `ok` is false if the peer failed or was disconnected.
-  /// Comes exactly once for each send, also after `disconnect`; may come within the call of `send`.
+  /// The send with this token has ended, its buffer may be reused; `ok` is false if the peer failed or was
+  /// disconnected. Comes exactly once for each send, also after `disconnect`; may come within the call of
+  /// `send`.
   virtual void sent(PeerId to, SendToken token, bool ok) = 0;
 
   /// The connection to the peer has failed. Comes at most once for each `connect`.
@@ -70,8 +73,8 @@ class Transport {
   /// Moves what can be moved; calls the sink. Returns whether anything happened.
   virtual bool progress() = 0;
 
-  /// A descriptor that becomes readable when `progress` has work, or -1 if there is none (simulated). Before it is waited
-  /// for, `arm` must return true; false means: call `progress` again first.
+  /// A descriptor that becomes readable when `progress` has work, or -1 if there is none (simulated). Before
+  /// it is waited for, `arm` must return true; false means: call `progress` again first.
   virtual int event_descriptor() const { return -1; }
   virtual bool arm() { return true; }
 };

@@ -17,7 +17,9 @@ Course::Move Course::step_committed() {
   return {};
 }
 
-Course::Move Course::all_ended() { return end_epoch(true); }
+Course::Move Course::all_ended() {
+  return end_epoch(true);
+}
 
 Course::Move Course::end_epoch(bool data_ended) {
   // An epoch without a single step will not get better by being repeated.
@@ -31,7 +33,9 @@ Course::Move Course::end_epoch(bool data_ended) {
   return {true, data_ended};
 }
 
-void Course::evaluated() { next_epoch(); }
+void Course::evaluated() {
+  next_epoch();
+}
 
 void Course::next_epoch() {
   const bool enough = options_.steps && steps_ >= *options_.steps;

@@ -1,4 +1,5 @@
-// The course of a job: which round comes next. A pure rule; every replica follows it alike, from the same records.
+// The course of a job: which round comes next. A pure rule; every replica follows it alike, from the same
+// records.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ class Course {
   /// Whether the data ended before train.steps: then the job is `exhausted`.
   bool ran_out() const { return finished_ && options_.steps && steps_ < *options_.steps; }
 
-  /// What a move means. `epoch_ended`: the ledger of this epoch is closed now; the cursor stands at its evaluation, at the
-  /// next epoch, or nowhere (finished).
+  /// What a move means. `epoch_ended`: the ledger of this epoch is closed now; the cursor stands at its
+  /// evaluation, at the next epoch, or nowhere (finished).
   struct Move {
     bool epoch_ended = false;
     bool data_ended = false;  ///< the epoch ended because every shard had

@@ -8,15 +8,15 @@
 
 namespace muster {
 
-Roster::Roster(const Job& job)
-    : shards_(job.train.shards), memory_bytes_(job.data.memory_bytes) {
+Roster::Roster(const Job& job) : shards_(job.train.shards), memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
 }
 
 std::string Roster::join(const Join& join, std::chrono::nanoseconds now) {
   if (join.protocol != kProtocolVersion) {
-    return "protocol version " + std::to_string(join.protocol) + ", this run speaks " + std::to_string(kProtocolVersion);
+    return "protocol version " + std::to_string(join.protocol) + ", this run speaks " +
+           std::to_string(kProtocolVersion);
   }
   const auto found = nodes_.find(join.name);
   if (found == nodes_.end()) return "the run has no " + join.name.text();
@@ -42,8 +42,9 @@ std::string Roster::prepared(const Prepared& message) {
              message.facts.fingerprint + " and " + other.prepared.facts.fingerprint + ")";
     }
     if (!message.name.loader && !name.loader && message.state_sha256 != other.prepared.state_sha256) {
-      return message.name.text() + " begins with other weights than " + name.text() + " (" + message.state_sha256 +
-             " and " + other.prepared.state_sha256 + "): is its hardware or its library another one?";
+      return message.name.text() + " begins with other weights than " + name.text() + " (" +
+             message.state_sha256 + " and " + other.prepared.state_sha256 +
+             "): is its hardware or its library another one?";
     }
   }
   return {};
@@ -64,7 +65,9 @@ std::string Roster::done(const ReplicaDone& message) {
   return {};
 }
 
-void Roster::installed(const NodeName& name) { nodes_[name].stage = NodeStage::installed; }
+void Roster::installed(const NodeName& name) {
+  nodes_[name].stage = NodeStage::installed;
+}
 
 void Roster::heard(const Heartbeat& message, std::chrono::nanoseconds now) {
   const auto found = nodes_.find(message.name);
@@ -80,7 +83,9 @@ void Roster::closed(const Closed& message) {
 }
 
 namespace {
-bool gone(const NodeRecord& record) { return record.stage == NodeStage::left || record.stage == NodeStage::lost; }
+bool gone(const NodeRecord& record) {
+  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
+}
 }  // namespace
 
 bool Roster::all(NodeStage stage, bool replicas_only) const {
@@ -105,7 +110,8 @@ bool Roster::none_alive() const {
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) { return alive(node.first); });
 }
 
-std::optional<Roster::Silent> Roster::silent(std::chrono::nanoseconds now, std::chrono::nanoseconds patience) const {
+std::optional<Roster::Silent> Roster::silent(std::chrono::nanoseconds now,
+                                             std::chrono::nanoseconds patience) const {
   for (const auto& [name, record] : nodes_) {
     if (alive(name) && now - record.last_heard >= patience) return Silent{name, now - record.last_heard};
   }

@@ -1,5 +1,5 @@
-// The roster: which nodes a run is made of, and how far each has come. Pure rules of the coordinator: state and message
-// in, decision and reason out.
+// The roster: which nodes a run is made of, and how far each has come. Pure rules of the coordinator: state
+// and message in, decision and reason out.
 #pragma once
 
 #include <chrono>
@@ -63,8 +63,9 @@ class Roster {
 
   /// View 1: all replicas and loaders, shards dealt contiguously.
   View first_view() const { return view_of_all(1); }
-  /// The view after `last`, when all who are left have closed that one: its shards dealt anew, its records the most that any
-  /// of them holds, so that a step which one of them may have applied stands, and one that none has is done again.
+  /// The view after `last`, when all who are left have closed that one: its shards dealt anew, its records
+  /// the most that any of them holds, so that a step which one of them may have applied stands, and one that
+  /// none has is done again.
   View next_view(const View& last) const;
   /// The view that is being installed or is in force; for shards_of.
   void entered(const View& view) { view_ = view; }

@@ -45,14 +45,16 @@ std::optional<Item> ShardQueue::answer() {
   return item;
 }
 
-// The replica goes elsewhere than was foreseen (train.steps cut the epoch short): what is under way is of no use.
+// The replica goes elsewhere than was foreseen (train.steps cut the epoch short): what is under way is of no
+// use.
 void ShardQueue::jump(const Cursor& cursor) {
   slots_.clear();
   next_ = cursor;
 }
 
 std::optional<Item> ShardQueue::delivered(std::uint64_t ticket, Item item) {
-  const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.ticket == ticket; });
+  const auto slot =
+      std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.ticket == ticket; });
   if (slot == slots_.end()) return std::nullopt;
   if (item.ended) {
     mark_ended(item);
@@ -67,7 +69,8 @@ void ShardQueue::mark_ended(const Item& item) {
   const auto [known, fresh] = ended_.try_emplace(key, item);
   if (!fresh && item.cursor.step < known->second.cursor.step) known->second = item;
   std::erase_if(slots_, [&](const Slot& slot) {
-    return slot.cursor.epoch == key.first && slot.cursor.phase == key.second && slot.cursor.step >= item.cursor.step;
+    return slot.cursor.epoch == key.first && slot.cursor.phase == key.second &&
+           slot.cursor.step >= item.cursor.step;
   });
   if (next_ && next_->epoch == key.first && next_->phase == key.second) next_ = phase_after(item.cursor);
 }

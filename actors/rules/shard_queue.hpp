@@ -1,5 +1,5 @@
-// What one shard holds ready, and what it asks its loader for: a pure rule. At most `depth` micro-batches are asked for or
-// held at any time; that is the credit which bounds loading.
+// What one shard holds ready, and what it asks its loader for: a pure rule. At most `depth` micro-batches are
+// asked for or held at any time; that is the credit which bounds loading.
 #pragma once
 
 #include <cstdint>

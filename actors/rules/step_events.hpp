@@ -1,5 +1,5 @@
-// Which shards stand out in a step: `short` and `exhausted` become events where a shard is short or ends while others are
-// not. A pure rule over the records of an epoch.
+// Which shards stand out in a step: `short` and `exhausted` become events where a shard is short or ends
+// while others are not. A pure rule over the records of an epoch.
 #pragma once
 
 #include <set>
@@ -12,7 +12,8 @@ namespace muster {
 
 class StepEvents {
  public:
-  /// `full_rows`: rows of a full micro-batch; 0 where the source's batches are ready-made: then the longest of the epoch.
+  /// `full_rows`: rows of a full micro-batch; 0 where the source's batches are ready-made: then the longest
+  /// of the epoch.
   explicit StepEvents(std::uint64_t full_rows) : fixed_full_rows_(full_rows) {}
 
   void begin_epoch();

@@ -1,5 +1,6 @@
-// A race of our own, planted: two executors and an actor system's thread write to one counter. Under ThreadSanitizer, with
-// the suppressions that the tests run with, it must be reported; a suppression that is too wide would hide it.
+// A race of our own, planted: two executors and an actor system's thread write to one counter. Under
+// ThreadSanitizer, with the suppressions that the tests run with, it must be reported; a suppression that is
+// too wide would hide it.
 #include <cstdio>
 
 #include <caf/all.hpp>

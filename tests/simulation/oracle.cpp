@@ -13,7 +13,8 @@ namespace {
 
 using Leaves = std::vector<std::optional<std::vector<float>>>;
 
-// The sum of leaves [first, first + width) in the order of the contract: left plus right, absent ones pass through.
+// The sum of leaves [first, first + width) in the order of the contract: left plus right, absent ones pass
+// through.
 std::optional<std::vector<float>> sum(const Leaves& leaves, std::size_t first, std::size_t width) {
   if (first >= leaves.size()) return std::nullopt;
   if (width == 1) return leaves[first];
@@ -59,7 +60,8 @@ OracleResult train_plainly(const Job& job, const Registry& registry) {
       if (weight == 0) break;
       auto gradient = *sum(leaves, 0, power_of_two_from(leaves.size()));
       for (float& value : gradient) value = value / static_cast<float>(weight);
-      optimizer->update(++result.steps, std::span(state).first(parameters), std::span(gradient).first(parameters));
+      optimizer->update(++result.steps, std::span(state).first(parameters),
+                        std::span(gradient).first(parameters));
       for (std::size_t i = parameters; i < state.size(); ++i) state[i] += gradient[i];
     }
     if (job.train.steps && result.steps == *job.train.steps) break;

@@ -1,5 +1,5 @@
-// The oracle: one process, one plain loop, no reducer, no tree code of the product, no actors. What it computes is what every
-// run must end with.
+// The oracle: one process, one plain loop, no reducer, no tree code of the product, no actors. What it
+// computes is what every run must end with.
 #pragma once
 
 #include <string>

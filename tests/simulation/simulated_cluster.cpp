@@ -25,7 +25,8 @@ namespace muster::simulation {
 
 namespace {
 
-// Virtual time, as everything outside the actors sees it: later events, in order, with a trace of what happened when.
+// Virtual time, as everything outside the actors sees it: later events, in order, with a trace of what
+// happened when.
 class World {
  public:
   World(caf::actor_system& system, std::uint64_t seed) : random(seed), system_(system) {
@@ -47,7 +48,8 @@ class World {
   std::chrono::nanoseconds now() const { return system_.clock().now().time_since_epoch(); }
   void trace(std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3ull; }
   std::chrono::nanoseconds up_to(std::chrono::nanoseconds most) {
-    return std::chrono::nanoseconds(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count())));
+    return std::chrono::nanoseconds(
+        1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count())));
   }
 
   std::mt19937_64 random;
@@ -91,7 +93,9 @@ class SimulatedExecutor final : public Executor {
 class SimulatedDataPlane final : public DataPlane {
  public:
   SimulatedDataPlane(World& world, SimulatedNetwork& network, const std::string& name, Engine::Hooks hooks)
-      : world_(world), transport_(network.attach(name)), engine_(std::make_shared<Engine>(*transport_, std::move(hooks))) {}
+      : world_(world),
+        transport_(network.attach(name)),
+        engine_(std::make_shared<Engine>(*transport_, std::move(hooks))) {}
 
   void post(std::function<void(Engine&)> command) override {
     commands_->push_back(std::move(command));
@@ -132,7 +136,8 @@ CoordinatorParts coordinator_parts(const Job& job) {
   CoordinatorParts parts;
   parts.job = job;
   parts.job_toml = to_toml(job);
-  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) parts.placement.devices.push_back("cpu:0");
+  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
+    parts.placement.devices.push_back("cpu:0");
   parts.placement.loader_threads = 1;
   return parts;
 }
@@ -166,9 +171,9 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
   SimulationResult result;
   {
     World world(system, options.seed);
-    SimulatedNetwork network([&world](std::chrono::nanoseconds delay, std::function<void()> event) {
-      world.after(delay, std::move(event));
-    }, options.seed);
+    SimulatedNetwork network([&world](std::chrono::nanoseconds delay,
+                                      std::function<void()> event) { world.after(delay, std::move(event)); },
+                             options.seed);
     CoordinatorParts parts = coordinator_parts(job);
     parts.on_end = [&](const Report& report) { result.report = report; };
     parts.on_event = [&](const Event& event) {
@@ -179,8 +184,12 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
     std::vector<node_actor> nodes;
     const auto add = [&](bool loader, std::uint32_t slot) {
       const std::uint64_t number = nodes.size() + 1;
-      nodes.push_back(system.spawn(node, NodeParts{{loader, slot}, static_cast<std::int64_t>(number), number, registry,
-                                                   simulated_seams(world, network, options), actor}));
+      nodes.push_back(system.spawn(node, NodeParts{{loader, slot},
+                                                   static_cast<std::int64_t>(number),
+                                                   number,
+                                                   registry,
+                                                   simulated_seams(world, network, options),
+                                                   actor}));
     };
     for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) add(false, slot);
     for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) add(true, slot);
@@ -188,7 +197,9 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
     for (const Loss& loss : options.losses) {
       world.after(loss.when, [&, who = loss.node] {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-          const NodeName name{i >= job.cluster.replicas, static_cast<std::uint32_t>(i >= job.cluster.replicas ? i - job.cluster.replicas : i)};
+          const NodeName name{
+              i >= job.cluster.replicas,
+              static_cast<std::uint32_t>(i >= job.cluster.replicas ? i - job.cluster.replicas : i)};
           if (name.text() != who) continue;
           network.cut(who);
           caf::anon_send_exit(nodes[i], caf::exit_reason::kill);

@@ -1,5 +1,5 @@
-// A whole run in one thread and in virtual time: the production actors and rules under CAF's testing scheduler, over the
-// simulated network, with executors that take a seeded time. One seed, one trace.
+// A whole run in one thread and in virtual time: the production actors and rules under CAF's testing
+// scheduler, over the simulated network, with executors that take a seeded time. One seed, one trace.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,11 @@ struct Loss {
 
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  std::chrono::nanoseconds compute_max = std::chrono::milliseconds(20);  ///< a job on an executor takes up to this
-  std::chrono::nanoseconds loading_max = std::chrono::milliseconds(5);   ///< the same for reading one micro-batch
-  std::chrono::nanoseconds time_max = std::chrono::hours(1);             ///< virtual; beyond it the run has hung
+  std::chrono::nanoseconds compute_max =
+      std::chrono::milliseconds(20);  ///< a job on an executor takes up to this
+  std::chrono::nanoseconds loading_max =
+      std::chrono::milliseconds(5);                           ///< the same for reading one micro-batch
+  std::chrono::nanoseconds time_max = std::chrono::hours(1);  ///< virtual; beyond it the run has hung
   std::vector<Loss> losses = {};
   /// Called for each event, in virtual time; may cut nodes of the network by name ("replica 1").
   std::function<void(const Event&, const std::function<void(const std::string&)>& cut)> on_event = nullptr;

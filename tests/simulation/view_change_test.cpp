@@ -1,4 +1,5 @@
-// Replicas are lost at any moment; the run goes on in a new view, and ends with the oracle's bits and an exact ledger.
+// Replicas are lost at any moment; the run goes on in a new view, and ends with the oracle's bits and an
+// exact ledger.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -52,7 +53,8 @@ TEST(ViewChange, OneIsLostAtAnyMomentAndTheBitsAreTheSame) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SimulationOptions options{.seed = seed};
-    options.losses = {{std::chrono::milliseconds(20 + seed * 3 % 420), "replica " + std::to_string(seed % 3)}};
+    options.losses = {
+        {std::chrono::milliseconds(20 + seed * 3 % 420), "replica " + std::to_string(seed % 3)}};
     const auto result = simulate(job, registry, options);
     expect_undisturbed(result, oracle, seed);
     if (HasFatalFailure()) return;

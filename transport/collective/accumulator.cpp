@@ -8,7 +8,11 @@
 namespace muster {
 
 Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements)
-    : height_(tree_height(shards)), begin_(begin), end_(end), elements_(elements), cover_(cover(height_, begin, end)) {
+    : height_(tree_height(shards)),
+      begin_(begin),
+      end_(end),
+      elements_(elements),
+      cover_(cover(height_, begin, end)) {
   start();
 }
 
@@ -40,14 +44,20 @@ void Accumulator::add_leaf() {
   push(std::exchange(leaf_, nullptr));
 }
 
-void Accumulator::skip_leaf() { push(nullptr); }
+void Accumulator::skip_leaf() {
+  push(nullptr);
+}
 
 void Accumulator::push(float* values) {
   MUSTER_CHECK(next_ < end_, next_, end_);
   Entry entry{leaf_node(height_, next_++), values};
-  const auto in_cover = [&](NodeId node) { return std::find(cover_.begin(), cover_.end(), node) != cover_.end(); };
-  // A right child whose left sibling waits on the stack closes their parent, unless it is a node of the cover itself.
-  while (entry.node % 2 == 1 && !in_cover(entry.node) && !stack_.empty() && stack_.back().node == entry.node - 1) {
+  const auto in_cover = [&](NodeId node) {
+    return std::find(cover_.begin(), cover_.end(), node) != cover_.end();
+  };
+  // A right child whose left sibling waits on the stack closes their parent, unless it is a node of the cover
+  // itself.
+  while (entry.node % 2 == 1 && !in_cover(entry.node) && !stack_.empty() &&
+         stack_.back().node == entry.node - 1) {
     Entry left = stack_.back();
     stack_.pop_back();
     if (left.values && entry.values) {
@@ -70,7 +80,8 @@ std::vector<NodeValue> Accumulator::nodes() const {
   return values;
 }
 
-std::size_t Accumulator::bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements) {
+std::size_t Accumulator::bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end,
+                                   std::size_t elements) {
   const unsigned height = tree_height(shards);
   std::size_t buffers = 0, most = 0;
   for (const NodeId node : cover(height, begin, end)) {

@@ -1,5 +1,5 @@
-// A replica's own part of the sum: the gradients of its shards, folded up the canonical tree as far as its interval of
-// shards allows, while they are computed one after the other.
+// A replica's own part of the sum: the gradients of its shards, folded up the canonical tree as far as its
+// interval of shards allows, while they are computed one after the other.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct NodeValue {
   const float* values = nullptr;
 };
 
-/// Takes the shards [begin, end) in ascending order, once each. Buffers are kept from step to step: after the first steps
-/// nothing is allocated. One thread at a time.
+/// Takes the shards [begin, end) in ascending order, once each. Buffers are kept from step to step: after the
+/// first steps nothing is allocated. One thread at a time.
 class Accumulator {
  public:
   Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements);
@@ -27,7 +27,8 @@ class Accumulator {
   /// Starts a step: all values of the step before are given up.
   void start();
 
-  /// Where the gradient of the next shard is to be written; then `add_leaf`. A shard without a gradient is `skip_leaf`.
+  /// Where the gradient of the next shard is to be written; then `add_leaf`. A shard without a gradient is
+  /// `skip_leaf`.
   std::span<float> leaf();
   void add_leaf();
   void skip_leaf();
@@ -38,7 +39,8 @@ class Accumulator {
   const std::vector<NodeId>& cover_nodes() const { return cover_; }
 
   /// Most bytes that an accumulator of this shape ever holds.
-  static std::size_t bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements);
+  static std::size_t bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end,
+                               std::size_t elements);
 
  private:
   struct Entry {

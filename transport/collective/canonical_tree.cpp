@@ -10,8 +10,8 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kBlock = 2048;     // elements folded at a time: stays in the first-level cache
-constexpr std::size_t kDepthMax = 24;    // 2^20 shards at most, so the stack never grows beyond 21 values
+constexpr std::size_t kBlock = 2048;   // elements folded at a time: stays in the first-level cache
+constexpr std::size_t kDepthMax = 24;  // 2^20 shards at most, so the stack never grows beyond 21 values
 
 int height_below(unsigned height, NodeId node) {
   return static_cast<int>(height) - (std::bit_width(node) - 1);
@@ -23,8 +23,8 @@ bool is_ancestor_or_self(NodeId above, NodeId node) {
 }
 
 // Appends the code for everything below `node`; returns whether anything is there.
-bool emit(NodeId node, std::span<const NodeId> nodes, std::span<const std::uint32_t> order, FoldProgram& program,
-          std::size_t stack) {
+bool emit(NodeId node, std::span<const NodeId> nodes, std::span<const std::uint32_t> order,
+          FoldProgram& program, std::size_t stack) {
   if (order.empty()) return false;
   if (order.size() == 1) {  // one value below: absent siblings pass it on unchanged
     program.code.push_back(order[0]);
@@ -110,8 +110,8 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
 
 }  // namespace
 
-void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count, float divisor,
-          float* out) {
+void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
+          float divisor, float* out) {
   if (program.code.empty()) return;
   for (std::size_t offset = 0; offset < count; offset += kBlock) {
     fold_block(program, operands, offset, std::min(kBlock, count - offset), divisor, out);

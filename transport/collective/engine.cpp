@@ -11,8 +11,9 @@ Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks
   transport_.set_sink(this);
 }
 
-void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
-                     const ReductionShape* shape, std::size_t batch_bytes_max) {
+void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
+                     const std::vector<Peer>& peers, const ReductionShape* shape,
+                     std::size_t batch_bytes_max) {
   MUSTER_CHECK(view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained())), view, view_);
   view_ = view;
   self_ = self;
@@ -26,7 +27,8 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
     incarnations_[peer.number] = peer.incarnation;
   }
   if (shape) {
-    record_bytes_max_ = kRecordBytesMin + shape->elements * sizeof(float) + std::size_t{shape->shards} * kRecordShardBytes;
+    record_bytes_max_ =
+        kRecordBytesMin + shape->elements * sizeof(float) + std::size_t{shape->shards} * kRecordShardBytes;
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
                                              Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
   }
@@ -90,8 +92,8 @@ std::span<std::byte> Engine::place_whole(const Frame& frame) {
   if (!known(frame)) return {};
   const std::size_t bytes_max = frame.kind == FrameKind::batch ? batch_bytes_max_ : record_bytes_max_;
   if (frame.bytes > bytes_max) {
-    hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " + std::to_string(bytes_max) +
-                   " were agreed");
+    hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " +
+                   std::to_string(bytes_max) + " were agreed");
     return {};
   }
   std::vector<std::byte> bytes(frame.bytes);
@@ -166,13 +168,17 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   say_closed_if_drained();
 }
 
-void Engine::peer_failed(PeerId peer, const std::string& reason) { blame(peer, reason); }
+void Engine::peer_failed(PeerId peer, const std::string& reason) {
+  blame(peer, reason);
+}
 
 // Its connection, a send to it and a message from it may each fail by themselves: the first is said.
 void Engine::blame(PeerId peer, const std::string& reason) {
   if (blamed_.insert(peer).second) hooks_.peer_failed(peer, reason);
 }
 
-void Engine::refused(const std::string& reason) { hooks_.refused(reason); }
+void Engine::refused(const std::string& reason) {
+  hooks_.refused(reason);
+}
 
 }  // namespace muster

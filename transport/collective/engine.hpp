@@ -1,5 +1,6 @@
-// The data plane of one node within one view: takes every frame that arrives and hands it to the reduction, or, if it is a
-// micro-batch from a loader elsewhere, to the node. Lives on the progress thread, or in virtual time.
+// The data plane of one node within one view: takes every frame that arrives and hands it to the reduction,
+// or, if it is a micro-batch from a loader elsewhere, to the node. Lives on the progress thread, or in
+// virtual time.
 //
 // Ownership: the engine refers to the transport and holds the reduction of the current view.
 #pragma once
@@ -29,8 +30,8 @@ class Engine final : public FrameSink {
     /// At most once for a peer of a view.
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
-    /// The view of this number is closed on this node: no frame of it changes anything any more, and every buffer that was
-    /// given to its reduction is free.
+    /// The view of this number is closed on this node: no frame of it changes anything any more, and every
+    /// buffer that was given to its reduction is free.
     std::function<void(std::uint32_t view)> closed;
     /// A record that this node missed, from a member that has it.
     std::function<void(std::vector<std::byte> payload)> handed_out;
@@ -49,13 +50,13 @@ class Engine final : public FrameSink {
     std::string address;
   };
 
-  /// Enters a view: connects every peer (all but this node), and makes the reduction if this node is a member (`shape`).
-  /// `batch_bytes_max` bounds what a loader may send at once.
+  /// Enters a view: connects every peer (all but this node), and makes the reduction if this node is a member
+  /// (`shape`). `batch_bytes_max` bounds what a loader may send at once.
   void install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
                const ReductionShape* shape, std::size_t batch_bytes_max);
 
-  /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as what is under
-  /// way has run out. May be called again, with more lost peers; then `closed` comes again.
+  /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as
+  /// what is under way has run out. May be called again, with more lost peers; then `closed` comes again.
   void close(std::uint32_t view, const std::vector<PeerId>& lost);
 
   /// The view that was installed last; 0 before the first.
@@ -64,7 +65,8 @@ class Engine final : public FrameSink {
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
 
-  /// Sends a batch, demand or record frame; fills in view, sender and incarnation. The engine keeps the bytes until they are sent.
+  /// Sends a batch, demand or record frame; fills in view, sender and incarnation. The engine keeps the bytes
+  /// until they are sent.
   void send_loading(PeerId to, Frame frame, std::vector<std::byte> payload);
 
   /// Whether frames are expected soon: worth polling for.
@@ -104,12 +106,12 @@ class Engine final : public FrameSink {
   std::size_t batch_bytes_max_ = 0;
   std::size_t record_bytes_max_ = 0;
   std::set<PeerId> connected_;
-  std::size_t placed_ = 0;             // payloads of the reduction that are arriving
+  std::size_t placed_ = 0;  // payloads of the reduction that are arriving
   std::optional<std::uint32_t> closing_;
-  std::map<std::byte*, std::vector<std::byte>> arriving_;       // batches, by their place
-  std::map<SendToken, std::vector<std::byte>> sending_;         // batches, by token
+  std::map<std::byte*, std::vector<std::byte>> arriving_;  // batches, by their place
+  std::map<SendToken, std::vector<std::byte>> sending_;    // batches, by token
   SendToken next_batch_token_ = kBatchTokens;
-  std::vector<std::unique_ptr<Early>> early_;                    // headers of a view that is not installed yet
+  std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
   std::size_t early_bytes_ = 0;
 
   static constexpr SendToken kBatchTokens = SendToken{1} << 63;  // above: batches; below: rounds

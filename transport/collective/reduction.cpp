@@ -12,8 +12,9 @@ constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
 constexpr std::size_t kHashStride = 1024;
 
 bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
-  return std::all_of(header.shards.begin(), header.shards.end(),
-                     [&](const ShardWord& word) { return word.shard >= member.begin && word.shard < member.end; });
+  return std::all_of(header.shards.begin(), header.shards.end(), [&](const ShardWord& word) {
+    return word.shard >= member.begin && word.shard < member.end;
+  });
 }
 
 std::span<const std::byte> as_payload(const float* values, std::size_t count) {
@@ -23,7 +24,10 @@ std::span<const std::byte> as_payload(const float* values, std::size_t count) {
 }  // namespace
 
 Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
-    : shape_(std::move(shape)), transport_(transport), hooks_(std::move(hooks)), height_(tree_height(shape_.shards)) {
+    : shape_(std::move(shape)),
+      transport_(transport),
+      hooks_(std::move(hooks)),
+      height_(tree_height(shape_.shards)) {
   MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
   own_ = range_of(shape_.self);
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
@@ -105,9 +109,10 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   step_on();
 }
 
-void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                           std::shared_ptr<const void> keep) {
-  if (failed_ || round != round_) return;  // the end of an epoch needs no contribution, and does not wait for one
+void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
+                           std::vector<ShardMetrics> metrics, std::shared_ptr<const void> keep) {
+  if (failed_ || round != round_)
+    return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   current.contributed = true;
@@ -154,8 +159,8 @@ const Reduction::RemoteNode* Reduction::remote_node(const Frame& frame, std::siz
 
 // A frame of another view, of a dead incarnation or of a round that cannot be changes nothing.
 bool Reduction::belongs(const Frame& frame) const {
-  return !failed_ && frame.view == shape_.view && frame.from < shape_.members.size() && frame.from != shape_.self &&
-         frame.incarnation == shape_.members[frame.from].incarnation &&
+  return !failed_ && frame.view == shape_.view && frame.from < shape_.members.size() &&
+         frame.from != shape_.self && frame.incarnation == shape_.members[frame.from].incarnation &&
          (frame.round == round_ || frame.round == round_ + 1);
 }
 
@@ -197,10 +202,12 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       return target.metrics_bytes[frame.from];
     case FrameKind::contribution:
       if (!whole_chunk(own_) || !remote_node(frame, index)) return {};
-      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() + (frame.offset - own_.begin)),
+      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() +
+                                           (frame.offset - own_.begin)),
               frame.bytes};
     case FrameKind::result:
-      if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from))) return {};
+      if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
+        return {};
       return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
     default:
       return {};
@@ -217,7 +224,8 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
   switch (frame.kind) {
     case FrameKind::header: {
       auto header = decode_header(payload, shards);
-      if (!header || header->round != frame.round || target.headers[frame.from] || !speaks_for(*header, member)) {
+      if (!header || header->round != frame.round || target.headers[frame.from] ||
+          !speaks_for(*header, member)) {
         return fail(member_name(frame.from) + " sent a header that cannot be");
       }
       target.headers[frame.from] = std::move(header);
@@ -272,8 +280,8 @@ std::string Reduction::disagreement(const Slot& current) const {
     if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
         other.applied != mine.applied || other.record_hash != mine.record_hash) {
       return "diverged: " + member_name(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
-             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", " + member_name(shape_.self) +
-             " at epoch " + std::to_string(mine.epoch) + " step " +
+             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", " +
+             member_name(shape_.self) + " at epoch " + std::to_string(mine.epoch) + " step " +
              std::to_string(mine.step) + " with record " + std::to_string(mine.record_hash);
     }
   }
@@ -292,7 +300,8 @@ void Reduction::prepare_fold(Slot& current) {
       weights[word.shard] = word.weight;
     }
   }
-  for (const double weight : weights) current.weight += weight;  // in the order of shards, on every member alike
+  for (const double weight : weights)
+    current.weight += weight;  // in the order of shards, on every member alike
   const auto any_present = [&](NodeId node) {
     const auto leaves = leaves_below(height_, node);
     for (std::uint32_t s = leaves.begin; s < std::min(leaves.end, shape_.shards); ++s) {
@@ -346,7 +355,8 @@ void Reduction::fold_ready_chunks(Slot& current) {
   }
 }
 
-// Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is through.
+// Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is
+// through.
 void Reduction::step_on() {
   if (inside_ || failed_ || !opened_) return;
   bool over = false;
@@ -369,11 +379,13 @@ bool Reduction::advance(Slot& current) {
   if (kind == RoundKind::train && any_present(current)) {
     if (!current.contributed) return false;
     if (!current.ready_to_fold) prepare_fold(current);
-    // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a result.
+    // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a
+    // result.
     if (current.weight != 0) {
       fold_ready_chunks(current);
       if (failed_) return false;
-      if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size()) return false;
+      if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size())
+        return false;
     } else if (std::any_of(current.chunk_arrivals.begin(), current.chunk_arrivals.end(),
                            [&](std::uint32_t arrivals) { return arrivals < current.expected_arrivals; })) {
       return false;  // what is on its way must not arrive in a later round's staging
@@ -386,7 +398,8 @@ bool Reduction::advance(Slot& current) {
 
 bool Reduction::any_present(const Slot& current) {
   return std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
-    return std::any_of(header->shards.begin(), header->shards.end(), [](const ShardWord& w) { return w.present(); });
+    return std::any_of(header->shards.begin(), header->shards.end(),
+                       [](const ShardWord& w) { return w.present(); });
   });
 }
 

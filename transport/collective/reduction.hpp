@@ -1,12 +1,13 @@
 // The reduction of one view: a single-threaded state machine, driven by frames and by its own member's words.
 //
-// Algorithm: direct reduce-scatter and all-gather. The flat vector is cut into one range per member. Each member sends the
-// tree nodes that it holds, range by range, to the range's owner; the owner adds them in canonical order, divides once,
-// and sends the result to all. Per member and step: (R-1)/R of the vector out for each node held, and in again as result.
-// Chunks overlap transfer and adding.
+// Algorithm: direct reduce-scatter and all-gather. The flat vector is cut into one range per member. Each
+// member sends the tree nodes that it holds, range by range, to the range's owner; the owner adds them in
+// canonical order, divides once, and sends the result to all. Per member and step: (R-1)/R of the vector out
+// for each node held, and in again as result. Chunks overlap transfer and adding.
 //
-// What a round needs before it is over: the headers of *all* members, then the metrics of all and every chunk of the
-// result. Members are at most one round apart, hence two slots. Any failure is said once, and ends everything.
+// What a round needs before it is over: the headers of *all* members, then the metrics of all and every chunk
+// of the result. Members are at most one round apart, hence two slots. Any failure is said once, and ends
+// everything.
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@
 
 namespace muster {
 
-/// One member of a view as the reduction sees it: its number for the transport, which it keeps over all views, and its
-/// shards, [begin, end).
+/// One member of a view as the reduction sees it: its number for the transport, which it keeps over all
+/// views, and its shards, [begin, end).
 struct ReductionMember {
   PeerId peer = 0;
   std::uint64_t incarnation = 0;
@@ -49,12 +50,12 @@ class Reduction {
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
 
-  /// Opens the next round: this member's header goes to all. For a training round `result` is where the divided root will
-  /// be written (elements floats, free from now until `done`).
+  /// Opens the next round: this member's header goes to all. For a training round `result` is where the
+  /// divided root will be written (elements floats, free from now until `done`).
   void open(const RoundHeader& header, std::span<float> result);
 
-  /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and unchanged until `done` or the end of this object;
-  /// `keep` is held as long.
+  /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and
+  /// unchanged until `done` or the end of this object; `keep` is held as long.
   void contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                   std::shared_ptr<const void> keep);
 
@@ -63,7 +64,8 @@ class Reduction {
   void sent(SendToken token, bool ok);
   void fail(const std::string& reason);
 
-  /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see `drained`.
+  /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
+  /// `drained`.
   void close() { failed_ = true; }
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
@@ -90,12 +92,12 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;  // by member
     std::vector<std::optional<RoundHeader>> headers;
     std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
-    std::unique_ptr<float[]> staging;                // remote nodes' values of the own range, one after the other
-    std::vector<std::uint32_t> chunk_arrivals;       // by own chunk
-    std::vector<bool> chunk_folded;                  // by own chunk
-    std::size_t result_elements = 0;                 // arrived from others
+    std::unique_ptr<float[]> staging;           // remote nodes' values of the own range, one after the other
+    std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
+    std::vector<bool> chunk_folded;             // by own chunk
+    std::size_t result_elements = 0;            // arrived from others
     std::size_t headers_in = 0, metrics_in = 0, folded = 0;
-    std::size_t sends = 0;                           // in flight
+    std::size_t sends = 0;  // in flight
     bool contributed = false;
     std::vector<NodeValue> nodes;
     std::shared_ptr<const void> keep;

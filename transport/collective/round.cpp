@@ -19,12 +19,17 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 
 }  // namespace
 
-std::size_t encoded_header_bytes(std::size_t shards) { return sizeof(WireHeader) + shards * sizeof(ShardWord); }
+std::size_t encoded_header_bytes(std::size_t shards) {
+  return sizeof(WireHeader) + shards * sizeof(ShardWord);
+}
 
 void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
-  const WireHeader wire{header.round,       header.epoch,
-                        header.step,        header.applied,
-                        header.record_hash, static_cast<std::uint32_t>(header.kind),
+  const WireHeader wire{header.round,
+                        header.epoch,
+                        header.step,
+                        header.applied,
+                        header.record_hash,
+                        static_cast<std::uint32_t>(header.kind),
                         static_cast<std::uint32_t>(header.shards.size())};
   out.resize(encoded_header_bytes(header.shards.size()));
   std::memcpy(out.data(), &wire, sizeof wire);
@@ -41,8 +46,9 @@ std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::
       bytes.size() != encoded_header_bytes(wire.shards)) {
     return std::nullopt;
   }
-  RoundHeader header{wire.round,   static_cast<RoundKind>(wire.kind), wire.epoch, wire.step, wire.applied,
-                     wire.record_hash, std::vector<ShardWord>(wire.shards)};
+  RoundHeader header{
+      wire.round,       static_cast<RoundKind>(wire.kind),  wire.epoch, wire.step, wire.applied,
+      wire.record_hash, std::vector<ShardWord>(wire.shards)};
   if (wire.shards > 0) {
     std::memcpy(header.shards.data(), bytes.data() + sizeof wire, bytes.size() - sizeof wire);
   }
@@ -54,7 +60,8 @@ void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte
   if (!metrics.empty()) std::memcpy(out.data(), metrics.data(), metrics.size_bytes());
 }
 
-std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max) {
+std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes,
+                                                        std::size_t shards_max) {
   const std::size_t count = bytes.size() / sizeof(ShardMetrics);
   if (bytes.size() % sizeof(ShardMetrics) != 0 || count > shards_max) return std::nullopt;
   std::vector<ShardMetrics> metrics(count);
@@ -99,8 +106,8 @@ void encode_record(const RoundRecord& record, std::span<const float> result, std
                         static_cast<std::uint32_t>(record.metrics.size()),
                         0};
   out.clear();
-  out.reserve(sizeof wire + record.shards.size() * sizeof(ShardWord) + record.metrics.size() * sizeof(ShardMetrics) +
-              result.size_bytes());
+  out.reserve(sizeof wire + record.shards.size() * sizeof(ShardWord) +
+              record.metrics.size() * sizeof(ShardMetrics) + result.size_bytes());
   append(out, std::span<const WireRecord>(&wire, 1));
   append(out, std::span<const ShardWord>(record.shards));
   append(out, std::span<const ShardMetrics>(record.metrics));

@@ -1,6 +1,7 @@
-// One round: an exchange in which every member of a view says what it adds, and after which all hold the same record.
-// A training step is a round; so are the end of an epoch (all shards ended, no step number), an evaluation (metrics only)
-// and the greeting by which the members of a new view prove that every pair can talk.
+// One round: an exchange in which every member of a view says what it adds, and after which all hold the same
+// record. A training step is a round; so are the end of an epoch (all shards ended, no step number), an
+// evaluation (metrics only) and the greeting by which the members of a new view prove that every pair can
+// talk.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,16 @@ namespace muster {
 
 enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2 };
 
-/// What one shard adds to one training round. `first` and `count` name the positions that it used (shard-local).
+/// What one shard adds to one training round. `first` and `count` name the positions that it used
+/// (shard-local).
 struct ShardWord {
   std::uint32_t shard = 0;
-  std::uint32_t ended = 0;    ///< 1: the shard has nothing left in this epoch, and is an absent leaf
-  std::uint32_t rows = 0;     ///< samples, without padding
-  std::uint32_t is_short = 0; ///< 1: fewer rows than a full micro-batch
+  std::uint32_t ended = 0;     ///< 1: the shard has nothing left in this epoch, and is an absent leaf
+  std::uint32_t rows = 0;      ///< samples, without padding
+  std::uint32_t is_short = 0;  ///< 1: fewer rows than a full micro-batch
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  double weight = 0;          ///< what it adds to the divisor
+  double weight = 0;  ///< what it adds to the divisor
 
   /// Whether the shard is a leaf of this round's tree. A hole (rows 0, not ended) is absent, too.
   bool present() const { return ended == 0 && rows > 0; }
@@ -65,7 +67,7 @@ struct RoundRecord {
   std::vector<ShardMetrics> metrics;  ///< ascending by shard; only shards that were present
   double weight = 0;                  ///< train: the divisor; 0: every shard has ended
   std::uint64_t hash = 0;
-  std::string waited_for;             ///< the member whose word came last, for people; not hashed
+  std::string waited_for;  ///< the member whose word came last, for people; not hashed
 
   bool all_ended() const { return weight == 0; }
 };
@@ -76,7 +78,8 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out);
 std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::size_t shards_max);
 
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
-std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max);
+std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes,
+                                                        std::size_t shards_max);
 
 /// A whole record and, if it was a step, its result: what a member hands to one that missed it.
 void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out);
