@@ -36,50 +36,75 @@ const char* kind_name(std::uint8_t kind) {
   return names[kind];
 }
 
-std::vector<EventSpec> make_table() {
-  const EventFieldSpec replica{"replica", kInteger, false, "number of the replica"};
-  const EventFieldSpec loader{"loader", kInteger, false, "number of the loader process"};
-  const EventFieldSpec epoch{"epoch", kInteger, true, "epoch, from 1"};
-  const EventFieldSpec step{"step", kInteger, true, "step, from 1"};
-  const EventFieldSpec reason{"reason", kText, true, "why, for people"};
+// Fields that many events have.
+const EventFieldSpec& replica() {
+  static const EventFieldSpec field{"replica", kInteger, false, "number of the replica"};
+  return field;
+}
+const EventFieldSpec& loader() {
+  static const EventFieldSpec field{"loader", kInteger, false, "number of the loader process"};
+  return field;
+}
+const EventFieldSpec& epoch() {
+  static const EventFieldSpec field{"epoch", kInteger, true, "epoch, from 1"};
+  return field;
+}
+const EventFieldSpec& step() {
+  static const EventFieldSpec field{"step", kInteger, true, "step, from 1"};
+  return field;
+}
+const EventFieldSpec& reason() {
+  static const EventFieldSpec field{"reason", kText, true, "why, for people"};
+  return field;
+}
+
+std::vector<EventSpec> events_of_membership() {
+  return {{"started",
+           "The run has begun.",
+           "once, first of all",
+           "coordinator",
+           {{"job", kText, true, "name of the job"},
+            {"replicas", kInteger, true, "replicas asked for"},
+            {"shards", kInteger, true, "shards"},
+            {"loaders", kInteger, true, "loader processes asked for"}}},
+          {"notice",
+           "Something that is allowed, but may not be what was meant.",
+           "when it is found",
+           "coordinator",
+           {{"text", kText, true, "the notice"}}},
+          {"joined",
+           "A replica or a loader is part of a view.",
+           "when the first view that holds it is installed",
+           "coordinator",
+           {replica(),
+            loader(),
+            {"pid", kInteger, true, "process"},
+            {"device", kText, true, "device, \"-\" for a loader"},
+            {"view", kInteger, true, "number of the view"}}},
+          {"view",
+           "A view is in force: every member has greeted every other one.",
+           "before its first step",
+           "coordinator",
+           {{"view", kInteger, true, "number of the view"},
+            {"members", kInteger, true, "replicas in it"},
+            {"transport", kText, true, "what carries the bytes"}}},
+          {"left",
+           "A replica or a loader has ended in good order.",
+           "after its last word",
+           "coordinator",
+           {replica(), loader(), {"pid", kInteger, true, "process"}}}};
+}
+
+std::vector<EventSpec> events_of_data() {
   return {
-      {"started",
-       "The run has begun.",
-       "once, first of all",
-       "coordinator",
-       {{"job", kText, true, "name of the job"},
-        {"replicas", kInteger, true, "replicas asked for"},
-        {"shards", kInteger, true, "shards"},
-        {"loaders", kInteger, true, "loader processes asked for"}}},
-      {"notice",
-       "Something that is allowed, but may not be what was meant.",
-       "when it is found",
-       "coordinator",
-       {{"text", kText, true, "the notice"}}},
-      {"joined",
-       "A replica or a loader is part of a view.",
-       "when the first view that holds it is installed",
-       "coordinator",
-       {replica,
-        loader,
-        {"pid", kInteger, true, "process"},
-        {"device", kText, true, "device, \"-\" for a loader"},
-        {"view", kInteger, true, "number of the view"}}},
-      {"view",
-       "A view is in force: every member has greeted every other one.",
-       "before its first step",
-       "coordinator",
-       {{"view", kInteger, true, "number of the view"},
-        {"members", kInteger, true, "replicas in it"},
-        {"transport", kText, true, "what carries the bytes"}}},
       {"short",
        "A micro-batch with fewer rows than others of the same step.",
        "at a step in which not every shard is short",
        "replica 0",
        {{"scope", kText, true, "\"shard\""},
         {"shard", kInteger, true, "shard"},
-        epoch,
-        step,
+        epoch(),
+        step(),
         {"rows", kInteger, true, "rows that it has"},
         {"full", kInteger, true, "rows of a full one"}}},
       {"exhausted",
@@ -98,75 +123,92 @@ std::vector<EventSpec> make_table() {
        "after such a step, from 5 ms of waiting on",
        "replica",
        {{"replica", kInteger, true, "number of the replica"},
-        epoch,
-        step,
+        epoch(),
+        step(),
         {"waited_ms", kNumber, true, "time without a micro-batch"},
-        {"computed_ms", kNumber, true, "time of computing"}}},
-      {"epoch",
-       "An epoch has ended; its ledger.",
-       "after its last step",
-       "coordinator",
-       {epoch,
-        {"complete", kBoolean, true, "whether every sample had its turn"},
-        {"steps", kInteger, true, "steps of the job so far"},
-        {"used", kInteger, true, "samples used"},
-        {"repeated", kInteger, true, "uses beyond the first"},
-        {"missed", kInteger, true, "samples never used"},
-        {"dropped", kInteger, true, "samples left out by remainder = \"drop\""}}},
-      {"evaluated",
-       "The test set has been evaluated.",
-       "after an epoch",
-       "coordinator",
-       {epoch, {"loss", kNumber, true, "mean loss"}, {"accuracy", kNumber, true, "share of right answers"}}},
-      {"late",
-       "Something that was asked for has not come within its time.",
-       "when the time is over",
-       "coordinator",
-       {replica, loader, {"waited_for", kText, true, "what"}, {"waited_ms", kNumber, true, "for how long"}}},
-      {"lost",
-       "A process is gone, or silent for longer than the patience.",
-       "when it is noticed",
-       "coordinator",
-       {replica,
-        loader,
-        {"shards", kText, true, "shards that it held, \"begin-end\""},
-        {"step", kInteger, true, "the last step that it was known to have applied, plus one"},
-        {"noticed_by", kText, true, "who saw it"},
-        reason}},
-      {"diverged",
-       "Replicas that must hold the same bits do not.",
-       "when hashes differ",
-       "coordinator",
-       {{"what", kText, true, "what differs, and where"}}},
-      {"refused",
-       "Something was not let in: a node, a frame, a message.",
-       "when it arrives",
-       "coordinator, node",
-       {replica, loader, reason}},
-      {"left",
-       "A replica or a loader has ended in good order.",
-       "after its last word",
-       "coordinator",
-       {replica, loader, {"pid", kInteger, true, "process"}}},
-      {"checkpoint",
-       "Weights have been written.",
-       "after the last step",
-       "replica 0",
-       {{"path", kText, true, "file"},
-        {"step", kInteger, true, "last step in it"},
-        {"bytes", kInteger, true, "size of the file"}}},
-      {"interrupted",
-       "Someone asked for the end of the run.",
-       "on a signal or a stop message",
-       "coordinator",
-       {{"reason", kText, true, "who asked"}}},
-      {"completed",
-       "The run has done what was asked.",
-       "last of all",
-       "coordinator",
-       {{"steps", kInteger, true, "steps taken"}}},
-      {"failed", "The run has failed.", "last of all", "coordinator", {reason}},
-  };
+        {"computed_ms", kNumber, true, "time of computing"}}}};
+}
+
+std::vector<EventSpec> events_of_progress() {
+  return {{"epoch",
+           "An epoch has ended; its ledger.",
+           "after its last step",
+           "coordinator",
+           {epoch(),
+            {"complete", kBoolean, true, "whether every sample had its turn"},
+            {"steps", kInteger, true, "steps of the job so far"},
+            {"used", kInteger, true, "samples used"},
+            {"repeated", kInteger, true, "uses beyond the first"},
+            {"missed", kInteger, true, "samples never used"},
+            {"dropped", kInteger, true, "samples left out by remainder = \"drop\""}}},
+          {"evaluated",
+           "The test set has been evaluated.",
+           "after an epoch",
+           "coordinator",
+           {epoch(),
+            {"loss", kNumber, true, "mean loss"},
+            {"accuracy", kNumber, true, "share of right answers"}}},
+          {"checkpoint",
+           "Weights have been written.",
+           "after the last step",
+           "replica 0",
+           {{"path", kText, true, "file"},
+            {"step", kInteger, true, "last step in it"},
+            {"bytes", kInteger, true, "size of the file"}}}};
+}
+
+std::vector<EventSpec> events_of_failure() {
+  return {{"late",
+           "Something that was asked for has not come within its time.",
+           "when the time is over",
+           "coordinator",
+           {replica(),
+            loader(),
+            {"waited_for", kText, true, "what"},
+            {"waited_ms", kNumber, true, "for how long"}}},
+          {"lost",
+           "A process is gone, or silent for longer than the patience.",
+           "when it is noticed",
+           "coordinator",
+           {replica(),
+            loader(),
+            {"shards", kText, true, "shards that it held, \"begin-end\""},
+            {"step", kInteger, true, "the last step that it was known to have applied, plus one"},
+            {"noticed_by", kText, true, "who saw it"},
+            reason()}},
+          {"diverged",
+           "Replicas that must hold the same bits do not.",
+           "when hashes differ",
+           "coordinator",
+           {{"what", kText, true, "what differs, and where"}}},
+          {"refused",
+           "Something was not let in: a node, a frame, a message.",
+           "when it arrives",
+           "coordinator, node",
+           {replica(), loader(), reason()}}};
+}
+
+std::vector<EventSpec> events_of_the_end() {
+  return {{"interrupted",
+           "Someone asked for the end of the run.",
+           "on a signal or a stop message",
+           "coordinator",
+           {{"reason", kText, true, "who asked"}}},
+          {"completed",
+           "The run has done what was asked.",
+           "last of all",
+           "coordinator",
+           {{"steps", kInteger, true, "steps taken"}}},
+          {"failed", "The run has failed.", "last of all", "coordinator", {reason()}}};
+}
+
+std::vector<EventSpec> make_table() {
+  std::vector<EventSpec> table;
+  for (const auto& group : {events_of_membership(), events_of_data(), events_of_progress(),
+                            events_of_failure(), events_of_the_end()}) {
+    table.insert(table.end(), group.begin(), group.end());
+  }
+  return table;
 }
 
 }  // namespace
