@@ -35,7 +35,7 @@ Disturbed run_with(const std::vector<Blow>& blows, const Environment& environmen
                       "--events",   "-",
                       "--report",   folder.path("report.json"),
                       "--set",      "cluster.on_loss=continue",
-                      "--set",      "cluster.detect.patience=1s"};
+                      "--set",      "cluster.detect.patience=4s"};
   MusterProcess process(arguments, environment);
   std::map<int, pid_t> pids;
   for (int slot = 0; slot < 4; ++slot) {
