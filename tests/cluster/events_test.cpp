@@ -33,8 +33,8 @@ void expect_in_table(const Json& event) {
   ASSERT_NE(spec, nullptr) << event;
   for (const auto& [key, value] : event.items()) {
     if (key == "event" || key == "time_ms") continue;
-    const auto field =
-        std::find_if(spec->fields.begin(), spec->fields.end(), [&](const auto& f) { return f.key == key; });
+    const auto field = std::find_if(spec->fields.begin(), spec->fields.end(),
+                                    [&, wanted = key](const auto& f) { return f.key == wanted; });
     ASSERT_NE(field, spec->fields.end()) << key << " in " << event;
     EXPECT_EQ(kind_of(value), field->kind) << key << " in " << event;
   }
