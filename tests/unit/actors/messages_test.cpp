@@ -110,6 +110,7 @@ TYPED_TEST(Message, NamesAllItsFields) {
 TYPED_TEST(Message, SurvivesTheWire) {
   caf::actor_system_config config;
   configure(config);
+  config.set("scheduler.policy", caf::atom("testing"));  // no threads of CAF: nothing for TSan to misjudge
   caf::actor_system system(config);
   RandomValues random(77);
   for (int turn = 0; turn < 20; ++turn) {
@@ -131,6 +132,7 @@ TYPED_TEST(Message, SurvivesTheWire) {
 TEST(EventMessage, SurvivesTheWire) {
   caf::actor_system_config config;
   configure(config);
+  config.set("scheduler.policy", caf::atom("testing"));  // no threads of CAF: nothing for TSan to misjudge
   caf::actor_system system(config);
   Event sent = make_event("epoch", {{"epoch", std::int64_t{2}},
                                     {"complete", true},
