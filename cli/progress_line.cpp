@@ -75,11 +75,13 @@ void ProgressLine::show(const Event& event) {
   }
   if (quiet_) return;
   if (event.name == "epoch") {
+    const bool last =
+        job_.train.epochs && event.integer("epoch") >= static_cast<std::int64_t>(*job_.train.epochs);
     write_line(format(
         "epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
         "%lld dropped%s%s",
         whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
-        whole("dropped"), event.integer("complete") ? "" : " (cut short)", left_.c_str()));
+        whole("dropped"), event.integer("complete") ? "" : " (cut short)", last ? "" : left_.c_str()));
   } else if (event.name == "evaluated") {
     write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
                       event.number("accuracy")));
