@@ -46,6 +46,9 @@ class NodeState {
   static inline const char* name = "node";
   using Self = node_actor::stateful_pointer<NodeState>;
 
+  /// However a node ends, what works in it ends, too.
+  ~NodeState() { let_go(); }
+
   void start(Self self, NodeParts parts);
   void on(const Welcome& message);
   void on(const Ready& message);
