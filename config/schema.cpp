@@ -267,8 +267,24 @@ std::vector<Key> cluster_keys() {
                "the end."),
            MUSTER_MEMBER(cluster.on_loss)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
-               "Fewer replicas than this cannot go on; matters with on_loss = \"continue\"."),
+               "With fewer replicas training pauses until others have joined; matters with on_loss = "
+               "\"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
+      bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
+               "How long training may pause for want of replicas before the run fails."),
+           MUSTER_MEMBER(cluster.give_up_after)),
+      bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
+               "A process whose coordinator is gone for longer than this ends itself. Until then it goes on "
+               "with its steps, and looks for the coordinator."),
+           MUSTER_MEMBER(cluster.orphan_after)),
+      bind(key("cluster.restart", one_of({"never", "on-loss"}),
+               "Whether `muster run` starts a new process for a lost one; it joins while the others train "
+               "on."),
+           MUSTER_MEMBER(cluster.restart)),
+      bind(key("cluster.restarts", between(ValueType::integer, 0, 65536),
+               "At most so many new processes over the whole run; the time between them doubles from half a "
+               "second to 10 s."),
+           MUSTER_MEMBER(cluster.restarts)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),
