@@ -1,5 +1,4 @@
-// The message page: every message and every actor interface, in the order in which they occur. Read it to see
-// the system.
+// The message page: every message and actor interface, in the order in which they occur: the whole system.
 //
 // Each message: who sends it to whom; what the receiver owes; by when. "Within the node" marks messages that
 // never leave their process: they hold pointers. Gradients and micro-batches between nodes are frames of the
@@ -17,7 +16,6 @@
 #include "muster/actors/event.hpp"
 #include "muster/actors/message.hpp"
 #include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/snapshot.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/round.hpp"
@@ -25,8 +23,10 @@
 
 namespace muster {
 
-// ---------------------------------------------------------------------------------------------- 1. coming
-// together
+struct Snapshot;
+enum class SnapshotUse : std::uint8_t;
+
+// ------------------------------------------------------------ 1. coming together
 
 /// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
 struct Join {
@@ -114,8 +114,7 @@ struct Begin {
 };
 MUSTER_MESSAGE(Begin)
 
-// ------------------------------------------------------------------------------------- 2. a step, within one
-// node
+// ------------------------------------------------------------ 2. a step, within one node
 
 /// replica -> shard. Owed: MicroBatch with this cursor, when it is there.
 struct Need {
@@ -196,7 +195,7 @@ struct Hashed {
 /// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
 struct Snapped {
   std::uint64_t turn = 0;
-  SnapshotUse use = SnapshotUse::checkpoint;
+  SnapshotUse use{};
   std::shared_ptr<const Snapshot> snapshot;
   std::string error;
 };
@@ -245,8 +244,7 @@ struct Ready {
   std::string error;
 };
 
-// ------------------------------------------------------------------------------------------------- 3.
-// telling others
+// ------------------------------------------------------------ 3. telling others
 
 /// any -> coordinator: something that a user must be able to see.
 struct Raised {
@@ -294,8 +292,7 @@ struct Heartbeat {
 };
 MUSTER_MESSAGE(Heartbeat)
 
-// ---------------------------------------------------------------------------------------------- 4. failure
-// and the end
+// ------------------------------------------------------------ 4. failure and the end
 
 /// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names
 /// it.
@@ -350,8 +347,7 @@ MUSTER_MESSAGE(Tick)
 
 namespace muster {
 
-// ------------------------------------------------------------------------------------------------------- the
-// actors
+// ------------------------------------------------------------ the actors
 
 /// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
 using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
