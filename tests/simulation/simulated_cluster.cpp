@@ -132,6 +132,7 @@ NodeSeams simulated_seams(World& world, SimulatedNetwork& network, const Simulat
   seams.make_data_plane = [&world, &network](const Job&, const NodeName& name, Engine::Hooks hooks) {
     return std::make_shared<SimulatedDataPlane>(world, network, name.text(), std::move(hooks));
   };
+  seams.spawn_replica = options.spawn_replica;
   return seams;
 }
 

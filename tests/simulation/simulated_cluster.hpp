@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "muster/actors/registry.hpp"
+#include "muster/actors/replica.hpp"
 #include "muster/actors/report.hpp"
 #include "muster/config/job.hpp"
 
@@ -29,6 +30,8 @@ struct SimulationOptions {
       std::chrono::milliseconds(5);                           ///< the same for reading one micro-batch
   std::chrono::nanoseconds time_max = std::chrono::hours(1);  ///< virtual; beyond it the run has hung
   std::vector<Loss> losses = {};
+  /// What stands in a replica's place; empty: a replica.
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
   /// Called for each event, in virtual time; may cut nodes of the network by name ("replica 1").
   std::function<void(const Event&, const std::function<void(const std::string&)>& cut)> on_event = nullptr;
 };
