@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/job_hash.hpp"
 #include "muster/actors/loader.hpp"
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/reducer.hpp"
@@ -409,7 +410,7 @@ void NodeState::on(const NewCoordinator& message) {
   adopt.term = term_;
   adopt.view = view_.number;
   adopt.begun = begun_;
-  adopt.job_hash = job_hash(*job_);
+  adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
   self_->send(parts_.coordinator, std::move(adopt));
 }
 

@@ -14,6 +14,7 @@
 #include <caf/io/all.hpp>
 
 #include "muster/actors/children.hpp"
+#include "muster/actors/job_hash.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
 #include "muster/actors/signals.hpp"
@@ -193,7 +194,7 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   CoordinatorParts parts;
   parts.job = flight.job;
   parts.job_toml = to_toml(flight.job);
-  parts.job_hash = job_hash(flight.job);
+  parts.job_hash = job_hash(flight.job, options.registry.declarations());
   parts.placement = flight.placement;
   parts.observers = options.observers;
   parts.by_hand = options.by_hand;
@@ -248,7 +249,7 @@ std::string this_executable() {
 }
 
 Report run(const Job& job, const RunOptions& options) {
-  Preflight flight = preflight(job, options.places, options.registry);
+  Preflight flight = preflight(job, options.places, options.registry.declarations());
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   Signals signals(options.handle_signals);
   prepare_ucx_process();

@@ -88,10 +88,23 @@ struct TrainConfig {
 };
 
 struct DetectConfig {
-  std::chrono::milliseconds heartbeat{100};   ///< interval of each node's sign of life
-  std::chrono::milliseconds patience{10000};  ///< silence that makes a node lost
+  std::chrono::milliseconds heartbeat{100};  ///< interval of each node's sign of life
+  std::chrono::milliseconds patience{1000};  ///< silence that makes a node lost
 
   bool operator==(const DetectConfig&) const = default;
+};
+
+/// What follows when a replica holds up a step.
+enum class StragglerAction { wait, evict, shed };
+
+struct StragglerConfig {
+  /// Waiting within one step before `late` is said; 0 stands for "auto": 3 median steps, at least 1 s.
+  std::chrono::milliseconds patience{0};
+  StragglerAction action = StragglerAction::wait;
+  /// A replica that holds up a step and whose progress counter stands still for so long is lost.
+  std::chrono::milliseconds stuck_after{60000};
+
+  bool operator==(const StragglerConfig&) const = default;
 };
 
 /// What a lost replica means: the end of the run, or a new view without it.
@@ -114,6 +127,7 @@ struct ClusterConfig {
   std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
   std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
   DetectConfig detect;
+  StragglerConfig straggler;
 
   bool operator==(const ClusterConfig&) const = default;
 };

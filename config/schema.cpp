@@ -57,6 +57,11 @@ ValueSpec fraction() {
   return spec;
 }
 
+ValueSpec or_auto(ValueSpec spec) {
+  spec.automatic = true;
+  return spec;
+}
+
 ValueSpec one_of(std::vector<std::string> choices) {
   ValueSpec spec = of(ValueType::choice);
   spec.choices = std::move(choices);
@@ -315,6 +320,25 @@ std::vector<Key> cluster_keys() {
   };
 }
 
+std::vector<Key> straggler_keys() {
+  return {
+      bind(key("cluster.straggler.patience", or_auto(at_least(ValueType::duration, 1)),
+               "Waiting for others within one step after which the event `late` says for whom, and why; with "
+               "`auto` "
+               "three times the median step, and at least a second. By itself it evicts nobody."),
+           MUSTER_MEMBER(cluster.straggler.patience)),
+      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed"}),
+               "What follows when a replica holds up steps: nothing but the event; it counts as lost; or "
+               "shards "
+               "move from slow replicas to faster ones. None of them changes the weights."),
+           MUSTER_MEMBER(cluster.straggler.action)),
+      bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
+               "A replica that holds up a step and has done nothing at all for so long counts as lost, "
+               "although it gives signs of life; longer than one micro-batch ever takes."),
+           MUSTER_MEMBER(cluster.straggler.stuck_after)),
+  };
+}
+
 std::vector<Key> checkpoint_keys() {
   return {
       bind(key("checkpoint.folder", of(ValueType::text), "Where the weights are written at the end.",
@@ -330,7 +354,7 @@ std::vector<Key> all_keys() {
   for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
-  for (std::vector<Key> part : {cluster_keys(), checkpoint_keys()}) {
+  for (std::vector<Key> part : {cluster_keys(), straggler_keys(), checkpoint_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }
