@@ -1,5 +1,4 @@
-// The message page: every message and every actor interface, in the order in which they occur. Read it to see
-// the system.
+// The message page: every message and actor interface, in the order in which they occur: the whole system.
 //
 // Each message: who sends it to whom; what the receiver owes; by when. "Within the node" marks messages that
 // never leave their process: they hold pointers. Gradients and micro-batches between nodes are frames of the
@@ -13,39 +12,21 @@
 
 #include <caf/all.hpp>
 
+#include "muster/actors/epoch_end.hpp"
 #include "muster/actors/event.hpp"
+#include "muster/actors/message.hpp"
 #include "muster/actors/pipeline/item.hpp"
+#include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
 
-template <class Inspector, class... Fields>
-auto inspect_as(Inspector& f, const char* name, Fields&... fields) {
-  return f(caf::meta::type_name(name), fields...);
-}
-#define MUSTER_MESSAGE(Type, ...)                                                                \
-  template <class Inspector>                                                                     \
-  typename Inspector::result_type inspect(Inspector& f, Type& x) {                               \
-    return std::apply([&](auto&... field) { return inspect_as(f, "muster::" #Type, field...); }, \
-                      Type::fields(x));                                                          \
-  }
+struct Snapshot;
+enum class SnapshotUse : std::uint8_t;
 
-// What kind of process, and which of its kind.
-struct NodeName {
-  bool loader = false;
-  std::uint32_t slot = 0;  ///< replica or loader number
-
-  std::string text() const { return (loader ? "loader " : "replica ") + std::to_string(slot); }
-  bool operator==(const NodeName&) const = default;
-  auto operator<=>(const NodeName&) const = default;
-  static auto fields(NodeName& x) { return std::tie(x.loader, x.slot); }
-};
-MUSTER_MESSAGE(NodeName)
-
-// ---------------------------------------------------------------------------------------------- 1. coming
-// together
+// ------------------------------------------------------------ 1. coming together
 
 /// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
 struct Join {
@@ -68,25 +49,6 @@ struct Welcome {
 };
 MUSTER_MESSAGE(Welcome)
 
-/// What the loading side knows of the data; the same on every node that reads it.
-struct DataFacts {
-  std::int64_t samples = -1;   ///< of an epoch, in the ledger's unit; -1: unknown length
-  bool unit_is_batch = false;  ///< the ledger counts ready-made batches, not samples
-  bool has_test = false;
-  std::uint64_t dropped = 0;          ///< of an epoch, by remainder = "drop"
-  std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
-  std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
-  std::int64_t take_had = -1;
-  std::string fingerprint;
-
-  static auto fields(DataFacts& x) {
-    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked,
-                    x.take_had, x.fingerprint);
-  }
-  bool operator==(const DataFacts&) const = default;
-};
-MUSTER_MESSAGE(DataFacts)
-
 /// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so.
 struct Prepared {
   NodeName name;
@@ -104,43 +66,6 @@ struct Prepared {
   }
 };
 MUSTER_MESSAGE(Prepared)
-
-struct Member {
-  NodeName name;
-  std::uint64_t incarnation = 0;
-  std::string address;
-  std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
-  std::uint32_t end = 0;
-
-  static auto fields(Member& x) { return std::tie(x.name, x.incarnation, x.address, x.begin, x.end); }
-};
-MUSTER_MESSAGE(Member)
-
-/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its
-/// peer number.
-///
-/// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
-/// that any member holds. Members in `behind` miss the last of them, and get it from replica `donor` before
-/// they go on.
-struct View {
-  std::uint32_t number = 0;
-  std::uint64_t records = 0;
-  std::uint32_t donor = 0;
-  std::vector<std::uint32_t> behind;
-  std::vector<Member> replicas;
-  std::vector<Member> loaders;
-  std::uint64_t batch_bytes_max = 0;
-  DataFacts facts;
-
-  /// The loader process that serves a replica: replicas are dealt to loaders in turn.
-  const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
-
-  static auto fields(View& x) {
-    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts);
-  }
-};
-MUSTER_MESSAGE(View)
 
 /// coordinator -> node. Owed: Installed, once every pair of members has greeted each other; within
 /// start_patience.
@@ -189,8 +114,7 @@ struct Begin {
 };
 MUSTER_MESSAGE(Begin)
 
-// ------------------------------------------------------------------------------------- 2. a step, within one
-// node
+// ------------------------------------------------------------ 2. a step, within one node
 
 /// replica -> shard. Owed: MicroBatch with this cursor, when it is there.
 struct Need {
@@ -268,6 +192,14 @@ struct Hashed {
   std::string error;
 };
 
+/// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
+struct Snapped {
+  std::uint64_t turn = 0;
+  SnapshotUse use{};
+  std::shared_ptr<const Snapshot> snapshot;
+  std::string error;
+};
+
 /// data plane -> reducer -> replica: no frame of this view changes anything any more.
 struct ViewClosed {
   std::uint32_t view = 0;
@@ -312,8 +244,7 @@ struct Ready {
   std::string error;
 };
 
-// ------------------------------------------------------------------------------------------------- 3.
-// telling others
+// ------------------------------------------------------------ 3. telling others
 
 /// any -> coordinator: something that a user must be able to see.
 struct Raised {
@@ -333,40 +264,6 @@ struct Progress {
   static auto fields(Progress& x) { return std::tie(x.epoch, x.step, x.samples, x.loss); }
 };
 MUSTER_MESSAGE(Progress)
-
-/// One epoch's ledger and evaluation, as counted by one replica.
-struct EpochEnd {
-  std::uint32_t slot = 0;
-  std::uint64_t epoch = 0;
-  bool complete = false;
-  std::uint64_t steps = 0;  ///< of the job so far
-  std::uint64_t samples = 0;
-  std::uint64_t used = 0, repeated = 0, missed = 0, dropped = 0;
-  bool evaluated = false;
-  double loss = 0, accuracy = 0;  ///< of the test set
-  double train_loss = 0;          ///< mean over the epoch
-
-  static auto fields(EpochEnd& x) {
-    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
-                    x.evaluated, x.loss, x.accuracy, x.train_loss);
-  }
-  bool same_as(EpochEnd other) const {
-    EpochEnd mine = *this;
-    other.slot = mine.slot;
-    return fields(mine) == fields(other);
-  }
-};
-MUSTER_MESSAGE(EpochEnd)
-
-/// Where a replica's time went, in seconds.
-struct Phases {
-  double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
-
-  static auto fields(Phases& x) {
-    return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s);
-  }
-};
-MUSTER_MESSAGE(Phases)
 
 /// replica -> coordinator, after its last step. Owed: Stop.
 struct ReplicaDone {
@@ -395,8 +292,7 @@ struct Heartbeat {
 };
 MUSTER_MESSAGE(Heartbeat)
 
-// ---------------------------------------------------------------------------------------------- 4. failure
-// and the end
+// ------------------------------------------------------------ 4. failure and the end
 
 /// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names
 /// it.
@@ -451,8 +347,7 @@ MUSTER_MESSAGE(Tick)
 
 namespace muster {
 
-// ------------------------------------------------------------------------------------------------------- the
-// actors
+// ------------------------------------------------------------ the actors
 
 /// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
 using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
@@ -484,7 +379,8 @@ using shard_actor =
 using replica_actor =
     caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
                      caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
-                     caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>>;
+                     caf::reacts_to<Snapped>, caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>,
+                     caf::reacts_to<HandedOut>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

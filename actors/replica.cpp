@@ -51,23 +51,6 @@ double ReplicaState::lap() {
   return std::chrono::duration<double>(lap_ - before).count();
 }
 
-// Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.
-template <class JobFunction>
-void ReplicaState::compute(JobFunction job) {
-  using Answer = decltype(job(*parts_.bench));
-  parts_.compute->submit(
-      [bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
-        Answer answer;
-        try {
-          answer = job(*bench);
-        } catch (const std::exception& error) {
-          answer.error = error.what();
-        }
-        answer.turn = turn;
-        caf::anon_send(replica, std::move(answer));
-      });
-}
-
 void ReplicaState::trouble(const std::string& reason) {
   self_->send(parts_.node, Trouble{reason});
 }
@@ -148,6 +131,7 @@ bool ReplicaState::speaks() const {
 void ReplicaState::next_round() {
   updating_ = false;
   if (halted_) return answer_halt();
+  for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
@@ -361,6 +345,7 @@ void ReplicaState::close_epoch(bool data_ended) {
 }
 
 void ReplicaState::report_epoch() {
+  told_.push_back(epoch_);
   self_->send(parts_.node, epoch_);
 }
 
@@ -436,6 +421,7 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const RoundDone& message) { self->state.on(message); },
           [=](const Updated& message) { self->state.on(message); },
           [=](const Hashed& message) { self->state.on(message); },
+          [=](const Snapped& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
           [=](const HandedOut& message) { self->state.on(message); }};

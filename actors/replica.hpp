@@ -10,6 +10,7 @@
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
+#include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 
 namespace muster {
@@ -38,9 +39,21 @@ class ReplicaState {
   void on(const ViewClosed& message);
   void on(const Assignment& message);
   void on(const HandedOut& message);
+  void on(const Snapped& message);
+
+  /// Takes a snapshot at the next place between two rounds, at once if it stands at one; Snapped comes back.
+  void take_snapshot(SnapshotUse use);
+  /// Goes on from a snapshot, between two views. The floats are copied by the compute thread, before whatever
+  /// is asked of it next; one of another model or optimiser ends in Trouble.
+  void restore(const std::shared_ptr<const Snapshot>& snapshot);
+  /// Where this replica stands. Between two rounds it is the same on all replicas with as many records.
+  ReplicaPlace place() const;
+  bool between_rounds() const { return !updating_; }
 
  private:
   using Time = caf::actor_clock::time_point;
+
+  void restore(const ReplicaPlace& place);
 
   Time now() const;
   double lap();  // seconds since the last lap
@@ -93,11 +106,30 @@ class ReplicaState {
   std::vector<ShardMetrics> evaluation_;
   std::shared_ptr<const RoundRecord> record_;
   EpochEnd epoch_;
+  std::vector<EpochEnd> told_;
+  std::vector<SnapshotUse> snapshots_wanted_;
   std::uint64_t dropped_ = 0;
   double epoch_loss_ = 0, epoch_weight_ = 0;
   Time lap_{}, progress_at_{};
   double waited_s_ = 0, computed_s_ = 0;
 };
+
+// Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.
+template <class JobFunction>
+void ReplicaState::compute(JobFunction job) {
+  using Answer = decltype(job(*parts_.bench));
+  parts_.compute->submit(
+      [bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
+        Answer answer;
+        try {
+          answer = job(*bench);
+        } catch (const std::exception& error) {
+          answer.error = error.what();
+        }
+        answer.turn = turn;
+        caf::anon_send(replica, std::move(answer));
+      });
+}
 
 replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts);
 

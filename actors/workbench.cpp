@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -68,6 +69,33 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     bench->reader = std::make_unique<BatchReader>(bench->job, *bench->data);
   }
   return bench;
+}
+
+void copy_into(Snapshot& snapshot, Workbench& bench) {
+  snapshot.state = bench.state;
+  for (const auto& slot : bench.optimizer->slots()) {
+    snapshot.slots.push_back({slot.name, {slot.values.begin(), slot.values.end()}});
+  }
+}
+
+void restore(Workbench& bench, const Snapshot& snapshot) {
+  const auto slots = bench.optimizer->slots();
+  const bool fits = std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
+                               [](const Optimizer::Slot& mine, const Snapshot::Slot& kept) {
+                                 return mine.name == kept.name && mine.values.size() == kept.values.size();
+                               });
+  if (!fits || snapshot.state.size() != bench.state.size()) {
+    throw Error(Advice::fix_job, "the snapshot is of another model or optimiser: it holds " +
+                                     std::to_string(snapshot.state.size()) + " elements and " +
+                                     std::to_string(snapshot.slots.size()) +
+                                     " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
+                                     " and " + std::to_string(slots.size()));
+  }
+  std::copy(snapshot.state.begin(), snapshot.state.end(), bench.state.begin());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    std::copy(snapshot.slots[i].values.begin(), snapshot.slots[i].values.end(), slots[i].values.begin());
+  }
+  bench.applied = snapshot.place.steps;
 }
 
 DataFacts data_facts(const Workbench& bench) {

@@ -34,6 +34,11 @@ struct Workbench {
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
 
+/// Copies of the state and of the optimiser's slots, and back. A snapshot of another model or optimiser
+/// throws Error, and changes nothing.
+void copy_into(Snapshot& snapshot, Workbench& bench);
+void restore(Workbench& bench, const Snapshot& snapshot);
+
 /// What this node's reader knows of the data.
 DataFacts data_facts(const Workbench& bench);
 

@@ -154,6 +154,7 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [=](const RoundDone& message) { self->state.on(message); },
           [](const Updated&) {},
           [=](const Hashed& message) { self->state.on(message); },
+          [](const Snapped&) {},
           [](const ViewClosed&) {},
           [=](const Assignment& message) { self->state.on(message); },
           [](const HandedOut&) {}};

@@ -23,6 +23,13 @@ class Course {
  public:
   explicit Course(CourseOptions options) : options_(options) {}
 
+  /// Stands from now on where another course with the same options stood.
+  void restore(const Cursor& cursor, std::uint64_t steps, bool finished) {
+    cursor_ = cursor;
+    steps_ = steps;
+    finished_ = finished;
+  }
+
   const Cursor& cursor() const { return cursor_; }
   std::uint64_t steps() const { return steps_; }  ///< steps committed
   bool finished() const { return finished_; }

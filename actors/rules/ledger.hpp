@@ -23,6 +23,26 @@ struct LedgerRow {
   bool operator==(const LedgerRow&) const = default;
 };
 
+/// All that a ledger holds, to be kept and restored.
+struct LedgerState {
+  struct ShardBits {
+    std::vector<std::uint64_t> words;  ///< bit i of word w: local index 64 w + i was used
+    std::uint64_t end = 0;             ///< one beyond the highest local index used
+
+    bool operator==(const ShardBits&) const = default;
+  };
+
+  bool open = false;
+  std::uint64_t epoch = 0;
+  std::optional<std::uint64_t> samples;  ///< of an epoch
+  std::vector<ShardBits> shards;         ///< of the open epoch
+  std::uint64_t used = 0;                ///< of the open epoch, or of the last one
+  std::uint64_t repeated = 0;
+  std::vector<LedgerRow> rows;  ///< the finished epochs
+
+  bool operator==(const LedgerState&) const = default;
+};
+
 /// A value: copies are independent; one thread at a time. Costs one bit a position reached.
 ///
 /// Ranges come with messages of other processes: one that cannot be (another epoch, a shard or a position
@@ -46,26 +66,22 @@ class Ledger {
   /// The row that finish would give now.
   LedgerRow row(bool complete, std::uint64_t dropped) const;
 
-  bool open() const { return open_; }
+  bool open() const { return state_.open; }
 
   /// The finished epochs, in order.
-  const std::vector<LedgerRow>& rows() const { return rows_; }
+  const std::vector<LedgerRow>& rows() const { return state_.rows; }
+
+  const LedgerState& state() const { return state_; }
+
+  /// The ledger that was in this state; nothing if no ledger of so many shards can be in it.
+  static std::optional<Ledger> restored(LedgerState state, std::uint32_t shards);
 
  private:
-  struct ShardBits {
-    std::vector<std::uint64_t> words;  // bit i of word w: local index 64 w + i was used
-    std::uint64_t end = 0;             // one beyond the highest local index used
-  };
+  using ShardBits = LedgerState::ShardBits;
 
   std::uint64_t shard_limit(std::uint32_t shard) const;
 
-  bool open_ = false;
-  std::uint64_t epoch_ = 0;
-  std::optional<std::uint64_t> samples_;
-  std::vector<ShardBits> shards_;
-  std::uint64_t used_ = 0;
-  std::uint64_t repeated_ = 0;
-  std::vector<LedgerRow> rows_;
+  LedgerState state_;
 };
 
 }  // namespace muster

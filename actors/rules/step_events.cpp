@@ -5,13 +5,13 @@
 namespace muster {
 
 void StepEvents::begin_epoch() {
-  told_.clear();
-  longest_ = 0;
+  seen_ = {};
 }
 
 std::vector<Event> StepEvents::of(const RoundRecord& record) {
-  for (const ShardWord& word : record.shards) longest_ = std::max<std::uint64_t>(longest_, word.rows);
-  const std::uint64_t full = fixed_full_rows_ > 0 ? fixed_full_rows_ : longest_;
+  for (const ShardWord& word : record.shards)
+    seen_.longest = std::max<std::uint64_t>(seen_.longest, word.rows);
+  const std::uint64_t full = fixed_full_rows_ > 0 ? fixed_full_rows_ : seen_.longest;
   const auto is_short = [&](const ShardWord& word) { return word.present() && word.rows < full; };
   const bool all_short = std::all_of(record.shards.begin(), record.shards.end(), is_short);
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
@@ -26,7 +26,7 @@ std::vector<Event> StepEvents::of(const RoundRecord& record) {
                                             {"rows", number(word.rows)},
                                             {"full", number(full)}}));
     }
-    if (word.ended && told_.insert(word.shard).second) {
+    if (word.ended && seen_.told_shards.insert(word.shard).second) {
       events.push_back(make_event("exhausted", {{"scope", "shard"},
                                                 {"shard", number(word.shard)},
                                                 {"epoch", number(record.epoch)},

@@ -2,7 +2,9 @@
 // while others are not. A pure rule over the records of an epoch.
 #pragma once
 
+#include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "muster/actors/event.hpp"
@@ -16,6 +18,16 @@ class StepEvents {
   /// of the epoch.
   explicit StepEvents(std::uint64_t full_rows) : fixed_full_rows_(full_rows) {}
 
+  /// What was seen of the open epoch.
+  struct Seen {
+    std::uint64_t longest = 0;            ///< rows of a micro-batch
+    std::set<std::uint32_t> told_shards;  ///< shards whose end has been said
+
+    bool operator==(const Seen&) const = default;
+  };
+  const Seen& seen() const { return seen_; }
+  void restore(Seen seen) { seen_ = std::move(seen); }
+
   void begin_epoch();
 
   /// The events of one training round with at least one present shard.
@@ -23,8 +35,7 @@ class StepEvents {
 
  private:
   std::uint64_t fixed_full_rows_;
-  std::uint64_t longest_ = 0;
-  std::set<std::uint32_t> told_;  // shards whose end has been said in this epoch
+  Seen seen_;
 };
 
 }  // namespace muster

@@ -76,7 +76,8 @@ void Cluster::start_node(const NodeName& name) {
   const auto incarnation = static_cast<std::uint64_t>(started.pid);
   if (options_.lag_max.count() > 0) world_->set_lag(started.process, options_.lag_max);
   if (watch_) watch_->process_began(started.process, name, incarnation);
-  const SeamParts seams{world_.get(), network_.get(), started.process, started.pace, watch_, things_};
+  SeamParts seams{world_.get(), network_.get(), started.process, started.pace, watch_, things_};
+  seams.spawn_replica = options_.spawn_replica;
   started.bench = seams.bench;
   const auto link = control_->connect(started.process, coordinator_process_,
                                       caf::actor_cast<caf::strong_actor_ptr>(coordinator_));

@@ -26,6 +26,8 @@ struct ClusterOptions {
   Nanoseconds lag_max{0};  ///< see World::set_lag; of every node
   SimulatedNetworkOptions network;
   ControlOptions control;
+  /// What stands in a replica's place; empty: a replica.
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
 };
 
 class Cluster {

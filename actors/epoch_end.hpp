@@ -1,0 +1,44 @@
+// What a replica counts and measures: an epoch's ledger and evaluation, and where its time went.
+#pragma once
+
+#include <cstdint>
+
+#include "muster/actors/message.hpp"
+
+namespace muster {
+
+/// One epoch's ledger and evaluation, as counted by one replica.
+struct EpochEnd {
+  std::uint32_t slot = 0;
+  std::uint64_t epoch = 0;
+  bool complete = false;
+  std::uint64_t steps = 0;  ///< of the job so far
+  std::uint64_t samples = 0;
+  std::uint64_t used = 0, repeated = 0, missed = 0, dropped = 0;
+  bool evaluated = false;
+  double loss = 0, accuracy = 0;  ///< of the test set
+  double train_loss = 0;          ///< mean over the epoch
+
+  static auto fields(EpochEnd& x) {
+    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
+                    x.evaluated, x.loss, x.accuracy, x.train_loss);
+  }
+  bool same_as(EpochEnd other) const {
+    EpochEnd mine = *this;
+    other.slot = mine.slot;
+    return fields(mine) == fields(other);
+  }
+};
+MUSTER_MESSAGE(EpochEnd)
+
+/// Where a replica's time went, in seconds.
+struct Phases {
+  double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
+
+  static auto fields(Phases& x) {
+    return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s);
+  }
+};
+MUSTER_MESSAGE(Phases)
+
+}  // namespace muster

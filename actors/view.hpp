@@ -1,0 +1,80 @@
+// Who takes part: the names of nodes, what they say of their data, and the view, a numbered membership.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "muster/actors/message.hpp"
+
+namespace muster {
+
+// What kind of process, and which of its kind.
+struct NodeName {
+  bool loader = false;
+  std::uint32_t slot = 0;  ///< replica or loader number
+
+  std::string text() const { return (loader ? "loader " : "replica ") + std::to_string(slot); }
+  bool operator==(const NodeName&) const = default;
+  auto operator<=>(const NodeName&) const = default;
+  static auto fields(NodeName& x) { return std::tie(x.loader, x.slot); }
+};
+MUSTER_MESSAGE(NodeName)
+
+/// What the loading side knows of the data; the same on every node that reads it.
+struct DataFacts {
+  std::int64_t samples = -1;   ///< of an epoch, in the ledger's unit; -1: unknown length
+  bool unit_is_batch = false;  ///< the ledger counts ready-made batches, not samples
+  bool has_test = false;
+  std::uint64_t dropped = 0;          ///< of an epoch, by remainder = "drop"
+  std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
+  std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
+  std::int64_t take_had = -1;
+  std::string fingerprint;
+
+  static auto fields(DataFacts& x) {
+    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked,
+                    x.take_had, x.fingerprint);
+  }
+  bool operator==(const DataFacts&) const = default;
+};
+MUSTER_MESSAGE(DataFacts)
+
+struct Member {
+  NodeName name;
+  std::uint64_t incarnation = 0;
+  std::string address;
+  std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
+  std::uint32_t end = 0;
+
+  static auto fields(Member& x) { return std::tie(x.name, x.incarnation, x.address, x.begin, x.end); }
+};
+MUSTER_MESSAGE(Member)
+
+/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its
+/// peer number.
+///
+/// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
+/// that any member holds. Members in `behind` miss the last of them, and get it from replica `donor` before
+/// they go on.
+struct View {
+  std::uint32_t number = 0;
+  std::uint64_t records = 0;
+  std::uint32_t donor = 0;
+  std::vector<std::uint32_t> behind;
+  std::vector<Member> replicas;
+  std::vector<Member> loaders;
+  std::uint64_t batch_bytes_max = 0;
+  DataFacts facts;
+
+  /// The loader process that serves a replica: replicas are dealt to loaders in turn.
+  const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
+
+  static auto fields(View& x) {
+    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
+                    x.facts);
+  }
+};
+MUSTER_MESSAGE(View)
+
+}  // namespace muster
