@@ -76,7 +76,13 @@ void Cluster::start_node(const NodeName& name) {
   const auto incarnation = static_cast<std::uint64_t>(started.pid);
   if (options_.lag_max.count() > 0) world_->set_lag(started.process, options_.lag_max);
   if (watch_) watch_->process_began(started.process, name, incarnation);
-  SeamParts seams{world_.get(), network_.get(), started.process, started.pace, watch_, things_};
+  SeamParts seams;
+  seams.world = world_.get();
+  seams.network = network_.get();
+  seams.process = started.process;
+  seams.pace = started.pace;
+  seams.watch = watch_;
+  seams.alive = things_;
   seams.spawn_replica = options_.spawn_replica;
   started.bench = seams.bench;
   const auto link = control_->connect(started.process, coordinator_process_,
