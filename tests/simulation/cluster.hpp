@@ -2,7 +2,8 @@
 // one for the coordinator, the simulated network between their data planes, and control links between the
 // coordinator and the nodes. One seed, one course of things.
 //
-// What faults are made of is here: processes that die, stop or slow down, ways that are blocked or clogged.
+// What faults are made of is here: processes that die, stop or slow down, come and go; ways that are blocked
+// or clogged; a coordinator that is started anew.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 #include "muster/actors/registry.hpp"
 #include "muster/actors/report.hpp"
 #include "tests/simulation/control_link.hpp"
+#include "tests/simulation/memory_journal.hpp"
 #include "tests/simulation/seams.hpp"
 
 namespace muster::simulation {
@@ -24,6 +26,10 @@ struct ClusterOptions {
   std::uint64_t seed = 1;
   Pace pace;               ///< of every process at first
   Nanoseconds lag_max{0};  ///< see World::set_lag; of every node
+  /// Nodes come by themselves, as with `muster join`: they outlive the coordinator, and join again when they
+  /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
+  bool by_hand = false;
+  Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
   SimulatedNetworkOptions network;
   ControlOptions control;
   /// What stands in a replica's place; empty: a replica.
@@ -40,7 +46,7 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Spawns the coordinator and all nodes of the job.
+  /// Starts the coordinator and all nodes of the job.
   void start();
   /// One thing happens; false if nothing is left to happen.
   bool step() { return world_->step(); }
@@ -60,6 +66,15 @@ class Cluster {
   /// Their data connection breaks; both live.
   void sever(const std::string& a, const std::string& b);
   void set_slower(const std::string& name, double factor);
+  /// SIGTERM: the node hands its shards over and goes.
+  void ask_to_leave(const std::string& name);
+  /// A new process comes by itself.
+  void join(bool loader);
+  /// The coordinator's process is killed, and started anew some time later. Only by hand.
+  void crash_coordinator();
+  void set_coordinator_back_after(Nanoseconds delay) { coordinator_back_after_ = delay; }
+  JournalDisk& journal() { return *journal_; }
+  bool coordinator_alive() const { return world_->alive(coordinator_process_); }
 
   // ---- looking
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
@@ -69,27 +84,38 @@ class Cluster {
   SimulatedCounts frames() const { return network_->counts(); }
   const Alive& things() const { return *things_; }
 
-  /// The coordinator's process ends, as it does after its last word.
+  /// The coordinator's process ends, as it does after its last word; nobody comes any more.
   void end_coordinator();
   /// Ends everything at once, and says what is still there that should have gone; empty: nothing.
   std::string tear_down();
 
  private:
+  // One life of a node's process: from joining to its end.
   struct NodeProcess {
-    NodeName name;
+    std::string name;
+    NodeName node;
     ProcessId process = kNobody;
     node_actor actor;
+    bool joins = false;
+    Nanoseconds back_off{0};  // before it joins again
     std::shared_ptr<Pace> pace;
     std::shared_ptr<std::weak_ptr<Workbench>> bench;
+    std::shared_ptr<Stop> stop = std::make_shared<Stop>();
+    std::optional<Nanoseconds> orphan_since;
     std::int64_t pid = 0;
   };
 
   static caf::actor_system_config& configured(caf::actor_system_config& config);
   void start_coordinator();
-  void start_node(const NodeName& name);
+  void start_node(const NodeName& name, bool joins, Nanoseconds back_off);
+  SeamParts seams_of(const NodeProcess& started);
+  NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
+  void named(ProcessId process, const NodeName& name);
+  void look_for_coordinator(ProcessId process);
   void node_ended(ProcessId process);
   NodeProcess* find(const std::string& name);
   const NodeProcess* find(const std::string& name) const;
+  NodeProcess& at(ProcessId process);
 
   const Job job_;
   const Registry& registry_;
@@ -101,10 +127,13 @@ class Cluster {
   std::unique_ptr<SimulatedNetwork> network_;
   std::unique_ptr<ControlNet> control_;
   std::shared_ptr<Alive> things_ = std::make_shared<Alive>();
+  std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;
+  Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
   std::vector<NodeProcess> nodes_;
   std::optional<Report> report_;
+  bool over_ = false;
 };
 
 }  // namespace muster::simulation

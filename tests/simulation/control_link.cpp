@@ -95,6 +95,14 @@ const Disturbance* ControlNet::way(const Side& from, const Side& to) const {
   return found == ways_.end() ? nullptr : &found->second;
 }
 
+bool ControlNet::blocked(ProcessId a, ProcessId b) const {
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    const auto found = ways_.find({world_.name(from), world_.name(to)});
+    if (found != ways_.end() && found->second.blocked) return true;
+  }
+  return false;
+}
+
 void ControlNet::disturb(const std::string& from, const std::string& to, const Disturbance& disturbance) {
   ways_[{from, to}] = disturbance;
   if (disturbance.blocked) return;

@@ -49,6 +49,9 @@ class ControlNet {
   /// See SimulatedNetwork::disturb; between names of processes.
   void disturb(const std::string& from, const std::string& to, const Disturbance& disturbance);
 
+  /// Whether nothing passes between the two, one way or the other: then no connection can be made.
+  bool blocked(ProcessId a, ProcessId b) const;
+
   /// The process is gone; `told`: its kernel ends its connections, else its machine is gone, too.
   void ended(ProcessId process, bool told);
 

@@ -55,11 +55,17 @@ class Dice {
   std::mt19937_64 random_;
 };
 
+/// What a fault is drawn for.
+struct Scene {
+  const Job& job;
+  const ClusterOptions& cluster;
+};
+
 struct FaultKind {
   std::string name;
   std::string meaning;
   /// Draws victims, length and strength; false: there is nothing in this job that it could happen to.
-  std::function<bool(Dice& dice, const Job& job, Fault& fault)> draw;
+  std::function<bool(Dice& dice, const Scene& scene, Fault& fault)> draw;
   std::function<void(Cluster& cluster, const Fault& fault)> begin;
   std::function<void(Cluster& cluster, const Fault& fault)> end;  ///< null: nothing to mend
 };

@@ -13,6 +13,11 @@ const Message* as(const caf::message& message) {
   return message.match_elements<Message>() ? &message.get_as<Message>(0) : nullptr;
 }
 
+std::string who_of(const Event& event) {
+  const bool replica = event.has("replica");
+  return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
+}
+
 }  // namespace
 
 const std::map<int, std::string>& invariant_list() {
@@ -54,8 +59,9 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (record.kind == RoundKind::greeting) return;
   Seen& who = seen(process);
-  const std::uint64_t index = who.replica.most();
-  if (Wrong wrong = who.replica.record(view, record)) return say(process, std::move(wrong));
+  const std::uint64_t from = views_.from(view);
+  const std::uint64_t index = who.replica.next(view, from);
+  if (Wrong wrong = who.replica.record(view, from, record)) return say(process, std::move(wrong));
   say(views_.committed(who.name.slot, view, index));
   const auto [known, first] = record_hashes_.emplace(index, record.hash);
   if (known->second != record.hash)
@@ -140,6 +146,9 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
     in_force_ = false;
   } else if (const auto* closed = as<Closed>(message)) {
     if (!closed->name.loader) say(from, seen(from).replica.promised(closed->view, closed->records));
+  } else if (const auto* caught_up = as<CaughtUp>(message)) {
+    say(from, seen(from).replica.caught_up(caught_up->records));
+    tally_.count("join: a newcomer has caught up");
   } else if (as<Begin>(message)) {
     in_force_ = true;
   }
@@ -147,8 +156,10 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
 
 void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message) {
   if (const auto* begin = as<Begin>(message)) {
-    const auto found = seen_.find(to);
-    if (found != seen_.end()) found->second.replica.begun(begin->view);
+    seen(to).replica.begun(begin->view);
+  } else if (as<Observe>(message)) {
+    seen(to).replica.observes();
+    tally_.count("join: a newcomer observes");
   } else if (const auto* stop = as<Stop>(message)) {
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");
@@ -164,9 +175,7 @@ void Invariants::made(const View& view) {
   // Who died meanwhile cannot be asked any more; what it reported stands.
   for (const Member& member : view.replicas) {
     if (holds.count(member.name.slot) > 0) continue;
-    const bool behind =
-        std::find(view.behind.begin(), view.behind.end(), member.name.slot) != view.behind.end();
-    const std::uint64_t said = view.records - (behind ? 1 : 0);
+    const std::uint64_t said = said_to_hold(view, member.name.slot);
     holds[member.name.slot] = {said, said};
   }
   if (const View* before = views_.latest()) {
@@ -201,10 +210,16 @@ void Invariants::count_view(const View& view) {
 
 void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
-  if (event.name != "lost") return;
-  const bool replica = event.has("replica");
-  const std::string who =
-      NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
+  if (event.name == "lost") lost(event);
+  if (event.name == "joined") joined_.insert(who_of(event));
+  if (event.name == "left") left_.insert(who_of(event));
+  if (event.name == "paused") paused_ = true;
+  if (event.name == "view") paused_ = false;
+  if (event.name == "paused" || event.name == "restarted") progress_at_ = now();
+}
+
+void Invariants::lost(const Event& event) {
+  const std::string who = who_of(event);
   progress_at_ = now();
   if (lost_.insert(who).second && excused_.count(who) == 0) {
     say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
@@ -229,29 +244,39 @@ void Invariants::mistake(const std::string& what) {
 // ---- the end
 
 void Invariants::expect_progress(Nanoseconds patience) {
+  if (paused_) patience += job_.cluster.give_up_after;
   if (now() - progress_at_ <= patience) return;
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
 }
 
+// Members of a kind that were neither lost nor left.
+std::uint32_t Invariants::members_left(const std::string& kind) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
+        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0;
+      }));
+}
+
+// A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
 void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
     tally_.count("run: completed");
     return say(report_rule(report, oracle_));
   }
-  // A run may fail only if too few replicas are left, if a loader is lost, or before it has begun.
-  const bool too_few =
-      job_.cluster.replicas - std::min(job_.cluster.replicas, lost()) < job_.cluster.min_replicas;
-  const bool loader = std::any_of(lost_.begin(), lost_.end(),
-                                  [](const std::string& who) { return who.rfind("loader", 0) == 0; });
-  const bool early = tally_.of("event: view") == 0;
-  if (!too_few && !loader && !(early && !lost_.empty()))
-    return say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
-  tally_.count(too_few ? "run: fails below min_replicas"
-               : early ? "run: fails before its first view"
-                       : "run: fails without its loader");
+  const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
+  const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0;
+  if (tally_.of("event: view") == 0 && tally_.of("event: lost") > 0) {
+    tally_.count("run: fails before its first view");
+  } else if (tally_.of("fault: journal-full") > 0 && report.reason.find("journal") != std::string::npos) {
+    tally_.count("run: fails without its journal");
+  } else if (too_few || no_loader) {
+    tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
+  } else {
+    say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
+  }
 }
 
 void Invariants::expect_all_ended() {

@@ -37,9 +37,9 @@ class Invariants final : public Watch {
 
   const Wrong& wrong() const { return wrong_; }
   std::uint64_t commits() const { return commits_; }
-  std::uint32_t lost() const { return static_cast<std::uint32_t>(lost_.size()); }
 
   void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
+  void process_named(ProcessId process, const NodeName& name) override { seen(process).name = name; }
   void record(ProcessId process, std::uint32_t view, const RoundRecord& record) override;
   void handed_out(ProcessId process) override;
   void view_entered(ProcessId process, std::uint32_t view) override;
@@ -67,6 +67,8 @@ class Invariants final : public Watch {
   Nanoseconds now() const { return cluster_->world().now(); }
   Seen& seen(ProcessId process) { return seen_.at(process); }
   void say(ProcessId process, Wrong wrong);
+  void lost(const Event& event);
+  std::uint32_t members_left(const std::string& kind) const;
   void made(const View& view);
   void count_view(const View& view);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
@@ -82,7 +84,9 @@ class Invariants final : public Watch {
   std::map<std::uint64_t, std::uint64_t> record_hashes_;  // by index
   std::uint64_t commits_ = 0;
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
-  bool in_force_ = false;      // a view is, and is not being closed
+  std::set<std::string> joined_, left_;
+  bool paused_ = false;    // for want of nodes, as the coordinator has said
+  bool in_force_ = false;  // a view is, and is not being closed
   Nanoseconds progress_at_{0};
   Wrong wrong_;
 };

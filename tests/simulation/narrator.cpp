@@ -13,6 +13,9 @@ std::string stamp(Nanoseconds time) {
 void Watches::process_began(ProcessId p, const NodeName& name, std::uint64_t incarnation) {
   tell(&Watch::process_began, p, name, incarnation);
 }
+void Watches::process_named(ProcessId p, const NodeName& name) {
+  tell(&Watch::process_named, p, name);
+}
 void Watches::process_ended(ProcessId p) {
   tell(&Watch::process_ended, p);
 }

@@ -19,6 +19,7 @@ class Watches final : public Watch {
   void add(Watch& watch) { all_.push_back(&watch); }
 
   void process_began(ProcessId p, const NodeName& name, std::uint64_t incarnation) override;
+  void process_named(ProcessId p, const NodeName& name) override;
   void process_ended(ProcessId p) override;
   void record(ProcessId p, std::uint32_t view, const RoundRecord& record) override;
   void handed_out(ProcessId p) override;
@@ -47,6 +48,7 @@ class Narrator final : public Watch {
  public:
   Narrator(Cluster& cluster, std::ostream* out) : cluster_(cluster), out_(out) {}
 
+  void process_named(ProcessId p, const NodeName& name) override { say(p, "is " + name.text()); }
   void process_ended(ProcessId p) override { say(p, "its process has ended"); }
   void record(ProcessId p, std::uint32_t view, const RoundRecord& record) override;
   void handed_out(ProcessId p) override { say(p, "a record has been handed to it"); }

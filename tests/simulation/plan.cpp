@@ -83,6 +83,7 @@ Job draw_job(Dice& dice, const PlanOptions& options) {
   job.cluster.on_loss = OnLoss::go_on;
   job.cluster.min_replicas = dice.one_in(8) ? std::min(2u, job.cluster.replicas) : 1;
   job.cluster.detect.heartbeat = milliseconds(dice.between(20, 100));
+  job.cluster.give_up_after = milliseconds(dice.between(3000, 40000));
   job.cluster.detect.patience = job.cluster.detect.heartbeat * dice.between(5, 30);
   return job;
 }
@@ -92,6 +93,7 @@ ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
   cluster.seed = seed;
   cluster.pace.compute_max = microseconds(dice.between(100, 20000));
   cluster.pace.loading_max = microseconds(dice.between(10, 5000));
+  cluster.by_hand = dice.one_in(2);
   if (dice.one_in(2)) cluster.lag_max = microseconds(dice.between(50, 3000));
   if (dice.one_in(2)) cluster.network.at_once_bytes = dice.between(0, 200);
   cluster.network.delay_max = microseconds(dice.between(20, 1000));
@@ -115,39 +117,44 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
 class FaultBudget {
  public:
   FaultBudget(Dice& dice, const Job& job)
-      : left_(dice.one_in(25) ? job.cluster.replicas : job.cluster.replicas - job.cluster.min_replicas) {}
+      : replicas_(dice.one_in(25) ? job.cluster.replicas : job.cluster.replicas - job.cluster.min_replicas),
+        loaders_(job.cluster.loaders > 0 ? job.cluster.loaders - 1 : 0) {}
 
   bool take(Fault& fault) {
     for (const std::string& who : {fault.a, fault.b}) {
-      if (who.empty() || touched_.count(who) == 0) continue;
-      if (who.rfind("replica", 0) != 0) return false;  // no run survives the loss of others yet
+      if (touched_.count(who) == 0) continue;
+      if (who == Cluster::kCoordinator) return false;
       fault.costs.insert(who);
     }
     std::set<std::string> spent = spent_;
     spent.insert(fault.costs.begin(), fault.costs.end());
-    if (spent.size() > left_ && !fault.costs.empty()) return false;
+    const auto loaders = static_cast<std::size_t>(std::count_if(
+        spent.begin(), spent.end(), [](const std::string& who) { return who.rfind("loader", 0) == 0; }));
+    if (!fault.costs.empty() && (loaders > loaders_ || spent.size() - loaders > replicas_)) return false;
     spent_ = spent;
-    touched_.insert(fault.a);
-    if (!fault.b.empty()) touched_.insert(fault.b);
+    for (const std::string& who : {fault.a, fault.b}) {
+      if (who.rfind("replica", 0) == 0 || who.rfind("loader ", 0) == 0 || who == Cluster::kCoordinator)
+        touched_.insert(who);
+    }
     return true;
   }
 
  private:
-  std::size_t left_;
+  std::size_t replicas_, loaders_;
   std::set<std::string> spent_;
   std::set<std::string> touched_;
 };
 
-std::vector<Fault> draw_faults(Dice& dice, const Job& job, const PlanOptions& options, Nanoseconds span) {
+std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions& options, Nanoseconds span) {
   std::vector<Fault> faults;
   if (options.faults.empty()) return faults;
-  FaultBudget budget(dice, job);
+  FaultBudget budget(dice, scene.job);
   const std::uint64_t wanted = dice.below(6);
   for (std::uint64_t i = 0; i < wanted; ++i) {
     const FaultKind& kind = fault_kind(dice.one_of(options.faults));
     Fault fault;
     fault.kind = kind.name;
-    if (!kind.draw(dice, job, fault)) continue;
+    if (!kind.draw(dice, scene, fault)) continue;
     fault.moment = draw_moment(dice, span);
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
@@ -163,7 +170,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   plan.job = draw_job(dice, options);
   plan.cluster = draw_cluster(dice, plan.job, seed);
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
-  plan.faults = draw_faults(dice, plan.job, options, span);
+  plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

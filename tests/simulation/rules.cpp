@@ -22,8 +22,10 @@ bool of_reduction(FrameKind kind) {
 
 // ---- ReplicaRule
 
-void ReplicaRule::took_what_was_handed() {
-  if (std::exchange(handed_, false)) ++records_;
+// Steps among the first so many records.
+std::uint64_t ReplicaRule::steps_in(std::uint64_t records) const {
+  const auto count = std::min<std::size_t>(records, oracle_->records.size());
+  return count == 0 ? 0 : oracle_->records[count - 1].step;
 }
 
 Wrong ReplicaRule::compare(const RoundRecord& record, const OracleRecord& expected) const {
@@ -43,34 +45,53 @@ Wrong ReplicaRule::compare(const RoundRecord& record, const OracleRecord& expect
   return {};
 }
 
-Wrong ReplicaRule::record(std::uint32_t view, const RoundRecord& record) {
+Wrong ReplicaRule::record(std::uint32_t view, std::uint64_t from, const RoundRecord& record) {
   if (record.kind == RoundKind::greeting) return {};
-  took_what_was_handed();
   if (promise_ >= view)
     return {5, "it took a record of view " + text(view) + " after its promise to take none"};
+  if (view != in_) {  // its first in this view: it has what the view began with
+    if (from < least() || from > most() || applied_ != steps_in(from))
+      return {7, "it takes part in view " + text(view) + ", which began with " + text(from) +
+                     " records, and has applied " + text(applied_) + " steps"};
+    records_ = from;
+    handed_ = 0;
+    observes_ = false;
+    in_ = view;
+  }
   if (records_ >= oracle_->records.size()) return {3, "it took a record beyond the end of the job"};
-  const OracleRecord& expected = oracle_->records[records_];
-  if (Wrong wrong = compare(record, expected)) return wrong;
+  if (Wrong wrong = compare(record, oracle_->records[records_])) return wrong;
   ++records_;
+  return {};
+}
+
+void ReplicaRule::observes() {
+  observes_ = true;
+  promise_ = 0;
+}
+
+Wrong ReplicaRule::caught_up(std::uint64_t records) {
+  if (!observes_) return {7, "it says that it has caught up, and is no newcomer"};
+  if (steps_in(records) > applied_)
+    return {
+        7, "it says that it has " + text(records) + " records, and has applied " + text(applied_) + " steps"};
+  records_ = records;
   return {};
 }
 
 Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
   if (step == applied_) return {};
-  if (handed_ && records_ < oracle_->records.size() && oracle_->records[records_].is_step &&
-      oracle_->records[records_].step == step) {
-    took_what_was_handed();
-  }
-  if (step != applied_ + 1) return {3, "it applied step " + text(step) + " after step " + text(applied_)};
+  if (step != applied_ + 1 && !observes_)
+    return {3, "it applied step " + text(step) + " after step " + text(applied_)};
   if (promise_ > 0)
     return {5, "it applied step " + text(step) + " after it had promised to take nothing more of view " +
                    text(promise_)};
-  const auto taken =
-      std::span(oracle_->records).first(std::min<std::size_t>(records_, oracle_->records.size()));
-  const auto found = std::find_if(taken.rbegin(), taken.rend(), [&](const OracleRecord& each) {
+  const auto& records = oracle_->records;
+  const auto found = std::find_if(records.begin(), records.end(), [&](const OracleRecord& each) {
     return each.is_step && each.step == step;
   });
-  if (found == taken.rend()) return {3, "it applied step " + text(step) + " without its record"};
+  const std::uint64_t index = static_cast<std::uint64_t>(found - records.begin());
+  if (found == records.end() || index >= most())
+    return {3, "it applied step " + text(step) + " without its record"};
   applied_ = step;
   if (found->state != fingerprint_of(state))
     return {2, "its state after step " + text(step) + " is not the oracle's"};
@@ -80,13 +101,22 @@ Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
 Wrong ReplicaRule::promised(std::uint32_t view, std::uint64_t records) {
   if (records < least() || records > most())
     return {3, "it reports " + text(records) + " records, and holds " + text(least())};
-  if (records > records_) took_what_was_handed();
-  handed_ = false;
+  if (steps_in(records) != applied_)
+    return {3, "it reports " + text(records) + " records, and has applied " + text(applied_) + " steps"};
+  records_ = records;
+  handed_ = 0;
   promise_ = view;
   return {};
 }
 
 // ---- ViewRule
+
+std::uint64_t said_to_hold(const View& view, std::uint32_t slot) {
+  for (const Behind& behind : view.behind) {
+    if (behind.slot == slot) return behind.records;
+  }
+  return view.records;
+}
 
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {
   if (!views_.empty() && view.number <= views_.rbegin()->first)
@@ -100,9 +130,8 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
     const auto found = holds.find(member.name.slot);
     const Holds has = found == holds.end() ? Holds{} : found->second;
     most = std::max(most, has.most);
-    const bool behind =
-        std::find(view.behind.begin(), view.behind.end(), member.name.slot) != view.behind.end();
-    const std::uint64_t should = view.records - (behind ? 1 : 0);
+    const std::uint64_t should = said_to_hold(view, member.name.slot);
+    const bool behind = should < view.records;
     if (has.least > view.records)
       return {3, name + " goes on from record " + text(view.records) + ", but " + member.name.text() +
                      " holds " + text(has.least) + ": a step would be done twice"};

@@ -26,14 +26,19 @@ struct Wrong {
 };
 
 /// One replica: it takes the oracle's records, each once and in order; has the oracle's state after each
-/// step; and when it has promised to take nothing more of a view, it does not.
+/// step; when it has promised to take nothing more of a view, it does not; and as a newcomer it adds nothing
+/// before its state is the oracle's.
 class ReplicaRule {
  public:
   explicit ReplicaRule(const OracleResult& oracle) : oracle_(&oracle) {}
 
-  Wrong record(std::uint32_t view, const RoundRecord& record);
-  /// A record arrived from a donor; it may be taken, or thrown away if the view closes.
-  void handed_out() { handed_ = true; }
+  /// A round is over; `from`: the records that its view began with.
+  Wrong record(std::uint32_t view, std::uint64_t from, const RoundRecord& record);
+  /// A record, or a whole state, arrived from a donor; it may be taken, or thrown away if the view closes.
+  void handed_out() { ++handed_; }
+  /// It is a newcomer now: it is given a state of any step, and records after it.
+  void observes();
+  Wrong caught_up(std::uint64_t records);
   Wrong applied(std::uint64_t step, std::span<const float> state);
   /// It reports the view as closed, and so many records.
   Wrong promised(std::uint32_t view, std::uint64_t records);
@@ -41,19 +46,25 @@ class ReplicaRule {
 
   /// Records that it holds: at least and at most.
   std::uint64_t least() const { return records_; }
-  std::uint64_t most() const { return records_ + (handed_ ? 1 : 0); }
-  std::uint64_t steps() const { return applied_; }
+  std::uint64_t most() const { return observes_ ? oracle_->records.size() : records_ + handed_; }
+  /// The number, from 0, of the record that it takes next in a view that began with `from` records.
+  std::uint64_t next(std::uint32_t view, std::uint64_t from) const { return view == in_ ? records_ : from; }
 
  private:
   Wrong compare(const RoundRecord& record, const OracleRecord& expected) const;
-  void took_what_was_handed();
+  std::uint64_t steps_in(std::uint64_t records) const;
 
   const OracleResult* oracle_;
   std::uint64_t records_ = 0;
   std::uint64_t applied_ = 0;
   std::uint32_t promise_ = 0;  // view; 0: none
-  bool handed_ = false;
+  std::uint32_t in_ = 0;       // the view of its last record
+  std::uint64_t handed_ = 0;   // since then
+  bool observes_ = false;
 };
+
+/// The records that a view takes a member to hold.
+std::uint64_t said_to_hold(const View& view, std::uint32_t slot);
 
 /// The views of the coordinator: numbered upwards, every shard held once, and as far as their members are.
 class ViewRule {
@@ -70,7 +81,11 @@ class ViewRule {
   Wrong committed(std::uint32_t slot, std::uint32_t view, std::uint64_t index) const;
 
   const std::map<std::uint32_t, View>& views() const { return views_; }
-  /// Whether some view so far went on from fewer records than a lost replica held: a step was done again.
+  /// Records that a view begins with.
+  std::uint64_t from(std::uint32_t view) const {
+    const auto found = views_.find(view);
+    return found == views_.end() ? 0 : found->second.records;
+  }
   const View* latest() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
 
  private:

@@ -86,9 +86,10 @@ class SimulatedDataPlane final : public DataPlane {
       parts_.watch->record(parts_.process, engine_->view(), record);
       done(std::move(record));
     };
-    hooks.handed_out = [this, handed = std::move(hooks.handed_out)](std::vector<std::byte> payload) {
+    hooks.handed_out = [this, handed = std::move(hooks.handed_out)](const Frame& frame,
+                                                                    std::vector<std::byte> payload) {
       parts_.watch->handed_out(parts_.process);
-      handed(std::move(payload));
+      handed(frame, std::move(payload));
     };
     hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view) {
       parts_.watch->view_closed(parts_.process, view);
@@ -112,6 +113,7 @@ NodeSeams simulated_seams(const SeamParts& parts) {
     return std::make_shared<SimulatedExecutor>(parts, thread == "muster-load");
   };
   seams.make_data_plane = [parts](const Job&, const NodeName& name, Engine::Hooks hooks) {
+    if (parts.named) parts.named(name);
     return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks));
   };
   // A replica as ever; its workbench is looked at.

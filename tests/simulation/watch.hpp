@@ -22,6 +22,8 @@ class Watch {
   virtual ~Watch() = default;
 
   virtual void process_began(ProcessId, const NodeName&, std::uint64_t /*incarnation*/) {}
+  /// One that joined by itself has been given its name.
+  virtual void process_named(ProcessId, const NodeName&) {}
   virtual void process_ended(ProcessId) {}
 
   /// The data plane of a process: a round is over in this view; a record has been handed to it.

@@ -42,6 +42,7 @@ class World {
   void end(ProcessId process);
   bool alive(ProcessId process) const { return processes_[process].alive; }
   bool paused(ProcessId process) const { return processes_[process].paused; }
+  void rename(ProcessId process, const std::string& name) { processes_[process].name = name; }
   const std::string& name(ProcessId process) const { return processes_[process].name; }
   /// Now and then the actors of this process get no core for up to `most`, while its other threads run.
   void set_lag(ProcessId process, Nanoseconds most) { processes_[process].lag_max = most; }
