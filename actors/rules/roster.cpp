@@ -225,7 +225,9 @@ std::vector<NodeName> Roster::begin_close() {
   std::vector<NodeName> names;
   for (auto& [name, record] : nodes_) {
     if (record.stage == NodeStage::caught_up) record.member = true;
-    if (record.member && !gone(record)) names.push_back(name);
+    if (!record.member || gone(record)) continue;
+    record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+    names.push_back(name);
   }
   return names;
 }
