@@ -25,6 +25,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   parts_ = std::move(parts);
   began_ = self->clock().now();
   roster_ = std::make_unique<Roster>(parts_.job);
+  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
   report_.job = parts_.job.name;
   report_.replicas = parts_.job.cluster.replicas;
   report_.shards = parts_.job.train.shards;
@@ -76,7 +77,7 @@ void CoordinatorState::on(const Prepared& message) {
   if (ending_) return;
   if (const std::string reason = roster_->prepared(message); !reason.empty()) return fail(reason);
   if (!roster_->all(NodeStage::prepared)) return;
-  view_ = roster_->first_view();
+  view_ = watch_->entered(roster_->first_view());
   roster_->entered(view_);
   report_.transport = message.transport;
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
@@ -190,8 +191,7 @@ void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new.
-    if (message.view == view_.number && roster_->alive(message.peer))
-      lost(message.peer, message.name.text(), message.reason);
+    if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
     return;
   }
   if (!roster_->alive(message.name)) return;
@@ -258,7 +258,7 @@ void CoordinatorState::on(const Closed& message) {
 void CoordinatorState::install_next_view() {
   closing_ = false;
   lost_.clear();
-  view_ = roster_->next_view(view_);
+  view_ = watch_->entered(roster_->next_view(view_));
   roster_->entered(view_);
   tell_all(Install{view_});
   for (const auto& [epoch, rows] : std::map(epochs_))
@@ -279,10 +279,7 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = parts_.job.cluster;
-  if (const auto silent = roster_->silent(elapsed(), cluster.detect.patience)) {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent->silence).count();
-    return lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
-  }
+  if (judge()) return;
   if (!running_ && elapsed() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
@@ -346,6 +343,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const EpochEnd& message) { self->state.on(message); },
           [=](const ReplicaDone& message) { self->state.on(message); },
           [=](const Heartbeat& message) { self->state.on(message); },
+          [=](const HeldUp& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const ChildEnded& message) { self->state.on(message); },
           [=](const StopRequest& message) { self->state.on(message); },

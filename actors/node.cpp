@@ -73,6 +73,13 @@ Engine::Hooks NodeState::hooks() const {
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
+  hooks.stalled = [board = board_](RoundSight sight) {
+    caf::anon_send(board->node, Stalled{std::move(sight)});
+  };
+  hooks.progress = [progress = progress_] { return progress->word(); };
+  hooks.now = [&clock = self_->system().clock()] {
+    return std::chrono::nanoseconds(clock.now().time_since_epoch());
+  };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     const auto shard = board->actors.shards.find(frame.node);
     if (shard == board->actors.shards.end()) return;
@@ -122,6 +129,7 @@ void NodeState::on(const Welcome& message) {
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
+  stalls_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads] {
@@ -139,6 +147,7 @@ void NodeState::on(const Welcome& message) {
 void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   bench_ = message.bench;
+  bench_->progress = progress_;
   Prepared prepared;
   prepared.name = parts_.name;
   prepared.address = plane_->address();
@@ -269,7 +278,14 @@ void NodeState::on(const Halted& message) {
 }
 
 void NodeState::on(const Begin& message) {
+  begun_ = true;
   if (replica_) self_->send(replica_, message);
+}
+
+void NodeState::on(const Stalled& message) {
+  auto words = stalls_->of(message.sight, begun_);
+  for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
+  for (Failing& complaint : words.complaints) self_->send(parts_.coordinator, std::move(complaint));
 }
 
 void NodeState::on(const Trouble& message) {
@@ -291,7 +307,13 @@ void NodeState::fail(Failing message) {
 }
 
 void NodeState::on(const Tick& message) {
-  self_->send(parts_.coordinator, Heartbeat{parts_.name, bench_ ? bench_->applied.load() : 0});
+  const std::uint64_t applied = bench_ ? bench_->applied.load() : 0;
+  self_->send(parts_.coordinator,
+              Heartbeat{parts_.name, applied, progress_->measured_step(), progress_->measured_seconds()});
+  plane_->post([](Engine& engine) { engine.tick(); });
+  const auto now = self_->clock().now().time_since_epoch();
+  if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))
+    self_->send(parts_.coordinator, *late);
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
@@ -328,6 +350,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Begin& message) { self->state.on(message); },
           [=](const Close& message) { self->state.on(message); },
           [=](const Halted& message) { self->state.on(message); },
+          [=](const Stalled& message) { self->state.on(message); },
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },

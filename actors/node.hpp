@@ -15,6 +15,7 @@
 #include "muster/actors/registry.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/rules/course.hpp"
+#include "muster/actors/rules/stall_watch.hpp"
 #include "muster/config/job.hpp"
 
 namespace muster {
@@ -57,6 +58,7 @@ class NodeState {
   void on(const Begin& message);
   void on(const Close& message);
   void on(const Halted& message);
+  void on(const Stalled& message);
   void on(const Trouble& message);
   void on(const Failing& message);
   void on(const Stop& message);
@@ -91,6 +93,9 @@ class NodeState {
   void let_go();
 
   node_actor::pointer self_ = nullptr;
+  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
+  std::optional<StallWatch> stalls_;
+  bool begun_ = false;  // a view was in force
   NodeParts parts_;
   std::optional<Job> job_;
   Welcome welcome_;

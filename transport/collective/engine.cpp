@@ -21,6 +21,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   batch_bytes_max_ = batch_bytes_max;
   blamed_.clear();
   closing_.reset();
+  liveness_.enter();
   for (const Peer& peer : peers) {
     if (peer.number == self) continue;
     if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
@@ -29,8 +30,12 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   if (shape) {
     record_bytes_max_ =
         kRecordBytesMin + shape->elements * sizeof(float) + std::size_t{shape->shards} * kRecordShardBytes;
+    const auto done = [this](RoundRecord record) {
+      liveness_.round_done(record.kind == RoundKind::train, now());
+      hooks_.round_done(std::move(record));
+    };
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
-                                             Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
+                                             Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
   }
   replay_early_frames();
 }
@@ -83,6 +88,42 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   transport_.send(to, frame, kept, token);
 }
 
+std::chrono::nanoseconds Engine::now() const {
+  return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
+}
+
+void Engine::tick() {
+  if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
+  RoundSight sight = reduction_->sight();
+  if (!liveness_.again(sight.round)) return;
+  sight.now = now();
+  sight.median_step = liveness_.median_step();
+  for (PeerSight& peer : sight.peers) {
+    liveness_.describe(peer);
+    Frame ping;
+    ping.kind = FrameKind::ping;
+    if (peer.owes()) send_loading(peer.peer, ping, {});
+  }
+  if (hooks_.stalled) hooks_.stalled(std::move(sight));
+}
+
+// Every frame of a peer is a sign of life. Those that are nothing else end here.
+bool Engine::about_life(const Frame& frame) {
+  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  if (!known(frame)) return life;
+  liveness_.heard(frame.from, now());
+  if (!life) return false;
+  if (frame.kind == FrameKind::ping) {
+    Frame word;
+    word.kind = FrameKind::word;
+    if (hooks_.progress) put_word(hooks_.progress(), word);
+    send_loading(frame.from, word, {});
+  } else if (const auto word = word_in(frame)) {
+    liveness_.told(frame.from, *word, now());
+  }
+  return true;
+}
+
 bool Engine::known(const Frame& frame) const {
   const auto peer = incarnations_.find(frame.from);
   return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
@@ -117,6 +158,7 @@ std::span<std::byte> Engine::place(const Frame& frame) {
 }
 
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (about_life(frame)) return;
   if (frame.kind == FrameKind::batch || frame.kind == FrameKind::record) {
     const auto held = arriving_.find(payload.data());
     if (payload.empty() || held == arriving_.end()) return;
