@@ -37,6 +37,14 @@ void CoordinatorState::on(const HeldUp& message) {
 }
 
 bool CoordinatorState::judge() {
+  // Members that have not come back to a coordinator that was started anew are not watched yet.
+  if (phase_ == Phase::adopting) {
+    if (const auto silent = roster_->silent(elapsed(), parts_.job.cluster.detect.patience)) {
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent->silence).count();
+      lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
+      return true;
+    }
+  }
   return follow(watch_->judge([this](const NodeName& name) { return roster_->alive(name); }, elapsed()));
 }
 

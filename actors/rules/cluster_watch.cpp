@@ -46,27 +46,33 @@ void ClusterWatch::complained(const Failing& message, Time now) {
   if (message.view == view_.number) complaints_.add(message.name, message.peer, message.reason, now);
 }
 
-View ClusterWatch::entered(View view) {
+View ClusterWatch::dealt(View view) const {
+  if (cluster_.straggler.action != StragglerAction::shed || view.replicas.empty()) return view;
+  std::vector<std::uint32_t> slots;
+  std::uint32_t shards = 0;
+  for (const Member& member : view.replicas) {
+    slots.push_back(member.name.slot);
+    shards = std::max(shards, member.end);
+  }
+  const auto deal = shedding_.deal(slots, shards);
+  for (std::size_t i = 0; i < deal.size(); ++i) {
+    view.replicas[i].begin = deal[i].begin;
+    view.replicas[i].end = deal[i].end;
+  }
+  return view;
+}
+
+void ClusterWatch::entered(const View& view) {
   complaints_.clear();
   said_.clear();
   std::vector<std::uint32_t> slots;
   std::vector<ShardInterval> deal;
-  std::uint32_t shards = 0;
   for (const Member& member : view.replicas) {
     slots.push_back(member.name.slot);
     deal.push_back({member.begin, member.end});
-    shards = std::max(shards, member.end);
-  }
-  if (cluster_.straggler.action == StragglerAction::shed && !slots.empty()) {
-    deal = shedding_.deal(slots, shards);
-    for (std::size_t i = 0; i < deal.size(); ++i) {
-      view.replicas[i].begin = deal[i].begin;
-      view.replicas[i].end = deal[i].end;
-    }
   }
   shedding_.entered(std::move(slots), std::move(deal));
   view_ = view;
-  return view;
 }
 
 // A loader serves many: where it and a replica quarrel, the replica goes.
@@ -129,7 +135,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
     judgement.events.push_back(late_event(message, *late));
   const bool others_wait = message.name != late->name;
   const bool loader = message.cause == "data" && !view_.loaders.empty();
-  if (!others_wait || loader || message.link_broken) return judgement;
+  const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
+  if (!others_wait || !can_go || loader || message.link_broken) return judgement;
   const std::string held = "it holds up step " + std::to_string(message.step) + " for " +
                            rounded(message.waited_ms) + " ms (" + message.cause + ")";
   if (message.stuck) {

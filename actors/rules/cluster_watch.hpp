@@ -28,9 +28,10 @@ class ClusterWatch {
   /// A complaint about a peer, of the view in force.
   void complained(const Failing& message, Time now);
 
-  /// The view that is to be installed, with its shards dealt by speed if the job sheds; from now on it is the
-  /// one that is watched.
-  View entered(View view);
+  /// A view that is to be installed, with its shards dealt by speed if the job sheds.
+  View dealt(View view) const;
+  /// The view that is watched from now on.
+  void entered(const View& view);
 
   struct Loss {
     NodeName name;
@@ -45,8 +46,8 @@ class ClusterWatch {
   Judgement judge(const std::function<bool(const NodeName&)>& alive, Time now);
 
   /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
-  /// replica is stuck, or the job says so and others wait for it. A late loader process is not held against
-  /// the replica that it serves.
+  /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
+  /// process is not held against the replica that it serves.
   Judgement held_up(const HeldUp& message);
 
   /// Whether shards should move now, and why. Only if the job sheds.

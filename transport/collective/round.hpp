@@ -76,6 +76,7 @@ struct RoundRecord {
 };
 
 std::size_t encoded_header_bytes(std::size_t shards);
+std::size_t encoded_record_bytes_max(std::size_t shards, std::size_t elements);
 void encode_header(const RoundHeader& header, std::vector<std::byte>& out);
 /// Nothing if the bytes are not a header with at most `shards_max` shards.
 std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::size_t shards_max);

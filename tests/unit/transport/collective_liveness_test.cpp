@@ -84,7 +84,7 @@ class LivenessWorld {
     }
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       shape.self = i;
-      members[i].engine->install(1, i, 10 + i, peers, &shape, 0);
+      members[i].engine->install(1, i, 10 + i, peers, &shape, {});
     }
     for (std::uint32_t i = 0; i < kMembers; ++i) open(i, RoundKind::greeting);
     run_for(milliseconds(10));
