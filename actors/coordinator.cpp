@@ -139,6 +139,10 @@ void CoordinatorState::on(const Failing& message) {
     return;
   }
   if (!roster_->alive(message.name)) return;
+  if (begun_ && !roster_->member(message.name)) {  // a newcomer that cannot take part harms nobody
+    roster_->lost(message.name);
+    return refuse(actors_.at(message.name), message.name, message.reason);
+  }
   fail(message.name.text() + ": " + message.reason);
 }
 

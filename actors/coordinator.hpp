@@ -97,11 +97,12 @@ class CoordinatorState {
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
-  // A view is made when none is in force: forming (the first), closing (all say what they hold), paused
-  // (nodes are missing), installing (all greet each other).
-  // A coordinator that was started anew waits for the members of the last view (adopting).
+  // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
+  // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
+  // installing (all greet each other).
   enum class Phase { forming, adopting, closing, paused, installing, running };
   Phase phase_ = Phase::forming;
+  std::uint64_t term_ = 1;
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;

@@ -188,12 +188,14 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
     std::vector<node_actor> nodes;
     const auto add = [&](bool loader, std::uint32_t slot) {
       const std::uint64_t number = nodes.size() + 1;
-      nodes.push_back(system.spawn(node, NodeParts{{loader, slot},
-                                                   static_cast<std::int64_t>(number),
-                                                   number,
-                                                   registry,
-                                                   simulated_seams(world, network, options),
-                                                   actor}));
+      NodeParts parts;
+      parts.name = {loader, slot};
+      parts.pid = static_cast<std::int64_t>(number);
+      parts.incarnation = number;
+      parts.registry = registry;
+      parts.seams = simulated_seams(world, network, options);
+      parts.coordinator = actor;
+      nodes.push_back(system.spawn(node, std::move(parts)));
     };
     for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) add(false, slot);
     for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) add(true, slot);
