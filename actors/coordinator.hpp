@@ -13,6 +13,7 @@
 #include "muster/actors/journal.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
+#include "muster/actors/resume.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -29,7 +30,8 @@ struct CoordinatorParts {
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
   /// coordinator that dies is not replaced.
   std::shared_ptr<Journal> journal;
-  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
+  std::optional<Resume> resume;  ///< the checkpoint to go on from
+  bool by_hand = false;          ///< nodes are started by hand: no deadline for the first of them
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
@@ -71,6 +73,7 @@ class CoordinatorState {
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason);
   void form(const std::string& transport);
   void look_into_journal();
+  void tell_resumed();
   void adopted_all();
   void note(const View& view);
   void feed_newcomers();
@@ -91,11 +94,12 @@ class CoordinatorState {
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
-  // A view is made when none is in force: forming (the first), closing (all say what they hold), paused
-  // (nodes are missing), installing (all greet each other).
-  // A coordinator that was started anew waits for the members of the last view (adopting).
+  // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
+  // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
+  // installing (all greet each other).
   enum class Phase { forming, adopting, closing, paused, installing, running };
   Phase phase_ = Phase::forming;
+  std::uint64_t term_ = 1;
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;

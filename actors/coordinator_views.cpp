@@ -43,6 +43,7 @@ void CoordinatorState::on(const Join& message) {
   welcome.device =
       message.joins || name.loader ? roster_->device_for(message) : parts_.placement.devices.at(name.slot);
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
+  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
   roster_->placed(name, welcome.device);
   self_->send(actor, welcome);
 }

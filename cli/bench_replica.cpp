@@ -155,9 +155,15 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Updated&) {},
           [=](const Hashed& message) { self->state.on(message); },
           [](const Snapped&) {},
+          [](const Written&) {},
           [](const ViewClosed&) {},
           [=](const Assignment& message) { self->state.on(message); },
-          [](const HandedOut&) {}};
+          [](const HandedOut&) {},
+          [](const Observing&) {},
+          [](const DonateTo&) {},
+          [](const StateCopied&) {},
+          [](const Restored&) {},
+          [](const Adopted&) {}};
 }
 
 }  // namespace muster::cli

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kUsage =
     "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
-    "[--quiet]\n\n"
+    "[--resume] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
     "all again.\n"
     "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130 or 143 interrupted.\n";
@@ -88,6 +88,10 @@ Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int
     std::fprintf(stderr, "%s", refused.what());
     code = kWrong;
     return refused_report(job, refused.what());
+  } catch (const NothingToResume& error) {
+    std::fprintf(stderr, "muster: %s\n", error.what());
+    code = kWrong;
+    return refused_report(job, error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "muster: failed: %s\n", error.what());
     code = kFailed;
@@ -104,6 +108,7 @@ int run_command(const Arguments& arguments, const Registry& registry) {
       "events", po::value<std::string>()->value_name("FILE|-"),
       "write each event as a line of JSON when it happens")("quiet",
                                                             "print nothing but failures and notices")(
+      "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder")(
       "in-process", "replicas as threads of this process instead of processes of their own");
   add_job_options(options);
   int code = kCompleted;
@@ -128,6 +133,7 @@ int run_command(const Arguments& arguments, const Registry& registry) {
   run_options.registry = registry;
   run_options.in_process = given->count("in-process") > 0;
   run_options.handle_signals = true;
+  run_options.resume = given->count("resume") > 0;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);

@@ -126,13 +126,16 @@ class SimulatedDataPlane final : public DataPlane {
 NodeSeams simulated_seams(World& world, SimulatedNetwork& network, const SimulationOptions& options) {
   NodeSeams seams;
   seams.make_executor = [&world, options](const std::string& thread, const std::string&) {
-    const auto most = thread == "muster-load" ? options.loading_max : options.compute_max;
+    const auto most = thread == "muster-load"   ? options.loading_max
+                      : thread == "muster-disk" ? options.disk_max
+                                                : options.compute_max;
     return std::make_shared<SimulatedExecutor>(world, most);
   };
   seams.make_data_plane = [&world, &network](const Job&, const NodeName& name, Engine::Hooks hooks) {
     return std::make_shared<SimulatedDataPlane>(world, network, name.text(), std::move(hooks));
   };
   seams.spawn_replica = options.spawn_replica;
+  seams.open_disk = [disk = options.disk](const std::string&) { return disk; };
   return seams;
 }
 
@@ -179,6 +182,7 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
                                       std::function<void()> event) { world.after(delay, std::move(event)); },
                              options.seed);
     CoordinatorParts parts = coordinator_parts(job);
+    if (options.resume) parts.resume = find_resume(job, registry, options.disk);
     parts.on_end = [&](const Report& report) { result.report = report; };
     parts.on_event = [&](const Event& event) {
       for (const char c : to_json_line(event)) world.trace(static_cast<unsigned char>(c));
@@ -188,12 +192,14 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
     std::vector<node_actor> nodes;
     const auto add = [&](bool loader, std::uint32_t slot) {
       const std::uint64_t number = nodes.size() + 1;
-      nodes.push_back(system.spawn(node, NodeParts{{loader, slot},
-                                                   static_cast<std::int64_t>(number),
-                                                   number,
-                                                   registry,
-                                                   simulated_seams(world, network, options),
-                                                   actor}));
+      NodeParts parts;
+      parts.name = {loader, slot};
+      parts.pid = static_cast<std::int64_t>(number);
+      parts.incarnation = number;
+      parts.registry = registry;
+      parts.seams = simulated_seams(world, network, options);
+      parts.coordinator = actor;
+      nodes.push_back(system.spawn(node, std::move(parts)));
     };
     for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) add(false, slot);
     for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) add(true, slot);
