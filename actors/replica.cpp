@@ -98,15 +98,17 @@ void ReplicaState::next_round() {
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
-  if (!ledger_.open()) {
-    std::optional<std::uint64_t> samples;
-    if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
-    ledger_.begin_epoch(cursor.epoch, samples, parts_.bench->job.train.shards);
-    step_events_->begin_epoch();
-    dropped_ = 0;
-    epoch_loss_ = epoch_weight_ = 0;
-  }
   gather(cursor);
+}
+
+void ReplicaState::open_epoch(std::uint64_t epoch) {
+  if (ledger_.open()) return;
+  std::optional<std::uint64_t> samples;
+  if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
+  ledger_.begin_epoch(epoch, samples, parts_.bench->job.train.shards);
+  step_events_->begin_epoch();
+  dropped_ = 0;
+  epoch_loss_ = epoch_weight_ = 0;
 }
 
 void ReplicaState::gather(const Cursor& cursor) {
@@ -210,6 +212,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
 
 void ReplicaState::step_recorded(const RoundRecord& record) {
   try {
+    open_epoch(record.epoch);
     count_in_ledger(record);
   } catch (const Error& error) {
     return trouble(error.what());

@@ -83,6 +83,7 @@ class ReplicaState {
   void say_caught_up();
   bool speaks() const;
   void gather(const Cursor& cursor);
+  void open_epoch(std::uint64_t epoch);
   void begin_step();
   void go_on_evaluating();
   void step_recorded(const RoundRecord& record);

@@ -200,7 +200,7 @@ std::vector<NodeName> Roster::hungry() const {
 
 void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].fed_by = donor.name.slot;
-  nodes_[name].fed_in = view_.number;
+  nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
 // The last one: the first speaks for all, and has enough to do.
