@@ -14,6 +14,7 @@
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
 #include "muster/actors/resume.hpp"
+#include "muster/actors/rules/cluster_watch.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -57,7 +58,8 @@ class CoordinatorState {
   void on(const ChildEnded& message);
   void on(const StopRequest& message);
   void on(const Tick& message);
-  void on(const Heartbeat& message) { roster_->heard(message, elapsed()); }
+  void on(const Heartbeat& message);
+  void on(const HeldUp& message);
   void on(const Progress& message);
   void raise(Event event);
 
@@ -65,6 +67,9 @@ class CoordinatorState {
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
+  bool in_force() const { return !ending_ && phase_ == Phase::running; }
+  bool judge();
+  bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
@@ -91,6 +96,7 @@ class CoordinatorState {
   coordinator_actor::pointer self_ = nullptr;
   CoordinatorParts parts_;
   std::unique_ptr<Roster> roster_;
+  std::unique_ptr<ClusterWatch> watch_;
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;

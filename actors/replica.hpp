@@ -16,6 +16,7 @@
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
+#include "muster/actors/rules/wait_share.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 
@@ -72,6 +73,7 @@ class ReplicaState {
 
   Time now() const;
   double lap();  // seconds since the last lap
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
   void record_taken(std::shared_ptr<const RoundRecord> record);
   void answer_halt();
   void hand_out();
@@ -131,6 +133,7 @@ class ReplicaState {
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;
   Phases phases_;
+  WaitShare waits_;
 
   std::uint64_t round_ = 1;  // the greeting was 0
   std::uint64_t record_hash_ = 0;

@@ -100,11 +100,15 @@ bool Roster::all_begun(std::uint32_t view) const {
 std::string Roster::device_for(const Join& join) const {
   if (join.name.loader) return "-";
   if (!join.device.empty()) return join.device;
-  const auto neighbours = std::count_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return !node.first.loader && alive(node.first) && node.second.host == join.host &&
-           node.second.incarnation != join.incarnation;
-  });
-  return "cpu:" + std::to_string(static_cast<std::uint64_t>(neighbours) % std::max(join.cores, 1u));
+  // The core of that host that the fewest compute on.
+  std::vector<std::uint32_t> users(std::max(join.cores, 1u), 0);
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || !alive(name) || record.host != join.host || record.device.rfind("cpu:", 0) != 0)
+      continue;
+    const auto core = static_cast<std::size_t>(std::stoul(record.device.substr(4)));
+    if (core < users.size()) ++users[core];
+  }
+  return "cpu:" + std::to_string(std::min_element(users.begin(), users.end()) - users.begin());
 }
 
 std::string Roster::prepared(const Prepared& message) {
@@ -221,7 +225,9 @@ std::vector<NodeName> Roster::begin_close() {
   std::vector<NodeName> names;
   for (auto& [name, record] : nodes_) {
     if (record.stage == NodeStage::caught_up) record.member = true;
-    if (record.member && !gone(record)) names.push_back(name);
+    if (!record.member || gone(record)) continue;
+    record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+    names.push_back(name);
   }
   return names;
 }

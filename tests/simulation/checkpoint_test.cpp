@@ -5,7 +5,7 @@
 #include "muster/actors/resume.hpp"
 #include "muster/config/job_file.hpp"
 #include "tests/simulation/oracle.hpp"
-#include "tests/simulation/simulated_cluster.hpp"
+#include "tests/simulation/simulate.hpp"
 #include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {

@@ -6,7 +6,7 @@
 
 #include "muster/actors/replica.hpp"
 #include "tests/simulation/oracle.hpp"
-#include "tests/simulation/simulated_cluster.hpp"
+#include "tests/simulation/simulate.hpp"
 
 namespace muster::simulation {
 namespace {
