@@ -17,7 +17,7 @@ using namespace muster::cluster_test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr int kEpochs = 60;
+constexpr int kEpochs = 400;
 
 std::string job_of_many_epochs() {
   std::string text = linear_job();
@@ -172,13 +172,13 @@ TEST(Checkpoint, ARunThatLeavesNoWeightsHasFailed) {
   EXPECT_NE(outcome.err.find("last checkpoint could not be written"), std::string::npos) << outcome.err;
 }
 
-// A real file system of 48 KiB: who may mount one sees it fill.
+// A real file system of 4 MiB: who may mount one sees it fill.
 TEST(Checkpoint, AFullDiskIsAnEventAndTheOneBeforeStays) {
   const Folder folder;
   const std::string where = folder.path("kept");
   fs::create_directories(where);
-  if (::mount("none", where.c_str(), "tmpfs", 0, "size=48k") != 0) GTEST_SKIP() << "mounting needs rights";
-  std::ofstream(where + "/ballast") << std::string(48 << 10, 'x');
+  if (::mount("none", where.c_str(), "tmpfs", 0, "size=4m") != 0) GTEST_SKIP() << "mounting needs rights";
+  std::ofstream(where + "/ballast") << std::string(4 << 20, 'x');
   {
     MusterProcess process(with_checkpoints(folder, where, 2));
     const Json failed = process.event("checkpoint_failed");
