@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "muster/config/error.hpp"
+
 namespace muster {
 
 namespace {
@@ -25,6 +27,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   parts_ = std::move(parts);
   began_ = self->clock().now();
   roster_ = std::make_unique<Roster>(parts_.job);
+  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
   report_.job = parts_.job.name;
   report_.replicas = parts_.job.cluster.replicas;
   report_.shards = parts_.job.train.shards;
@@ -34,6 +37,11 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
                                {"shards", number(parts_.job.train.shards)},
                                {"loaders", number(parts_.job.cluster.loaders)}}));
   for (const Event& event : parts_.first_events) raise(event);
+  try {
+    look_into_journal();
+  } catch (const Error& error) {
+    return fail(error.what());
+  }
   self->delayed_send(self, kTick, Tick{});
 }
 
@@ -48,73 +56,10 @@ void CoordinatorState::raise(Event event) {
   for (const observer_actor& observer : parts_.observers) self_->send(observer, event);
 }
 
-template <class Message>
-void CoordinatorState::tell_all(const Message& message) {
-  for (const auto& [who, actor] : actors_) {
-    if (roster_->alive(who)) self_->send(actor, message);
-  }
-}
-
-void CoordinatorState::on(const Join& message) {
-  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
-  const std::string refusal = ending_ ? std::string("the run has ended") : roster_->join(message, elapsed());
-  if (!refusal.empty()) {
-    raise(make_event("refused", {{kind(message.name), number(message.name.slot)}, {"reason", refusal}}));
-    self_->send(actor, Stop{false, refusal});
-    return;
-  }
-  actors_[message.name] = actor;
-  self_->monitor(actor);
-  Welcome welcome;
-  welcome.job_toml = parts_.job_toml;
-  welcome.device = message.name.loader ? "-" : parts_.placement.devices.at(message.name.slot);
-  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
-  self_->send(actor, welcome);
-}
-
-void CoordinatorState::on(const Prepared& message) {
-  if (ending_) return;
-  if (const std::string reason = roster_->prepared(message); !reason.empty()) return fail(reason);
-  if (!roster_->all(NodeStage::prepared)) return;
-  view_ = roster_->first_view();
-  roster_->entered(view_);
-  report_.transport = message.transport;
-  report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
-  if (view_.facts.take_asked >= 0) {
-    raise(make_event("exhausted", {{"scope", "job"},
-                                   {"what", "data.take"},
-                                   {"asked", view_.facts.take_asked},
-                                   {"had", view_.facts.take_had}}));
-  }
-  tell_all(Install{view_});
-}
-
-void CoordinatorState::on(const Installed& message) {
-  if (ending_ || closing_ || message.view != view_.number || !roster_->alive(message.name)) return;
-  roster_->installed(message.name);
-  if (roster_->all(NodeStage::installed)) set_out();
-}
-
-void CoordinatorState::set_out() {
-  const bool first = !std::exchange(running_, true);
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (!first) break;  // who goes on has joined before
-    const std::string device = who.loader ? "-" : parts_.placement.devices.at(who.slot);
-    raise(make_event("joined", {{kind(who), number(who.slot)},
-                                {"pid", record.pid},
-                                {"device", device},
-                                {"view", number(view_.number)}}));
-  }
-  raise(make_event("view", {{"view", number(view_.number)},
-                            {"members", number(view_.replicas.size())},
-                            {"transport", report_.transport}}));
-  if (first) trained_from_ = self_->clock().now();
-  tell_all(Begin{view_.number});
-}
-
 void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
+  say_first_step(message);
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 
@@ -160,7 +105,7 @@ void CoordinatorState::count_epoch(std::uint64_t epoch) {
 }
 
 void CoordinatorState::on(const ReplicaDone& message) {
-  if (ending_ || closing_ || !roster_->alive({false, message.slot})) return;
+  if (ending_ || phase_ != Phase::running || !roster_->member({false, message.slot})) return;
   if (const std::string reason = roster_->done(message); !reason.empty()) {
     raise(make_event("diverged", {{"what", reason}}));
     return fail("diverged: " + reason);
@@ -190,27 +135,25 @@ void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new.
-    if (message.view == view_.number && roster_->alive(message.peer))
-      lost(message.peer, message.name.text(), message.reason);
+    if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
     return;
   }
   if (!roster_->alive(message.name)) return;
+  if (begun_ && !roster_->member(message.name)) {  // a newcomer that cannot take part harms nobody
+    roster_->lost(message.name);
+    return refuse(actors_.at(message.name), message.name, message.reason);
+  }
   fail(message.name.text() + ": " + message.reason);
-}
-
-void CoordinatorState::on(const ChildEnded& message) {
-  if (ending_ || roster_->at(message.name).stage == NodeStage::lost) return;
-  lost(message.name, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
 }
 
 void CoordinatorState::node_down(const caf::actor_addr& address) {
   for (const auto& [who, actor] : actors_) {
     if (actor.address() != address || !roster_->alive(who)) continue;
-    if (ending_) {
+    if (ending_ || (roster_->at(who).leaving && !roster_->member(who))) {
       roster_->left(who);
-      if (report_.completed())
+      if (!ending_ || report_.completed())
         raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", roster_->at(who).pid}}));
-      if (roster_->none_alive()) finish();
+      if (ending_ && roster_->none_alive()) finish();
     } else {
       lost(who, "coordinator", "its connection is closed");
     }
@@ -218,51 +161,18 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
   }
 }
 
-void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason) {
-  const std::uint64_t step = std::max(report_.steps, roster_->at(who).last_step) + 1;
-  roster_->lost(who);
-  raise(make_event("lost", {{kind(who), number(who.slot)},
-                            {"shards", roster_->shards_of(who)},
-                            {"step", number(step)},
-                            {"noticed_by", noticed_by},
-                            {"reason", reason}}));
-  const auto& cluster = parts_.job.cluster;
-  const bool can_go_on = cluster.on_loss == OnLoss::go_on && running_ && !who.loader &&
-                         roster_->replicas_left() >= std::max(cluster.min_replicas, 1u);
-  if (can_go_on) {
-    if (const auto actor = actors_.find(who); actor != actors_.end()) {
-      self_->send(actor->second, Stop{false, "evicted: " + reason});  // in case it lives after all
-    }
-    lost_.push_back(who);
-    return close_view();
+// A child that came anew has another name than the one that it was launched for.
+void CoordinatorState::on(const ChildEnded& message) {
+  if (ending_) return;
+  NodeName who = message.name;
+  for (const auto& [name, record] : roster_->nodes()) {
+    if (record.pid == message.pid && roster_->alive(name)) who = name;
   }
-  fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + roster_->shards_of(who) +
-       "; noticed by " + noticed_by + "): " + reason);
-}
-
-// One authority, one view at a time: all who are left close this one, then the next is made of what they
-// hold.
-void CoordinatorState::close_view() {
-  closing_ = true;
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (roster_->alive(who)) self_->send(actors_.at(who), Close{view_.number, lost_});
-  }
-}
-
-void CoordinatorState::on(const Closed& message) {
-  if (ending_ || !closing_ || message.view != view_.number || !roster_->alive(message.name)) return;
-  roster_->closed(message);
-  if (roster_->all(NodeStage::closed)) install_next_view();
-}
-
-void CoordinatorState::install_next_view() {
-  closing_ = false;
-  lost_.clear();
-  view_ = roster_->next_view(view_);
-  roster_->entered(view_);
-  tell_all(Install{view_});
-  for (const auto& [epoch, rows] : std::map(epochs_))
-    count_epoch(epoch);  // those that only the lost had not told of
+  const NodeRecord* record = roster_->find(who);
+  if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
+  if (record->pid != message.pid && record->stage != NodeStage::expected) return;
+  if (record->leaving && !roster_->member(who)) return node_down(actors_.at(who).address());
+  lost(who, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
 }
 
 void CoordinatorState::on(const StopRequest& message) {
@@ -279,11 +189,18 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = parts_.job.cluster;
-  if (const auto silent = roster_->silent(elapsed(), cluster.detect.patience)) {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent->silence).count();
-    return lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
+  if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) {
+    pulse_at_ = self_->clock().now();
+    for (const auto& [who, actor] : actors_) {
+      if (roster_->alive(who)) self_->send(actor, Pulse{term_});
+    }
   }
-  if (!running_ && elapsed() >= cluster.start_patience) {
+  if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
+    return fail("no nodes came within " + std::to_string(cluster.give_up_after.count()) +
+                " ms (cluster.give_up_after); go on with `muster run --resume`");
+  }
+  if (judge()) return;
+  if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
          " ms (cluster.start_patience); still waiting for " + roster_->behind(roster_->stage_behind()));
@@ -313,9 +230,17 @@ void CoordinatorState::fail(const std::string& reason) {
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   ending_ = true;
   ended_ = self_->clock().now();
+  try {
+    if (parts_.journal) parts_.journal->write({parts_.job_hash, term_, view_, true});
+  } catch (const Error& error) {
+    raise(
+        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
+  }
   report_.outcome = outcome;
   report_.reason = reason;
-  tell_all(Stop{outcome == "completed", reason});
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->alive(who)) self_->send(actor, Stop{outcome == "completed", reason});
+  }
   // After a failure nobody is waited for: the launcher ends by force what does not end by itself.
   if (outcome != "completed" || roster_->none_alive()) finish();
 }
@@ -326,7 +251,7 @@ void CoordinatorState::finish() {
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
-  if (running_ && trained_to_ > trained_from_) {
+  if (begun_ && trained_to_ > trained_from_) {
     report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
     if (report_.train_seconds > 0) {
       report_.samples_per_second = static_cast<double>(report_.samples) / report_.train_seconds;
@@ -341,11 +266,15 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Prepared& message) { self->state.on(message); },
           [=](const Installed& message) { self->state.on(message); },
           [=](const Closed& message) { self->state.on(message); },
+          [=](const CaughtUp& message) { self->state.on(message); },
+          [=](const Leaving& message) { self->state.on(message); },
+          [=](const Adopt& message) { self->state.on(message); },
           [=](const Raised& message) { self->state.raise(message.event); },
           [=](const Progress& message) { self->state.on(message); },
           [=](const EpochEnd& message) { self->state.on(message); },
           [=](const ReplicaDone& message) { self->state.on(message); },
           [=](const Heartbeat& message) { self->state.on(message); },
+          [=](const HeldUp& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const ChildEnded& message) { self->state.on(message); },
           [=](const StopRequest& message) { self->state.on(message); },

@@ -5,12 +5,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "muster/actors/journal.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
+#include "muster/actors/rules/cluster_watch.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -23,6 +26,11 @@ struct CoordinatorParts {
   Placement placement;
   std::vector<observer_actor> observers;
   std::vector<Event> first_events;  ///< raised at the start: notices
+  std::string job_hash;             ///< of what fixes the mathematics
+  /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
+  /// coordinator that dies is not replaced.
+  std::shared_ptr<Journal> journal;
+  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
@@ -39,13 +47,17 @@ class CoordinatorState {
   void on(const Prepared& message);
   void on(const Installed& message);
   void on(const Closed& message);
+  void on(const CaughtUp& message);
+  void on(const Leaving& message);
+  void on(const Adopt& message);
   void on(const EpochEnd& message);
   void on(const ReplicaDone& message);
   void on(const Failing& message);
   void on(const ChildEnded& message);
   void on(const StopRequest& message);
   void on(const Tick& message);
-  void on(const Heartbeat& message) { roster_->heard(message, elapsed()); }
+  void on(const Heartbeat& message);
+  void on(const HeldUp& message);
   void on(const Progress& message);
   void raise(Event event);
 
@@ -53,31 +65,49 @@ class CoordinatorState {
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
+  bool in_force() const { return !ending_ && phase_ == Phase::running; }
+  bool judge();
+  bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
+  bool goes_on_without(const NodeName& name) const;
   void raise_late();
+  void refuse(const node_actor& node, const NodeName& name, const std::string& reason);
+  void form(const std::string& transport);
+  void look_into_journal();
+  void adopted_all();
+  void note(const View& view);
+  void feed_newcomers();
   void close_view();
-  void install_next_view();
+  void next_view();
+  void install(const View& view);
+  void pause(const std::string& missing);
+  void say_first_step(const Progress& message);
   void count_epoch(std::uint64_t epoch);
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
   void finish();
-  template <class Message>
-  void tell_all(const Message& message);
 
   coordinator_actor::pointer self_ = nullptr;
   CoordinatorParts parts_;
   std::unique_ptr<Roster> roster_;
+  std::unique_ptr<ClusterWatch> watch_;
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
-  std::vector<NodeName> lost_;  // not to be waited for in the view that is being closed
+  // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
+  // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
+  // installing (all greet each other).
+  enum class Phase { forming, adopting, closing, paused, installing, running };
+  Phase phase_ = Phase::forming;
+  std::uint64_t term_ = 1;
+  std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
+  std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;
-  Time began_{}, trained_from_{}, trained_to_{}, ended_{};
-  bool running_ = false;             // Begin was sent
-  bool closing_ = false;             // a view change waits for all to have closed
+  Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
+  bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
   bool ending_ = false;              // the outcome is known
   bool finished_ = false;

@@ -18,6 +18,7 @@
 #include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -29,40 +30,55 @@ enum class SnapshotUse : std::uint8_t;
 // ------------------------------------------------------------ 1. coming together
 
 /// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
+///
+/// A process that was launched for a place comes under its name. One that comes by itself (`joins`), at any
+/// time, gets the next free number; numbers are never used twice, so that nothing of the dead can be taken
+/// for the living.
 struct Join {
   std::uint16_t protocol = 0;
   NodeName name;
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;
+  bool joins = false;
+  std::string host;
+  std::uint32_t cores = 0;  ///< that the process may use
+  std::string device;       ///< asked for; empty: the coordinator chooses
 
-  static auto fields(Join& x) { return std::tie(x.protocol, x.name, x.pid, x.incarnation); }
+  static auto fields(Join& x) {
+    return std::tie(x.protocol, x.name, x.pid, x.incarnation, x.joins, x.host, x.cores, x.device);
+  }
 };
 MUSTER_MESSAGE(Join)
 
 /// coordinator -> node. Owed: Prepared, within cluster.start_patience.
 struct Welcome {
+  NodeName name;  ///< its name from now on
+  std::uint64_t term = 0;
   std::string job_toml;  ///< the whole job; a node needs no file but the data
   std::string device;
   bool loader_thread = false;  ///< whether loading has a thread of its own
 
-  static auto fields(Welcome& x) { return std::tie(x.job_toml, x.device, x.loader_thread); }
+  static auto fields(Welcome& x) { return std::tie(x.name, x.term, x.job_toml, x.device, x.loader_thread); }
 };
 MUSTER_MESSAGE(Welcome)
 
-/// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so.
+/// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so, or
+/// Observe if training is under way.
 struct Prepared {
   NodeName name;
   std::string address;       ///< of the transport
   std::string transport;     ///< what carries the bytes, for people
   std::string state_sha256;  ///< of the initial state; empty on a loader
+  std::string probe_sha256;  ///< of the gradient of a fixed micro-batch; empty where none can be read
+  std::string shapes;        ///< names and shapes of the parameters, hashed
   bool loads = false;        ///< whether this node reads the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
 
   static auto fields(Prepared& x) {
-    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.loads, x.facts, x.elements,
-                    x.batch_bytes_max);
+    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.probe_sha256, x.shapes, x.loads,
+                    x.facts, x.elements, x.batch_bytes_max);
   }
 };
 MUSTER_MESSAGE(Prepared)
@@ -85,13 +101,14 @@ struct Installed {
 };
 MUSTER_MESSAGE(Installed)
 
-/// coordinator -> node: the view is over, because these members are lost. The node drops every later frame of
-/// it and applies nothing until a newer view is installed. Owed: Closed.
+/// coordinator -> node: the view is over, because members are lost, come or go. The node drops every later
+/// frame of it and applies nothing until a newer view is installed. Owed: Closed.
 struct Close {
+  std::uint64_t term = 0;
   std::uint32_t view = 0;
   std::vector<NodeName> lost;
 
-  static auto fields(Close& x) { return std::tie(x.view, x.lost); }
+  static auto fields(Close& x) { return std::tie(x.term, x.view, x.lost); }
 };
 MUSTER_MESSAGE(Close)
 
@@ -99,9 +116,10 @@ MUSTER_MESSAGE(Close)
 struct Closed {
   NodeName name;
   std::uint32_t view = 0;
-  std::uint64_t records = 0;  ///< that this replica holds
+  std::uint64_t records = 0;    ///< that this replica holds
+  std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
 
-  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records); }
+  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from); }
 };
 MUSTER_MESSAGE(Closed)
 
@@ -113,6 +131,75 @@ struct Begin {
   static auto fields(Begin& x) { return std::tie(x.view); }
 };
 MUSTER_MESSAGE(Begin)
+
+/// coordinator -> node, every cluster.detect.heartbeat: it is there.
+struct Pulse {
+  std::uint64_t term = 0;
+
+  static auto fields(Pulse& x) { return std::tie(x.term); }
+};
+MUSTER_MESSAGE(Pulse)
+
+/// node -> coordinator that was started anew: takes part in this view. Owed: Adopted, or Stop.
+struct Adopt {
+  Join join;
+  Prepared prepared;
+  std::uint64_t term = 0;
+  std::uint32_t view = 0;
+  bool begun = false;  ///< the view is in force
+  std::string job_hash;
+
+  static auto fields(Adopt& x) { return std::tie(x.join, x.prepared, x.term, x.view, x.begun, x.job_hash); }
+};
+MUSTER_MESSAGE(Adopt)
+
+/// coordinator -> node. Owed: all EpochEnds so far, and ReplicaDone if it was said.
+struct Adopted {
+  std::uint64_t term = 0;
+
+  static auto fields(Adopted& x) { return std::tie(x.term); }
+};
+MUSTER_MESSAGE(Adopted)
+
+/// coordinator -> newcomer while training is under way: it is given the state of replica `donor`, and each
+/// record after it, while the others train on. Owed: CaughtUp.
+struct Observe {
+  View view;  ///< in force; the newcomer is no member
+  Member donor;
+
+  static auto fields(Observe& x) { return std::tie(x.view, x.donor); }
+};
+MUSTER_MESSAGE(Observe)
+
+/// coordinator -> member: gives its state to the newcomer, at its next boundary between two rounds, and then
+/// each record until the view ends.
+struct Donate {
+  std::uint32_t view = 0;
+  Member observer;
+  bool ends = false;  ///< the newcomer is gone
+
+  static auto fields(Donate& x) { return std::tie(x.view, x.observer, x.ends); }
+};
+MUSTER_MESSAGE(Donate)
+
+/// newcomer -> coordinator: its state is the donor's, checked by hash. Owed: a view that holds it.
+struct CaughtUp {
+  NodeName name;
+  std::uint32_t view = 0;
+  std::uint64_t records = 0;
+
+  static auto fields(CaughtUp& x) { return std::tie(x.name, x.view, x.records); }
+};
+MUSTER_MESSAGE(CaughtUp)
+
+/// node -> coordinator, on SIGTERM: hands its shards over and goes. Owed: Stop, after a view without it.
+struct Leaving {
+  NodeName name;
+  std::string reason;
+
+  static auto fields(Leaving& x) { return std::tie(x.name, x.reason); }
+};
+MUSTER_MESSAGE(Leaving)
 
 // ------------------------------------------------------------ 2. a step, within one node
 
@@ -205,10 +292,16 @@ struct ViewClosed {
   std::uint32_t view = 0;
 };
 
+/// data plane -> node, every heartbeat while a round waits for others: what this member sees of them.
+struct Stalled {
+  RoundSight sight;
+};
+
 /// replica -> node: it has stopped, and holds so many records.
 struct Halted {
   std::uint32_t view = 0;
   std::uint64_t records = 0;
+  std::uint64_t kept_from = 0;
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.
@@ -220,16 +313,49 @@ struct Assignment {
   View view;
 };
 
-/// replica -> reducer: gives a record to a member that missed it.
+/// node -> replica: it takes part from outside the view, until an Assignment comes.
+struct Observing {
+  View view;
+  caf::strong_actor_ptr reducer;
+};
+
+/// node -> replica: gives its state, and what follows, to this peer.
+struct DonateTo {
+  std::uint32_t view = 0;
+  PeerId peer = 0;
+  bool ends = false;  ///< the peer is gone
+};
+
+/// compute thread -> replica: a copy of its state at a boundary, encoded.
+struct StateCopied {
+  std::uint32_t view = 0;
+  PeerId to = 0;
+  std::uint64_t records = 0;
+  std::shared_ptr<const std::vector<std::byte>> payload;
+};
+
+/// replica -> reducer: gives a record, or its whole state, to a peer that misses it.
 struct HandOut {
   std::uint32_t view = 0;
   PeerId to = 0;
-  std::shared_ptr<std::vector<std::byte>> payload;
+  std::uint64_t number = 0;  ///< of the record, from 1; of a state: records that it contains
+  bool whole = false;        ///< the state
+  std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
-/// data plane -> reducer -> replica: the record that it missed, from the view's donor.
+/// data plane -> reducer -> replica: what it missed, from the view's donor.
 struct HandedOut {
+  std::uint32_t view = 0;
+  std::uint64_t number = 0;
+  bool whole = false;
   std::shared_ptr<const std::vector<std::byte>> payload;
+};
+
+/// compute thread -> replica: the state that it was given is in place, and hashes as the donor's did.
+struct Restored {
+  std::uint64_t turn = 0;
+  std::shared_ptr<const Snapshot> snapshot;
+  std::string error;
 };
 
 /// any actor of a node -> its node: this node cannot go on. It tells the coordinator, at once.
@@ -286,9 +412,11 @@ MUSTER_MESSAGE(ReplicaDone)
 /// node -> coordinator, every cluster.detect.heartbeat.
 struct Heartbeat {
   NodeName name;
-  std::uint64_t step = 0;  ///< last step applied
+  std::uint64_t step = 0;      ///< last step applied
+  std::uint64_t measured = 0;  ///< the step that `seconds` is of; 0: none yet
+  double seconds = 0;          ///< for data and computation of its shards at that step
 
-  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step); }
+  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step, x.measured, x.seconds); }
 };
 MUSTER_MESSAGE(Heartbeat)
 
@@ -306,6 +434,26 @@ struct Failing {
   static auto fields(Failing& x) { return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason); }
 };
 MUSTER_MESSAGE(Failing)
+
+/// node -> coordinator: replica `slot` holds up a step for longer than cluster.straggler.patience, or its own
+/// data does. Becomes the event `late`; evicts only if the job says so, or if it is stuck.
+struct HeldUp {
+  NodeName name;  ///< who waits
+  std::uint32_t view = 0;
+  std::uint64_t step = 0;
+  std::uint32_t slot = 0;
+  std::string cause;  ///< "data", "compute" or "link"
+  std::string waited_for;
+  double waited_ms = 0;
+  bool stuck = false;        ///< its progress counter stands still for stuck_after
+  bool link_broken = false;  ///< then there is a complaint, too
+
+  static auto fields(HeldUp& x) {
+    return std::tie(x.name, x.view, x.step, x.slot, x.cause, x.waited_for, x.waited_ms, x.stuck,
+                    x.link_broken);
+  }
+};
+MUSTER_MESSAGE(HeldUp)
 
 /// launcher -> coordinator: a child process has ended.
 struct ChildEnded {
@@ -328,10 +476,11 @@ MUSTER_MESSAGE(StopRequest)
 /// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is
 /// ended by force.
 struct Stop {
-  bool good = false;  ///< after a completed run
+  bool good = false;  ///< after a completed run, or as it asked for
   std::string reason;
+  bool again = false;  ///< it may join again: it was evicted
 
-  static auto fields(Stop& x) { return std::tie(x.good, x.reason); }
+  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again); }
 };
 MUSTER_MESSAGE(Stop)
 
@@ -343,48 +492,5 @@ MUSTER_MESSAGE(Tick)
 
 }  // namespace muster
 
-#include "muster/actors/message_ids.hpp"  // needs the messages above, and is needed by the interfaces below
-
-namespace muster {
-
-// ------------------------------------------------------------ the actors
-
-/// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
-using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
-
-/// Keeps the roster, decides views, collects what is told. Not on the path of a step.
-using coordinator_actor =
-    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>,
-                     caf::reacts_to<Closed>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
-                     caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
-                     caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>, caf::reacts_to<StopRequest>,
-                     caf::reacts_to<Tick>>;
-
-/// One process (or one in-process replica): makes and ends what works in it.
-using node_actor =
-    caf::typed_actor<caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>,
-                     caf::reacts_to<RoundDone>, caf::reacts_to<Begin>, caf::reacts_to<Close>,
-                     caf::reacts_to<Halted>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
-                     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>,
-                     caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
-
-/// Reads micro-batches for shards, on its executor.
-using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
-
-/// Holds one shard's micro-batches ready, within its credits.
-using shard_actor =
-    caf::typed_actor<caf::reacts_to<Need>, caf::reacts_to<Delivery>, caf::reacts_to<RemoteDelivery>>;
-
-/// One device with a full copy of the model: computes its shards' gradients and applies each step.
-using replica_actor =
-    caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
-                     caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
-                     caf::reacts_to<Snapped>, caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>,
-                     caf::reacts_to<HandedOut>>;
-
-/// The way from a replica to the reduction on the data plane, and back.
-using reducer_actor =
-    caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>,
-                     caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>, caf::reacts_to<HandedOut>>;
-
-}  // namespace muster
+#include "muster/actors/interfaces.hpp"   // who receives which
+#include "muster/actors/message_ids.hpp"  // needs the messages above

@@ -1,5 +1,10 @@
 #include "muster/actors/node.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "muster/actors/job_hash.hpp"
 #include "muster/actors/loader.hpp"
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/reducer.hpp"
@@ -33,6 +38,11 @@ int core_of(const std::string& device) {
   return index < cores.size() ? cores[index] : -1;
 }
 
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
 Job parse_job(const std::string& toml, const Registry& registry) {
   ParsedJob parsed = read_job_text(toml, "job of the coordinator", {}, registry.declarations());
   if (parsed.job) return *parsed.job;
@@ -41,13 +51,14 @@ Job parse_job(const std::string& toml, const Registry& registry) {
 
 }  // namespace
 
-NodeSeams real_seams() {
+NodeSeams real_seams(const std::string& address) {
   NodeSeams seams;
   seams.make_executor = [](const std::string& name, const std::string& device) {
     return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
   };
-  seams.make_data_plane = [](const Job& job, const NodeName&, Engine::Hooks hooks) {
-    return std::shared_ptr<DataPlane>(make_ucx_data_plane(job.cluster.listen, std::move(hooks)));
+  seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
+    const std::string& listen = address.empty() ? job.cluster.listen : address;
+    return std::shared_ptr<DataPlane>(make_ucx_data_plane(listen, std::move(hooks)));
   };
   return seams;
 }
@@ -58,11 +69,17 @@ void NodeState::start(Self self, NodeParts parts) {
   board_ = std::make_shared<Board>();
   board_->node = node_actor(self);
   self->set_down_handler([this](const caf::down_msg&) {
+    if (parts_.on_orphaned && member_) {
+      notice("the coordinator is gone; steps go on, and it is looked for");
+      return parts_.on_orphaned();
+    }
     let_go();  // the coordinator is gone: nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
   self->monitor(parts_.coordinator);
-  self->send(parts_.coordinator, Join{kProtocolVersion, parts_.name, parts_.pid, parts_.incarnation});
+  self->send(parts_.coordinator,
+             Join{kProtocolVersion, parts_.name, parts_.pid, parts_.incarnation, parts_.joins, host_name(),
+                  static_cast<std::uint32_t>(discover_devices().cores.size()), parts_.device});
 }
 
 Engine::Hooks NodeState::hooks() const {
@@ -72,6 +89,13 @@ Engine::Hooks NodeState::hooks() const {
   };
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
+  };
+  hooks.stalled = [board = board_](RoundSight sight) {
+    caf::anon_send(board->node, Stalled{std::move(sight)});
+  };
+  hooks.progress = [progress = progress_] { return progress->word(); };
+  hooks.now = [&clock = self_->system().clock()] {
+    return std::chrono::nanoseconds(clock.now().time_since_epoch());
   };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     const auto shard = board->actors.shards.find(frame.node);
@@ -100,18 +124,22 @@ Engine::Hooks NodeState::hooks() const {
     if (board->actors.reducer) {
       caf::anon_send(board->actors.reducer, ViewClosed{view});
     } else {
-      caf::anon_send(board->node, Halted{view, 0});  // a loader holds no records
+      caf::anon_send(board->node, Halted{view, 0, 0});  // a loader holds no records
     }
   };
-  hooks.handed_out = [board = board_](std::vector<std::byte> payload) {
+  hooks.handed_out = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     caf::anon_send(board->actors.reducer,
-                   HandedOut{std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+                   HandedOut{frame.view, frame.round, frame.kind == FrameKind::state,
+                             std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   return hooks;
 }
 
 void NodeState::on(const Welcome& message) {
   welcome_ = message;
+  parts_.name = message.name;
+  term_ = message.term;
+  pulse_ = self_->clock().now();
   try {
     job_ = parse_job(message.job_toml, parts_.registry);
     const std::string thread = parts_.name.loader ? "muster-load" : "muster-compute";
@@ -122,6 +150,7 @@ void NodeState::on(const Welcome& message) {
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
+  stalls_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads] {
@@ -139,6 +168,7 @@ void NodeState::on(const Welcome& message) {
 void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   bench_ = message.bench;
+  bench_->progress = progress_;
   Prepared prepared;
   prepared.name = parts_.name;
   prepared.address = plane_->address();
@@ -151,6 +181,7 @@ void NodeState::on(const Ready& message) {
     prepared.loads = true;
     prepared.facts = data_facts(*bench_);
   }
+  prepared_ = prepared;
   self_->send(parts_.coordinator, prepared);
 }
 
@@ -166,22 +197,39 @@ ReductionShape NodeState::shape_of(const View& view) const {
   return shape;
 }
 
-void NodeState::install_engine(const View& view, const ReductionShape* shape) {
-  std::vector<Engine::Peer> peers;
+Engine::Bounds NodeState::bounds(const View& view) const {
+  // Beside its floats a state has the ledger, a bit a position, and a little for each epoch and shard.
+  constexpr std::size_t kPlaceBytes = std::size_t{64} << 20;
+  const std::size_t elements = bench_->state.size();
+  const std::size_t slots = bench_->optimizer ? bench_->optimizer->slots().size() : 0;
+  const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
+  return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, elements),
+          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes};
+}
+
+std::vector<Member> NodeState::peers_in(const View& view) const {
+  std::vector<Member> peers;
   for (const auto* members : {&view.replicas, &view.loaders}) {
     for (const Member& member : *members) {
-      if (member.name == parts_.name || (member.name.loader && parts_.name.loader))
-        continue;  // loaders never meet
-      peers.push_back({peer_of(member.name), member.incarnation, member.address});
+      const bool strangers = member.name.loader && parts_.name.loader;  // loaders never meet
+      if (member.name != parts_.name && !strangers) peers.push_back(member);
     }
   }
+  return peers;
+}
+
+void NodeState::install_engine(const View& view, const std::vector<Member>& members,
+                               const ReductionShape* shape) {
+  std::vector<Engine::Peer> peers;
+  for (const Member& member : members)
+    peers.push_back({peer_of(member.name), member.incarnation, member.address});
   plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(parts_.name),
                 incarnation = parts_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
-                bytes = view.batch_bytes_max](Engine& engine) {
+                most = bounds(view)](Engine& engine) {
     board->actors = actors;
     try {
-      engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, bytes);
+      engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, most);
     } catch (const std::exception& error) {
       caf::anon_send(board->node, Trouble{error.what()});
     }
@@ -189,7 +237,11 @@ void NodeState::install_engine(const View& view, const ReductionShape* shape) {
 }
 
 void NodeState::on(const Install& message) {
+  if (message.view.term < term_) return;
+  term_ = message.view.term;
   view_ = message.view;
+  member_ = true;
+  begun_ = false;
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -209,7 +261,7 @@ void NodeState::install_loader(const View& view) {
     const PeerId peer = peer_of(member.name);
     actors_.remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
   }
-  install_engine(view, nullptr);
+  install_engine(view, peers_in(view), nullptr);
   self_->send(parts_.coordinator, Installed{parts_.name, view.number});
 }
 
@@ -234,21 +286,25 @@ void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_
   }
 }
 
+void NodeState::make_replica(const View& view) {
+  if (replica_) return;
+  ReplicaParts parts{parts_.name.slot, view.facts,   bench_,
+                     compute_,         board_->node, parts_.seams.make_executor("muster-back", "-")};
+  replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
+                                        : self_->spawn(replica, std::move(parts));
+  actors_.reducer = self_->spawn(reducer, plane_, replica_);
+}
+
 void NodeState::install_replica(const View& view) {
   const ReductionShape shape = shape_of(view);
   const ReductionMember& self = shape.members[shape.self];
-  if (!replica_) {
-    ReplicaParts parts{parts_.name.slot, view.facts, bench_, compute_, board_->node};
-    replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
-                                          : self_->spawn(replica, std::move(parts));
-    actors_.reducer = self_->spawn(reducer, plane_, replica_);
-  }
+  make_replica(view);
   spawn_shards(view, self.begin, self.end);
   Assignment part{self.begin, self.end, {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer), view};
   for (const auto& [number, actor] : actors_.shards)
     part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
   self_->send(replica_, std::move(part));
-  install_engine(view, &shape);
+  install_engine(view, peers_in(view), &shape);
   RoundHeader greeting;
   greeting.kind = RoundKind::greeting;
   self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0});
@@ -259,16 +315,54 @@ void NodeState::on(const RoundDone&) {
 }
 
 void NodeState::on(const Close& message) {
+  if (message.term < term_) return;
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
   plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records});
+  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records, message.kept_from});
+}
+
+// Takes part from outside the view, until one comes that holds this node.
+void NodeState::on(const Observe& message) {
+  view_ = message.view;
+  try {
+    make_replica(view_);
+    install_engine(view_, {message.donor}, nullptr);
+    self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer)});
+  } catch (const std::exception& error) {
+    on(Trouble{error.what()});
+  }
+}
+
+void NodeState::on(const Donate& message) {
+  if (!replica_ || message.view != view_.number) return;
+  const PeerId peer = peer_of(message.observer.name);
+  self_->send(replica_, DonateTo{message.view, peer, message.ends});
+  if (message.ends) return;
+  plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
+                address = message.observer.address](Engine& engine) {
+    if (engine.view() != view) return;
+    try {
+      engine.accept({peer, incarnation, address});
+    } catch (const std::exception& error) {
+      caf::anon_send(board->node, Failing{{}, 0, true, name_of(peer), error.what()});
+    }
+  });
+}
+
+void NodeState::on(const CaughtUp& message) {
+  self_->send(parts_.coordinator, CaughtUp{parts_.name, message.view, message.records});
+}
+
+void NodeState::on(const Leaving& message) {
+  self_->send(parts_.coordinator, Leaving{parts_.name, message.reason});
 }
 
 void NodeState::on(const Begin& message) {
+  if (message.view == view_.number) begun_ = was_in_force_ = true;
   if (replica_) self_->send(replica_, message);
 }
 
@@ -290,12 +384,59 @@ void NodeState::fail(Failing message) {
   self_->send(parts_.coordinator, std::move(message));
 }
 
+// ---- the coordinator, as this node sees it
+
+void NodeState::notice(const std::string& text) const {
+  if (parts_.on_notice) parts_.on_notice(parts_.name.text() + ": " + text);
+}
+
+void NodeState::on(const Pulse& message) {
+  if (message.term < term_) return;
+  term_ = message.term;
+  pulse_ = self_->clock().now();
+  if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
+}
+
+// A coordinator that is cut off goes on with those that it hears; here no step can end without them.
+void NodeState::look_for_silence() {
+  const auto silence = self_->clock().now() - pulse_;
+  if (silence_said_ || silence < job_->cluster.detect.patience) return;
+  silence_said_ = true;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence).count();
+  notice("no word from the coordinator for " + std::to_string(ms) +
+         " ms. It goes on with those that it hears; here no step is applied without all members of view " +
+         std::to_string(view_.number) + ", and without it none is replaced");
+}
+
+void NodeState::on(const NewCoordinator& message) {
+  parts_.coordinator = message.coordinator;
+  self_->monitor(parts_.coordinator);
+  pulse_ = self_->clock().now();
+  Adopt adopt;
+  adopt.join = Join{kProtocolVersion, parts_.name,      parts_.pid,     parts_.incarnation, true,
+                    host_name(),      std::uint32_t{0}, welcome_.device};
+  adopt.prepared = prepared_;
+  adopt.term = term_;
+  adopt.view = view_.number;
+  adopt.begun = begun_;
+  adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
+  self_->send(parts_.coordinator, std::move(adopt));
+}
+
+void NodeState::on(const Adopted& message) {
+  term_ = std::max(term_, message.term);
+  notice("the coordinator is found again (term " + std::to_string(term_) + ")");
+  if (replica_) self_->send(replica_, message);
+}
+
 void NodeState::on(const Tick& message) {
-  self_->send(parts_.coordinator, Heartbeat{parts_.name, bench_ ? bench_->applied.load() : 0});
+  look_for_silence();
+  watch();
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
-void NodeState::on(const Stop&) {
+void NodeState::on(const Stop& message) {
+  if (parts_.on_stop) parts_.on_stop(message);
   let_go();
   self_->quit(caf::exit_reason::user_shutdown);
 }
@@ -327,7 +468,15 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const RoundDone& message) { self->state.on(message); },
           [=](const Begin& message) { self->state.on(message); },
           [=](const Close& message) { self->state.on(message); },
+          [=](const Observe& message) { self->state.on(message); },
+          [=](const Donate& message) { self->state.on(message); },
+          [=](const CaughtUp& message) { self->state.on(message); },
+          [=](const Leaving& message) { self->state.on(message); },
+          [=](const Pulse& message) { self->state.on(message); },
+          [=](const NewCoordinator& message) { self->state.on(message); },
+          [=](const Adopted& message) { self->state.on(message); },
           [=](const Halted& message) { self->state.on(message); },
+          [=](const Stalled& message) { self->state.on(message); },
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },

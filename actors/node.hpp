@@ -15,6 +15,7 @@
 #include "muster/actors/registry.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/rules/course.hpp"
+#include "muster/actors/rules/stall_watch.hpp"
 #include "muster/config/job.hpp"
 
 namespace muster {
@@ -29,13 +30,20 @@ struct NodeSeams {
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
 
-/// Threads pinned to their cores, and UCX.
-NodeSeams real_seams();
+/// Threads pinned to their cores, and UCX. `address`: what this node is reached by; empty: cluster.listen.
+NodeSeams real_seams(const std::string& address = {});
 
 struct NodeParts {
-  NodeName name;
+  NodeName name;  ///< that it was launched for; one that `joins` is told its number
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;  ///< differs between any two starts
+  bool joins = false;             ///< comes by itself, at any time
+  std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
+  /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
+  /// The connection to the coordinator has ended. Without this function the node ends with it.
+  std::function<void()> on_orphaned;
+  std::function<void(const Stop&)> on_stop;
+  std::function<void(const std::string&)> on_notice;  ///< for people who look at this process
   Registry registry;
   NodeSeams seams;
   coordinator_actor coordinator;
@@ -57,6 +65,14 @@ class NodeState {
   void on(const Begin& message);
   void on(const Close& message);
   void on(const Halted& message);
+  void on(const Stalled& message);
+  void on(const Observe& message);
+  void on(const Donate& message);
+  void on(const CaughtUp& message);
+  void on(const Leaving& message);
+  void on(const Pulse& message);
+  void on(const NewCoordinator& message);
+  void on(const Adopted& message);
   void on(const Trouble& message);
   void on(const Failing& message);
   void on(const Stop& message);
@@ -79,18 +95,27 @@ class NodeState {
   };
 
   Engine::Hooks hooks() const;
+  void make_replica(const View& view);
   void install_replica(const View& view);
+  Engine::Bounds bounds(const View& view) const;
   void install_loader(const View& view);
   loader_actor make_loader(const View& view);
   std::uint32_t prefetch_depth_for(std::uint32_t shards) const;
   void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
-  void install_engine(const View& view, const ReductionShape* shape);
+  void install_engine(const View& view, const std::vector<Member>& peers, const ReductionShape* shape);
+  std::vector<Member> peers_in(const View& view) const;
   ReductionShape shape_of(const View& view) const;
   void fail(Failing message);
+  void look_for_silence();
+  void watch();
+  void notice(const std::string& text) const;
   void end_loading();
   void let_go();
 
   node_actor::pointer self_ = nullptr;
+  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
+  std::optional<StallWatch> stalls_;
+  bool was_in_force_ = false;  // some view that holds this node
   NodeParts parts_;
   std::optional<Job> job_;
   Welcome welcome_;
@@ -102,6 +127,12 @@ class NodeState {
   replica_actor replica_;
   Actors actors_;
   View view_;
+  Prepared prepared_;
+  std::uint64_t term_ =
+      0;  ///< the highest that was seen; what comes from a lower one is of a dead coordinator
+  bool member_ = false, begun_ = false;
+  caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
+  bool silence_said_ = false;
   bool failed_ = false;
 };
 

@@ -24,10 +24,11 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           },
           [=](const HandOut& record) {
             Frame frame;
-            frame.kind = FrameKind::record;
+            frame.kind = record.whole ? FrameKind::state : FrameKind::record;
+            frame.round = record.number;
             plane->post([record, frame](Engine& engine) {
               if (engine.view() != record.view) return;
-              engine.send_loading(record.to, frame, std::move(*record.payload));
+              engine.send_loading(record.to, frame, *record.payload);
             });
           },
           [=](const HandedOut& record) {

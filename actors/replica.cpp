@@ -62,24 +62,24 @@ void ReplicaState::on(const Assignment& message) {
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   items_.assign(part_.end - part_.begin, Item{});
   round_ = 1;
-  handed_.reset();
-  const auto& behind = part_.view.behind;
-  behind_ = std::find(behind.begin(), behind.end(), parts_.slot) != behind.end();
+  observing_ = false;
+  pending_.clear();
+  fed_.clear();
+  donations_.clear();
+  behind_ = records_ < part_.view.records;
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
     bench->accumulator =
         std::make_unique<Accumulator>(bench->job.train.shards, begin, end, bench->state.size());
   });
 }
 
-// The view is in force. Who holds the last record gives it to those who miss it; they go on when they have
-// applied it.
+// The view is in force. Who holds all records gives the last ones to those who miss them; they go on when
+// they have applied them.
 void ReplicaState::go_on() {
   halted_ = false;
+  progress_at_ = {};
   lap();
-  if (behind_) {
-    if (handed_) on(HandedOut{handed_});
-    return;
-  }
+  if (behind_) return catch_up();
   if (part_.view.donor == parts_.slot) hand_out();
   next_round();
 }
@@ -87,40 +87,15 @@ void ReplicaState::go_on() {
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
   halted_ = true;
+  observing_ = false;
   closed_view_ = message.view;
   if (!updating_) answer_halt();
 }
 
 void ReplicaState::answer_halt() {
+  parts_.bench->progress->now(Activity::idle);
   ++turn_;
-  self_->send(parts_.node, Halted{closed_view_, records_});
-}
-
-void ReplicaState::hand_out() const {
-  if (part_.view.behind.empty() || !record_) return;
-  const bool step = record_->kind == RoundKind::train && record_->weight != 0;
-  auto payload = std::make_shared<std::vector<std::byte>>();
-  encode_record(*record_, step ? std::span<const float>(parts_.bench->gradient) : std::span<const float>{},
-                *payload);
-  for (const std::uint32_t slot : part_.view.behind) {
-    self_->send(reducer_,
-                HandOut{part_.view.number, slot, std::make_shared<std::vector<std::byte>>(*payload)});
-  }
-}
-
-void ReplicaState::on(const HandedOut& message) {
-  if (halted_) {  // faster than the word that the view is in force
-    handed_ = message.payload;
-    return;
-  }
-  if (!behind_) return;
-  auto& gradient = parts_.bench->gradient;
-  auto handed = decode_record(*message.payload, parts_.bench->job.train.shards, gradient.size());
-  if (!handed)
-    return trouble("the record from replica " + std::to_string(part_.view.donor) + " cannot be read");
-  behind_ = false;
-  std::copy(handed->result.begin(), handed->result.end(), gradient.begin());
-  record_taken(std::make_shared<const RoundRecord>(std::move(handed->record)));
+  self_->send(parts_.node, Halted{closed_view_, records_, kept_from()});
 }
 
 // In each view one replica speaks for all: the first.
@@ -130,25 +105,30 @@ bool ReplicaState::speaks() const {
 
 void ReplicaState::next_round() {
   updating_ = false;
+  donate();
+  if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
-  if (!ledger_.open()) {
-    std::optional<std::uint64_t> samples;
-    if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
-    ledger_.begin_epoch(cursor.epoch, samples, parts_.bench->job.train.shards);
-    step_events_->begin_epoch();
-    dropped_ = 0;
-    epoch_loss_ = epoch_weight_ = 0;
-  }
   gather(cursor);
+}
+
+void ReplicaState::open_epoch(std::uint64_t epoch) {
+  if (ledger_.open()) return;
+  std::optional<std::uint64_t> samples;
+  if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
+  ledger_.begin_epoch(epoch, samples, parts_.bench->job.train.shards);
+  step_events_->begin_epoch();
+  dropped_ = 0;
+  epoch_loss_ = epoch_weight_ = 0;
 }
 
 void ReplicaState::gather(const Cursor& cursor) {
   gathering_ = cursor;
   items_in_ = 0;
+  parts_.bench->progress->now(Activity::loading);
   lap();
   for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
 }
@@ -161,6 +141,7 @@ void ReplicaState::on(const MicroBatch& message) {
   }
   MUSTER_CHECK(item.cursor == gathering_, item.shard);
   items_[item.shard - part_.begin] = item;
+  parts_.bench->progress->now(Activity::loading, item.shard);
   if (++items_in_ < items_.size()) return;
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
@@ -203,7 +184,7 @@ void ReplicaState::begin_step() {
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
-    self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
+    contribute({}, {});
     computed_s_ = 0;
     return;
   }
@@ -222,7 +203,15 @@ void ReplicaState::on(const Computed& message) {
     return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
   }
   phases_.compute_s += computed_s_;
-  self_->send(reducer_, Contribute{part_.view.number, round_, message.nodes, message.metrics, parts_.bench});
+  parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
+  contribute(message.nodes, message.metrics);
+}
+
+// This replica's part of the round is done; from here on it waits for others.
+void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics) {
+  parts_.bench->progress->now(Activity::reducing);
+  const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
+  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep});
 }
 
 void ReplicaState::on(const RoundDone& message) {
@@ -236,7 +225,9 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;
+  waits_.round_done(*record_, lap_.time_since_epoch());
   phases_.reduce_s += lap();
+  feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);
   } else {
@@ -246,6 +237,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
 
 void ReplicaState::step_recorded(const RoundRecord& record) {
   try {
+    open_epoch(record.epoch);
     count_in_ledger(record);
   } catch (const Error& error) {
     return trouble(error.what());
@@ -358,7 +350,7 @@ void ReplicaState::begin_evaluation() {
 void ReplicaState::go_on_evaluating() {
   if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
     lap();
-    self_->send(reducer_, Contribute{part_.view.number, round_, {}, evaluation_, nullptr});
+    contribute({}, evaluation_);
     return;
   }
   compute([items = items_, sums = evaluation_](Workbench& bench) {
@@ -388,6 +380,7 @@ void ReplicaState::evaluation_recorded(const RoundRecord& record) {
 }
 
 void ReplicaState::finish() {
+  parts_.bench->progress->now(Activity::updating);
   compute([steps = course_->steps(), writes = speaks()](Workbench& bench) {
     return hash_state(bench, steps, writes);
   });
@@ -408,9 +401,17 @@ void ReplicaState::on(const Hashed& message) {
   done.samples = samples_;
   done.state_sha256 = message.state_sha256;
   done.phases = phases_;
+  waits_.fill(done.phases);
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = message.path;
+  done_ = done;
   self_->send(parts_.node, done);
+}
+
+// A coordinator that was started anew knows nothing of what was told before.
+void ReplicaState::on(const Adopted&) {
+  for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
+  if (done_ && !halted_) self_->send(parts_.node, *done_);
 }
 
 replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts) {
@@ -424,7 +425,12 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const Snapped& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
-          [=](const HandedOut& message) { self->state.on(message); }};
+          [=](const HandedOut& message) { self->state.on(message); },
+          [=](const Observing& message) { self->state.on(message); },
+          [=](const DonateTo& message) { self->state.on(message); },
+          [=](const StateCopied& message) { self->state.on(message); },
+          [=](const Restored& message) { self->state.on(message); },
+          [=](const Adopted& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -4,12 +4,17 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
+#include "muster/actors/rules/wait_share.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 
@@ -22,6 +27,7 @@ struct ReplicaParts {
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<Executor> compute;
   node_actor node;
+  std::shared_ptr<Executor> background;  ///< what no step waits for: encoding, hashing, writing
 };
 
 class ReplicaState {
@@ -40,6 +46,11 @@ class ReplicaState {
   void on(const Assignment& message);
   void on(const HandedOut& message);
   void on(const Snapped& message);
+  void on(const Observing& message);
+  void on(const DonateTo& message);
+  void on(const StateCopied& message);
+  void on(const Restored& message);
+  void on(const Adopted& message);
 
   /// Takes a snapshot at the next place between two rounds, at once if it stands at one; Snapped comes back.
   void take_snapshot(SnapshotUse use);
@@ -57,11 +68,19 @@ class ReplicaState {
 
   Time now() const;
   double lap();  // seconds since the last lap
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
   void record_taken(std::shared_ptr<const RoundRecord> record);
   void answer_halt();
-  void hand_out() const;
+  void hand_out();
+  std::uint64_t kept_from() const;
+  void feed();
+  void donate();
+  void begin_restore(const std::shared_ptr<const std::vector<std::byte>>& payload);
+  void catch_up();
+  void say_caught_up();
   bool speaks() const;
   void gather(const Cursor& cursor);
+  void open_epoch(std::uint64_t epoch);
   void begin_step();
   void go_on_evaluating();
   void step_recorded(const RoundRecord& record);
@@ -89,13 +108,23 @@ class ReplicaState {
   std::uint64_t records_ = 0;
   bool halted_ = true;     // until Begin
   bool updating_ = false;  // a record is taken, its update not applied yet
-  bool behind_ = false;    // waits for the donor's record
+  bool behind_ = false;    // waits for the donor's records
   std::uint32_t closed_view_ = 0;
-  std::shared_ptr<const std::vector<std::byte>> handed_;
+  // Records that were handed out to this replica, by number; see replica_handout.cpp.
+  using Payload = std::shared_ptr<const std::vector<std::byte>>;
+  std::map<std::uint64_t, Payload> pending_;
+  bool observing_ = false;  // a newcomer, outside the view
+  bool restored_ = false;   // its state is in place
+  bool caught_up_ = false;  // it has said so
+  // As a donor: who wants the state, who is sent each record, and the records kept for them.
+  std::vector<PeerId> donations_;
+  std::set<PeerId> fed_;
+  std::deque<Payload> kept_;
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;
   Phases phases_;
+  WaitShare waits_;
 
   std::uint64_t round_ = 1;  // the greeting was 0
   std::uint64_t record_hash_ = 0;
@@ -107,6 +136,7 @@ class ReplicaState {
   std::shared_ptr<const RoundRecord> record_;
   EpochEnd epoch_;
   std::vector<EpochEnd> told_;
+  std::optional<ReplicaDone> done_;  // as it was said
   std::vector<SnapshotUse> snapshots_wanted_;
   std::uint64_t dropped_ = 0;
   double epoch_loss_ = 0, epoch_weight_ = 0;

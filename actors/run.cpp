@@ -6,15 +6,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <mutex>
 
 #include <caf/io/all.hpp>
 
 #include "muster/actors/children.hpp"
-#include "muster/actors/node.hpp"
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
+#include "muster/actors/signals.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
@@ -53,46 +56,6 @@ class Ending {
   const int descriptor_;
 };
 
-// SIGINT and SIGTERM as a descriptor, as long as this lives. A handler and a pipe, not a signalfd: libraries
-// start threads of their own while they are loaded, in which the signals are not blocked.
-class Signals {
- public:
-  explicit Signals(bool wanted) {
-    if (!wanted) return;
-    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
-      throw Error(Advice::give_up, "no descriptor is left for signals");
-    pipe_end_.store(pipe_[1]);
-    struct sigaction action {};
-    action.sa_handler = [](int signal) {
-      const auto byte = static_cast<unsigned char>(signal);
-      [[maybe_unused]] const auto written = ::write(pipe_end_.load(), &byte, 1);
-    };
-    action.sa_flags = SA_RESTART;
-    ::sigaction(SIGINT, &action, &before_[0]);
-    ::sigaction(SIGTERM, &action, &before_[1]);
-  }
-  ~Signals() {
-    if (descriptor() < 0) return;
-    ::sigaction(SIGINT, &before_[0], nullptr);
-    ::sigaction(SIGTERM, &before_[1], nullptr);
-    ::close(pipe_[0]);
-    ::close(pipe_[1]);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int descriptor() const { return pipe_[0]; }
-  int take() {
-    unsigned char signal = 0;
-    return descriptor() >= 0 && ::read(descriptor(), &signal, 1) == 1 ? signal : 0;
-  }
-
- private:
-  static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
-  struct sigaction before_[2]{};
-  int pipe_[2] = {-1, -1};
-};
-
 std::vector<NodeName> node_names(const Job& job) {
   std::vector<NodeName> names;
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) names.push_back({false, slot});
@@ -100,8 +63,9 @@ std::vector<NodeName> node_names(const Job& job) {
   return names;
 }
 
-std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job) {
-  const auto port = system.middleman().publish(coordinator, 0, job.cluster.listen.c_str());
+std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job,
+                      std::uint16_t wanted) {
+  const auto port = system.middleman().publish(coordinator, wanted, job.cluster.listen.c_str(), true);
   if (!port) {
     throw JobRefused(
         {mistake_at({}, "cluster.listen", "cannot listen on this address: " + system.render(port.error()),
@@ -110,15 +74,63 @@ std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordi
   return *port;
 }
 
-void start_processes(Children& children, const Job& job, const RunOptions& options, std::uint16_t port) {
-  for (const NodeName& name : node_names(job)) {
-    std::vector<std::string> command = options.node_command;
-    if (command.empty()) command = {this_executable(), "node"};
-    const auto arguments = to_arguments({job.cluster.listen, port, name, ::getpid()});
+// Starts processes, and new ones for those that are lost if the job says so.
+class Launcher {
+ public:
+  Launcher(const Job& job, const RunOptions& options, std::uint16_t port)
+      : job_(job), command_(options.node_command), port_(port) {
+    if (command_.empty()) command_ = {this_executable(), "node"};
+  }
+
+  void start_all() {
+    for (const NodeName& name : node_names(job_)) start(name, false);
+  }
+
+  // A child that has ended, told to the coordinator; a new one takes its place after a while.
+  void tell_ended(const coordinator_actor& coordinator) {
+    while (const auto ended = children.next_ended()) {
+      caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->how});
+      const bool again =
+          job_.cluster.restart == Restart::on_loss && !ended->good && restarts_ < job_.cluster.restarts;
+      if (!again) continue;
+      ++restarts_;
+      waiting_.push_back({ended->name, Clock::now() + back_off_});
+      back_off_ = std::min(2 * back_off_, kBackOffMax);
+    }
+  }
+
+  void start_anew() {
+    while (!waiting_.empty() && waiting_.front().when <= Clock::now()) {
+      const NodeName name = waiting_.front().name;
+      waiting_.pop_front();
+      start(name, true);
+    }
+  }
+
+  Children children;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
+  struct Waiting {
+    NodeName name;
+    Clock::time_point when;
+  };
+
+  void start(const NodeName& name, bool joins) {
+    std::vector<std::string> command = command_;
+    const auto arguments = to_arguments({job_.cluster.listen, port_, name, ::getpid(), joins, {}});
     command.insert(command.end(), arguments.begin(), arguments.end());
     children.start(name, command);
   }
-}
+
+  const Job& job_;
+  std::vector<std::string> command_;
+  std::uint16_t port_;
+  std::uint32_t restarts_ = 0;
+  std::chrono::milliseconds back_off_{500};
+  std::deque<Waiting> waiting_;
+};
 
 // Replicas and loaders within this process. All have let go of what they hold when this object is gone.
 class InProcessNodes {
@@ -127,8 +139,14 @@ class InProcessNodes {
                  const coordinator_actor& coordinator)
       : self_(system) {
     for (const NodeName& name : node_names(job)) {
-      auto actor = system.spawn(
-          node, NodeParts{name, ::getpid(), new_incarnation(), options.registry, real_seams(), coordinator});
+      NodeParts parts;
+      parts.name = name;
+      parts.pid = ::getpid();
+      parts.incarnation = new_incarnation();
+      parts.registry = options.registry;
+      parts.seams = real_seams();
+      parts.coordinator = coordinator;
+      auto actor = system.spawn(node, std::move(parts));
       self_->monitor(actor);
       nodes_.push_back(actor);
     }
@@ -151,58 +169,68 @@ class InProcessNodes {
 };
 
 // Waits for the coordinator's last word; passes on signals and ended children.
-Report wait_for_end(const Ending& ending, Signals& signals, Children& children,
+Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
                     const coordinator_actor& coordinator) {
   int taken = 0;
   for (;;) {
     if (auto report = ending.get()) return *report;
     std::vector<pollfd> waits{{ending.descriptor(), POLLIN, 0}};
     if (signals.descriptor() >= 0) waits.push_back({signals.descriptor(), POLLIN, 0});
-    for (const int descriptor : children.descriptors()) waits.push_back({descriptor, POLLIN, 0});
+    for (const int descriptor : launcher.children.descriptors()) waits.push_back({descriptor, POLLIN, 0});
     ::poll(waits.data(), waits.size(), 100);
     while (const int signal = signals.take()) {
       if (taken++ > 0) {
-        children.kill_all();
+        launcher.children.kill_all();
         ::_exit(128 + signal);
       }
       caf::anon_send(coordinator, StopRequest{signal == SIGINT ? "SIGINT" : "SIGTERM"});
     }
-    while (const auto ended = children.next_ended()) {
-      caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->how});
-    }
+    launcher.tell_ended(coordinator);
+    launcher.start_anew();
   }
+}
+
+CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& options, Ending& ending) {
+  CoordinatorParts parts;
+  parts.job = flight.job;
+  parts.job_toml = to_toml(flight.job);
+  parts.job_hash = job_hash(flight.job, options.registry.declarations());
+  parts.placement = flight.placement;
+  parts.observers = options.observers;
+  parts.by_hand = options.by_hand;
+  for (const std::string& text : flight.placement.notices)
+    parts.first_events.push_back(make_event("notice", {{"text", text}}));
+  if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
+    parts.journal =
+        make_journal(std::filesystem::path(flight.job.checkpoint.folder) / (flight.job.name + ".journal"));
+  }
+  parts.on_event = options.on_event;
+  parts.on_progress = options.on_progress;
+  parts.on_end = [&ending](const Report& report) { ending.set(report); };
+  return parts;
 }
 
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
-  CoordinatorParts parts;
-  parts.job = flight.job;
-  parts.job_toml = to_toml(flight.job);
-  parts.placement = flight.placement;
-  parts.observers = options.observers;
-  for (const std::string& text : flight.placement.notices)
-    parts.first_events.push_back(make_event("notice", {{"text", text}}));
-  parts.on_event = options.on_event;
-  parts.on_progress = options.on_progress;
-  parts.on_end = [&ending](const Report& report) { ending.set(report); };
-
-  Children children;
-  auto actor = system.spawn(coordinator, std::move(parts));
+  auto actor = system.spawn(coordinator, coordinator_parts(flight, options, ending));
   std::optional<InProcessNodes> nodes;
+  std::optional<Launcher> launcher;
   Report report;
   try {
+    std::uint16_t port = 0;
+    if (!options.in_process) port = publish(system, actor, flight.job, options.port);
+    launcher.emplace(flight.job, options, port);
     if (options.in_process) {
       nodes.emplace(system, flight.job, options, actor);
-    } else {
-      const std::uint16_t port = publish(system, actor, flight.job);
-      start_processes(children, flight.job, options, port);
+    } else if (!options.by_hand) {
+      launcher->start_all();
     }
-    report = wait_for_end(ending, signals, children, actor);
+    report = wait_for_end(ending, signals, *launcher, actor);
   } catch (...) {
     caf::anon_send_exit(actor, caf::exit_reason::kill);
     throw;
   }
-  children.end_within(report.completed() ? kPartingGood : kPartingBad);
+  launcher->children.end_within(report.completed() ? kPartingGood : kPartingBad);
   nodes.reset();
   if (!options.in_process) system.middleman().unpublish(actor, 0);
   caf::scoped_actor self(system);

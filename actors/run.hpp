@@ -18,7 +18,7 @@
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/messages.hpp"
-#include "muster/actors/node.hpp"
+#include "muster/actors/node_process.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/actors/report.hpp"
 #include "muster/config/error.hpp"
@@ -52,6 +52,12 @@ struct RunOptions {
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 
+  /// Nothing is launched: nodes are started by hand with `muster join`, and come to this port of
+  /// cluster.listen. The journal lies in checkpoint.folder, if there is one; then a coordinator that died can
+  /// be started again while the steps go on.
+  bool by_hand = false;
+  std::uint16_t port = 0;
+
   /// Whether SIGINT and SIGTERM end the run (outcome "interrupted"); a second one ends the process at once.
   /// Their handlers are put back at the end. One run at a time may ask for it.
   bool handle_signals = false;
@@ -77,21 +83,5 @@ class JobRefused : public Error {
  private:
   std::vector<Mistake> mistakes_;
 };
-
-/// The arguments of a child process.
-struct NodeArguments {
-  std::string host;
-  std::uint16_t port = 0;
-  NodeName name;
-  pid_t parent = 0;
-};
-std::vector<std::string> to_arguments(const NodeArguments& arguments);
-
-/// What a child process does: joins, works, ends. Returns its exit code.
-int run_node(const NodeArguments& arguments, const Registry& registry);
-int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams seams);
-
-/// A number that no other start of a process has.
-std::uint64_t new_incarnation();
 
 }  // namespace muster

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
+#include "muster/actors/epoch_end.hpp"
+#include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
 

@@ -51,17 +51,27 @@ struct Member {
 };
 MUSTER_MESSAGE(Member)
 
-/// A numbered membership. Replicas come first, in order of their slots, then loaders; a member's place is its
-/// peer number.
+/// A member of a view that misses records.
+struct Behind {
+  std::uint32_t slot = 0;
+  std::uint64_t records = 0;  ///< that it has
+
+  static auto fields(Behind& x) { return std::tie(x.slot, x.records); }
+};
+MUSTER_MESSAGE(Behind)
+
+/// A numbered membership. Replicas come first, in order of their slots, then loaders. Its number is higher
+/// than that of any view before it, over all terms.
 ///
 /// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
-/// that any member holds. Members in `behind` miss the last of them, and get it from replica `donor` before
-/// they go on.
+/// that any member holds. Members in `behind` miss the last of them, and get them from replica `donor`
+/// before they go on.
 struct View {
+  std::uint64_t term = 0;  ///< of the coordinator that made it; raised at each of its starts
   std::uint32_t number = 0;
   std::uint64_t records = 0;
   std::uint32_t donor = 0;
-  std::vector<std::uint32_t> behind;
+  std::vector<Behind> behind;
   std::vector<Member> replicas;
   std::vector<Member> loaders;
   std::uint64_t batch_bytes_max = 0;
@@ -70,8 +80,15 @@ struct View {
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
 
+  bool holds(const NodeName& name) const {
+    for (const Member& member : name.loader ? loaders : replicas) {
+      if (member.name == name) return true;
+    }
+    return false;
+  }
+
   static auto fields(View& x) {
-    return std::tie(x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
+    return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
                     x.facts);
   }
 };

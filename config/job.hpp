@@ -88,25 +88,46 @@ struct TrainConfig {
 };
 
 struct DetectConfig {
-  std::chrono::milliseconds heartbeat{100};   ///< interval of each node's sign of life
-  std::chrono::milliseconds patience{10000};  ///< silence that makes a node lost
+  std::chrono::milliseconds heartbeat{100};  ///< interval of each node's sign of life
+  std::chrono::milliseconds patience{1000};  ///< silence that makes a node lost
 
   bool operator==(const DetectConfig&) const = default;
 };
 
+/// What follows when a replica holds up a step.
+enum class StragglerAction { wait, evict, shed };
+
+struct StragglerConfig {
+  /// Waiting within one step before `late` is said; 0 stands for "auto": 3 median steps, at least 1 s.
+  std::chrono::milliseconds patience{0};
+  StragglerAction action = StragglerAction::wait;
+  /// A replica that holds up a step and whose progress counter stands still for so long is lost.
+  std::chrono::milliseconds stuck_after{60000};
+
+  bool operator==(const StragglerConfig&) const = default;
+};
+
 /// What a lost replica means: the end of the run, or a new view without it.
 enum class OnLoss { fail, go_on };
+
+/// Whether the local launcher starts a new process for a lost one.
+enum class Restart { never, on_loss };
 
 struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
   std::string listen = "127.0.0.1";  ///< address that coordinator and nodes listen on
-  OnLoss on_loss = OnLoss::fail;
-  std::uint32_t min_replicas = 1;                   ///< fewer than this cannot go on
+  OnLoss on_loss = OnLoss::go_on;
+  std::uint32_t min_replicas = 1;                   ///< with fewer the run pauses until others come
+  std::chrono::milliseconds give_up_after{600000};  ///< how long a pause may last
+  std::chrono::milliseconds orphan_after{60000};    ///< a process without coordinator ends itself
+  Restart restart = Restart::never;                 ///< whether the launcher starts lost processes anew
+  std::uint32_t restarts = 10;                      ///< at most, over the whole run
   std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
   std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
   DetectConfig detect;
+  StragglerConfig straggler;
 
   bool operator==(const ClusterConfig&) const = default;
 };

@@ -57,6 +57,11 @@ ValueSpec fraction() {
   return spec;
 }
 
+ValueSpec or_auto(ValueSpec spec) {
+  spec.automatic = true;
+  return spec;
+}
+
 ValueSpec one_of(std::vector<std::string> choices) {
   ValueSpec spec = of(ValueType::choice);
   spec.choices = std::move(choices);
@@ -69,6 +74,16 @@ Key key(std::string path, ValueSpec value, std::string help, std::string default
   result.value = std::move(value);
   result.help = std::move(help);
   result.default_text = std::move(default_words);
+  return result;
+}
+
+// A key outside [cluster] and [checkpoint] says whether it fixes the mathematics.
+constexpr InHash kFixes = InHash::yes;
+constexpr InHash kFree = InHash::no;
+
+Key key(InHash in_hash, std::string path, ValueSpec value, std::string help, std::string default_words = {}) {
+  Key result = key(std::move(path), std::move(value), std::move(help), std::move(default_words));
+  result.in_hash = in_hash;
   return result;
 }
 
@@ -85,13 +100,13 @@ Key only_with(const char* selector, std::vector<std::string> values, Key key) {
 
 std::vector<Key> top_keys() {
   return {
-      bind(key("name", name_spec(), "Names the run in reports and events."), MUSTER_MEMBER(name)),
-      bind(key("seed", between(ValueType::integer, 0, kSeedMax),
+      bind(key(kFree, "name", name_spec(), "Names the run in reports and events."), MUSTER_MEMBER(name)),
+      bind(key(kFixes, "seed", between(ValueType::integer, 0, kSeedMax),
                "Decides initial weights, shuffling and augmentation; the same job with the same seed gives "
                "the same "
                "weights, bit for bit."),
            MUSTER_MEMBER(seed)),
-      bind(required(key("model.name", name_spec(),
+      bind(required(key(kFixes, "model.name", name_spec(),
                         "The model to train; its own options stand beside the name.", "none, must be given")),
            MUSTER_MEMBER(model.name)),
   };
@@ -99,38 +114,38 @@ std::vector<Key> top_keys() {
 
 std::vector<Key> data_keys() {
   return {
-      bind(required(key("data.source", name_spec(),
+      bind(required(key(kFixes, "data.source", name_spec(),
                         "Where samples come from; the source's own options stand beside it.",
                         "none, must be given")),
            MUSTER_MEMBER(data.source)),
-      bind(key("data.shuffle", of(ValueType::boolean),
+      bind(key(kFixes, "data.shuffle", of(ValueType::boolean),
                "Deals the samples in a new seeded order each epoch; costs no memory, but reads are no longer "
                "sequential. "
                "Only sources with random access can.",
                "`true` for sources with random access, else `false`"),
            MUSTER_MEMBER(data.shuffle)),
-      bind(key("data.skip", at_least(ValueType::integer, 0),
+      bind(key(kFixes, "data.skip", at_least(ValueType::integer, 0),
                "Samples left out at the front, in source order, before the shuffle."),
            MUSTER_MEMBER(data.skip)),
-      bind(key("data.take", at_least(ValueType::integer, 1),
+      bind(key(kFixes, "data.take", at_least(ValueType::integer, 1),
                "Samples kept after `skip`; more than there is raises the event `exhausted`, and is no error.",
                "all"),
            MUSTER_MEMBER(data.take)),
-      bind(key("data.repeat", at_least(ValueType::passes, 1),
+      bind(key(kFree, "data.repeat", at_least(ValueType::passes, 1),
                "Passes over the data that may serve `train.steps`; if they end first, the run is complete "
                "and the event "
                "`exhausted` says so.",
                "`1`"),
            MUSTER_MEMBER(data.repeat)),
-      bind(key("data.prefetch", between(ValueType::integer, 1, 65536),
+      bind(key(kFree, "data.prefetch", between(ValueType::integer, 1, 65536),
                "Micro-batches that a shard may hold ready; more hides slower storage, and takes memory."),
            MUSTER_MEMBER(data.prefetch)),
-      bind(key("data.memory", at_least(ValueType::size, 1),
+      bind(key(kFree, "data.memory", at_least(ValueType::size, 1),
                "Hard bound on what a node's loading holds, source and micro-batches together; too small a "
                "bound starves "
                "replicas."),
            MUSTER_MEMBER(data.memory_bytes)),
-      bind(key("data.threads", between(ValueType::integer, 0, 1),
+      bind(key(kFree, "data.threads", between(ValueType::integer, 0, 1),
                "Loader threads of each node. With 0 a node has one where cores are free, and else loads "
                "between steps; with 1 it has one even where cores must then be shared.",
                "`0`: one where a core is free"),
@@ -140,38 +155,38 @@ std::vector<Key> data_keys() {
 
 std::vector<Key> train_keys() {
   return {
-      bind(key("train.shards", between(ValueType::integer, 1, 65536),
+      bind(key(kFixes, "train.shards", between(ValueType::integer, 1, 65536),
                "Slices of the mathematics, fixed for the job's life; any number of replicas up to it gives "
                "the same "
                "weights. More shards allow more replicas, but make each micro-batch a smaller part of the "
                "step."),
            MUSTER_MEMBER(train.shards)),
-      bind(key("train.batch", between(ValueType::integer, 1, 1 << 24),
+      bind(key(kFixes, "train.batch", between(ValueType::integer, 1, 1 << 24),
                "Samples per shard per step; the batch of the step is `shards` times as large. Larger ones "
                "compute faster per "
                "sample, and take more memory."),
            MUSTER_MEMBER(train.batch)),
-      bind(key("train.epochs", at_least(ValueType::integer, 1),
+      bind(key(kFree, "train.epochs", at_least(ValueType::integer, 1),
                "Passes over the data; not together with `steps` or `data.repeat`.",
                "`1` where `steps` is not given"),
            MUSTER_MEMBER(train.epochs)),
-      bind(key("train.steps", at_least(ValueType::integer, 1),
+      bind(key(kFree, "train.steps", at_least(ValueType::integer, 1),
                "Ends after so many updates, also in the middle of a pass; not together with `epochs`.",
                "not given"),
            MUSTER_MEMBER(train.steps)),
-      bind(key("train.remainder", one_of({"keep", "drop", "pad"}),
+      bind(key(kFixes, "train.remainder", one_of({"keep", "drop", "pad"}),
                "What becomes of a last batch that is not full: `keep` trains on it as it is, with its own "
                "weight; `drop` "
                "leaves it out and counts it; `pad` fills it with rows of weight 0, which keeps shapes equal "
                "and computes "
                "in vain."),
            MUSTER_MEMBER(train.remainder)),
-      bind(key("train.threads", between(ValueType::integer, 1, kThreadsMax),
+      bind(key(kFixes, "train.threads", between(ValueType::integer, 1, kThreadsMax),
                "Compute threads of each replica. Part of the mathematics: another number may give other "
                "bits."),
            MUSTER_MEMBER(train.threads)),
       bind(
-          key("train.evaluate", of(ValueType::boolean),
+          key(kFixes, "train.evaluate", of(ValueType::boolean),
               "Evaluates on the source's test set after every epoch, if it has one; costs one pass over it."),
           MUSTER_MEMBER(train.evaluate)),
   };
@@ -179,30 +194,32 @@ std::vector<Key> train_keys() {
 
 std::vector<Key> optimizer_keys() {
   return {
-      bind(key(kOptimizer, one_of({"sgd", "adam", "adamw"}),
+      bind(key(kFixes, kOptimizer, one_of({"sgd", "adam", "adamw"}),
                "The update rule. Adam and AdamW hold two more vectors of the model's size, SGD with momentum "
                "one."),
            MUSTER_MEMBER(train.optimizer.kind)),
       bind(only_with(kOptimizer, {"sgd"},
-                     key("train.optimizer.momentum", fraction(),
+                     key(kFixes, "train.optimizer.momentum", fraction(),
                          "Share of the last update that is kept; 0 holds no state.")),
            MUSTER_MEMBER(train.optimizer.momentum)),
       bind(only_with(kOptimizer, {"sgd"},
-                     key("train.optimizer.nesterov", of(ValueType::boolean),
+                     key(kFixes, "train.optimizer.nesterov", of(ValueType::boolean),
                          "Looks ahead along the momentum, which must be above 0.")),
            MUSTER_MEMBER(train.optimizer.nesterov)),
-      bind(key("train.optimizer.weight_decay", at_least(ValueType::number, 0),
+      bind(key(kFixes, "train.optimizer.weight_decay", at_least(ValueType::number, 0),
                "Pulls weights towards 0: added to the gradient with `sgd` and `adam`, apart from it with "
                "`adamw`."),
            MUSTER_MEMBER(train.optimizer.weight_decay)),
       bind(only_with(kOptimizer, {"adam", "adamw"},
-                     key("train.optimizer.beta1", fraction(), "Decay of the running mean of the gradient.")),
+                     key(kFixes, "train.optimizer.beta1", fraction(),
+                         "Decay of the running mean of the gradient.")),
            MUSTER_MEMBER(train.optimizer.beta1)),
-      bind(only_with(kOptimizer, {"adam", "adamw"},
-                     key("train.optimizer.beta2", fraction(), "Decay of the running mean of its square.")),
+      bind(only_with(
+               kOptimizer, {"adam", "adamw"},
+               key(kFixes, "train.optimizer.beta2", fraction(), "Decay of the running mean of its square.")),
            MUSTER_MEMBER(train.optimizer.beta2)),
       bind(only_with(kOptimizer, {"adam", "adamw"},
-                     key("train.optimizer.epsilon", above(0),
+                     key(kFixes, "train.optimizer.epsilon", above(0),
                          "Added to the root of the second mean; larger ones damp updates where gradients are "
                          "small.")),
            MUSTER_MEMBER(train.optimizer.epsilon)),
@@ -210,35 +227,35 @@ std::vector<Key> optimizer_keys() {
 }
 
 std::vector<Key> schedule_keys() {
-  Key initial = key("train.optimizer.learning_rate.initial", above(0),
+  Key initial = key(kFixes, "train.optimizer.learning_rate.initial", above(0),
                     "The rate, after the warm-up. `learning_rate = 0.05` is short for a constant one.");
   initial.short_form = true;
   return {
-      bind(key(kSchedule, one_of({"constant", "step", "cosine", "warm-up"}),
+      bind(key(kFixes, kSchedule, one_of({"constant", "step", "cosine", "warm-up"}),
                "The rate as a function of the step number alone: always `initial`; times `factor` every so "
                "many steps; along "
                "half a cosine down to `final`; a linear rise, then `initial`."),
            MUSTER_MEMBER(train.optimizer.learning_rate.kind)),
       bind(initial, MUSTER_MEMBER(train.optimizer.learning_rate.initial)),
-      bind(key("train.optimizer.learning_rate.warm_up", at_least(ValueType::integer, 0),
+      bind(key(kFixes, "train.optimizer.learning_rate.warm_up", at_least(ValueType::integer, 0),
                "Steps of linear rise to `initial`, with any schedule; steadies the first updates of a large "
                "batch."),
            MUSTER_MEMBER(train.optimizer.learning_rate.warm_up)),
       bind(only_with(kSchedule, {"step"},
-                     key("train.optimizer.learning_rate.every", at_least(ValueType::integer, 1),
+                     key(kFixes, "train.optimizer.learning_rate.every", at_least(ValueType::integer, 1),
                          "Steps between two multiplications by `factor`.", "none, must be given")),
            MUSTER_MEMBER(train.optimizer.learning_rate.every)),
-      bind(
-          only_with(kSchedule, {"step"},
-                    key("train.optimizer.learning_rate.factor", above(0), "What the rate is multiplied by.")),
-          MUSTER_MEMBER(train.optimizer.learning_rate.factor)),
+      bind(only_with(kSchedule, {"step"},
+                     key(kFixes, "train.optimizer.learning_rate.factor", above(0),
+                         "What the rate is multiplied by.")),
+           MUSTER_MEMBER(train.optimizer.learning_rate.factor)),
       bind(only_with(kSchedule, {"cosine"},
-                     key("train.optimizer.learning_rate.steps", at_least(ValueType::integer, 1),
+                     key(kFixes, "train.optimizer.learning_rate.steps", at_least(ValueType::integer, 1),
                          "Steps from the first to `final`, warm-up included; the rate then stays.",
                          "none, must be given")),
            MUSTER_MEMBER(train.optimizer.learning_rate.steps)),
       bind(only_with(kSchedule, {"cosine"},
-                     key("train.optimizer.learning_rate.final", at_least(ValueType::number, 0),
+                     key(kFixes, "train.optimizer.learning_rate.final", at_least(ValueType::number, 0),
                          "The rate at the end of the cosine.")),
            MUSTER_MEMBER(train.optimizer.learning_rate.final_rate)),
   };
@@ -267,8 +284,24 @@ std::vector<Key> cluster_keys() {
                "the end."),
            MUSTER_MEMBER(cluster.on_loss)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
-               "Fewer replicas than this cannot go on; matters with on_loss = \"continue\"."),
+               "With fewer replicas training pauses until others have joined; matters with on_loss = "
+               "\"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
+      bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
+               "How long training may pause for want of replicas before the run fails."),
+           MUSTER_MEMBER(cluster.give_up_after)),
+      bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
+               "A process whose coordinator is gone for longer than this ends itself. Until then it goes on "
+               "with its steps, and looks for the coordinator."),
+           MUSTER_MEMBER(cluster.orphan_after)),
+      bind(key("cluster.restart", one_of({"never", "on-loss"}),
+               "Whether `muster run` starts a new process for a lost one; it joins while the others train "
+               "on."),
+           MUSTER_MEMBER(cluster.restart)),
+      bind(key("cluster.restarts", between(ValueType::integer, 0, 65536),
+               "At most so many new processes over the whole run; the time between them doubles from half a "
+               "second to 10 s."),
+           MUSTER_MEMBER(cluster.restarts)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),
@@ -287,6 +320,25 @@ std::vector<Key> cluster_keys() {
   };
 }
 
+std::vector<Key> straggler_keys() {
+  return {
+      bind(key("cluster.straggler.patience", or_auto(at_least(ValueType::duration, 1)),
+               "Waiting for others within one step after which the event `late` says for whom, and why; with "
+               "`auto` "
+               "three times the median step, and at least a second. By itself it evicts nobody."),
+           MUSTER_MEMBER(cluster.straggler.patience)),
+      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed"}),
+               "What follows when a replica holds up steps: nothing but the event; it counts as lost; or "
+               "shards "
+               "move from slow replicas to faster ones. None of them changes the weights."),
+           MUSTER_MEMBER(cluster.straggler.action)),
+      bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
+               "A replica that holds up a step and has done nothing at all for so long counts as lost, "
+               "although it gives signs of life; longer than one micro-batch ever takes."),
+           MUSTER_MEMBER(cluster.straggler.stuck_after)),
+  };
+}
+
 std::vector<Key> checkpoint_keys() {
   return {
       bind(key("checkpoint.folder", of(ValueType::text), "Where the weights are written at the end.",
@@ -299,8 +351,11 @@ std::vector<Key> checkpoint_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys(),
-                                cluster_keys(), checkpoint_keys()}) {
+  for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys()}) {
+    keys.insert(keys.end(), part.begin(), part.end());
+  }
+  for (std::vector<Key> part : {cluster_keys(), straggler_keys(), checkpoint_keys()}) {
+    for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }
   return keys;

@@ -11,6 +11,9 @@
 
 namespace muster {
 
+/// Whether a key fixes the mathematics of a job, and so is part of its hash (job_hash.hpp).
+enum class InHash { undecided, yes, no };
+
 /// One key: what it may hold, and where its value lives in a Job.
 struct Key {
   std::string path;  ///< "train.optimizer.momentum"
@@ -22,6 +25,7 @@ struct Key {
   std::vector<std::string> selected_by;  ///< the selector's values with which it applies
   bool short_form = false;               ///< its value may be written in place of its whole table
   bool required = false;
+  InHash in_hash = InHash::undecided;  ///< decided for every key of the table
 
   std::function<std::optional<Value>(const Job&)> get;  ///< nothing: not given
   std::function<void(Job&, const Value&)> set;          ///< the value must have passed check_value

@@ -90,8 +90,8 @@ std::optional<Problem> check_amount(const ValueSpec& spec, const Value& value) {
     const bool too_large = std::holds_alternative<double>(value);  // an unsigned member beyond 2^63 - 1
     return problem(spec, too_large ? "out of range" : "wrong type", value_text(ValueSpec{}, value));
   }
-  const bool forever = spec.type == ValueType::passes && *amount == 0;
-  if (forever || in_range(spec, static_cast<double>(*amount))) {
+  const bool word = (spec.type == ValueType::passes || spec.automatic) && *amount == 0;
+  if (word || in_range(spec, static_cast<double>(*amount))) {
     return std::nullopt;
   }
   return problem(spec, "out of range", *amount < 0 ? std::to_string(*amount) : value_text(spec, value));
@@ -191,7 +191,8 @@ std::string allowed_text(const ValueSpec& spec) {
     case ValueType::path:
       return "the path of a file that can be read";
     case ValueType::duration:
-      return "a duration" + range_text(spec) + ": " + std::string(kDurationAllowed);
+      return "a duration" + range_text(spec) + ": " + std::string(kDurationAllowed) +
+             (spec.automatic ? ", or " + quoted(kAutomatic) : "");
     case ValueType::size:
       return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed);
     case ValueType::texts:
@@ -224,7 +225,8 @@ std::string value_text(const ValueSpec& spec, const Value& value) {
     case ValueType::passes:
       return amount == 0 ? quoted("forever") : std::to_string(amount);
     case ValueType::duration:
-      return quoted(format_duration(std::chrono::milliseconds(amount)));
+      return quoted(spec.automatic && amount == 0 ? kAutomatic
+                                                  : format_duration(std::chrono::milliseconds(amount)));
     case ValueType::size:
       return quoted(format_size(static_cast<std::uint64_t>(amount)));
     default:

@@ -28,6 +28,9 @@ enum class ValueType {
   integers,  ///< a list of integers
 };
 
+/// The word of a duration that the run finds by itself.
+inline constexpr const char* kAutomatic = "auto";
+
 /// A value in the form in which it is checked. Durations and sizes are integers here.
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                            std::vector<std::string>>;
@@ -41,6 +44,7 @@ struct ValueSpec {
   bool below_most = false;
   std::vector<std::string> choices;
   bool not_empty = false;  ///< of a text
+  bool automatic = false;  ///< of a duration: "auto" is allowed too, and held as 0
 };
 
 /// The specification of a declared option.

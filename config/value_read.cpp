@@ -67,13 +67,16 @@ ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
   if (!text) {
     return wrong_type(spec, node);
   }
+  if (spec.automatic && *text == kAutomatic) {
+    return {std::int64_t{0}, {}};
+  }
   std::string why;
   std::string near;
   std::optional<std::int64_t> amount;
   if (spec.type == ValueType::duration) {
     const auto parsed = parse_duration(*text);
     why = parsed.why;
-    near = parsed.nearest;
+    near = parsed.nearest.empty() && spec.automatic ? nearest(*text, {kAutomatic}) : parsed.nearest;
     amount = parsed.value ? std::optional<std::int64_t>(parsed.value->count()) : std::nullopt;
   } else {
     const auto parsed = parse_size(*text);
@@ -83,6 +86,9 @@ ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
   }
   if (!amount) {
     return {{}, problem(spec, why, quoted(*text), near.empty() ? "" : quoted(near))};
+  }
+  if (spec.automatic && *amount == 0) {
+    return {{}, problem(spec, "out of range", quoted(*text))};
   }
   if (auto wrong = check_value(spec, *amount)) {
     return {{}, wrong};

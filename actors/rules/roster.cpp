@@ -8,27 +8,107 @@
 
 namespace muster {
 
-Roster::Roster(const Job& job) : shards_(job.train.shards), memory_bytes_(job.data.memory_bytes) {
+namespace {
+
+// Members look for a coordinator that is gone a few times a second; the name of its host may take longer.
+constexpr std::chrono::seconds kComeBackTime{4};
+
+bool gone(const NodeRecord& record) {
+  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
+}
+
+}  // namespace
+
+Roster::Roster(const Job& job)
+    : shards_(job.train.shards),
+      min_replicas_(std::max(job.cluster.min_replicas, 1u)),
+      needs_loader_(job.cluster.loaders > 0),
+      memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
 }
 
-std::string Roster::join(const Join& join, std::chrono::nanoseconds now) {
+Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
   if (join.protocol != kProtocolVersion) {
-    return "protocol version " + std::to_string(join.protocol) + ", this run speaks " +
-           std::to_string(kProtocolVersion);
+    return {join.name, "protocol version " + std::to_string(join.protocol) + ", this run speaks " +
+                           std::to_string(kProtocolVersion)};
   }
-  const auto found = nodes_.find(join.name);
-  if (found == nodes_.end()) return "the run has no " + join.name.text();
-  NodeRecord& record = found->second;
-  if (record.stage != NodeStage::expected) {
-    return join.name.text() + " has joined already, as process " + std::to_string(record.pid);
+  NodeName name = join.name;
+  if (join.joins) {
+    if (name.loader && !needs_loader_)
+      return {name, "this run has no loader processes (cluster.loaders = 0)"};
+    // A place that is still expected, else the next number.
+    const auto expected = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+      return node.first.loader == name.loader && node.second.stage == NodeStage::expected;
+    });
+    if (expected != nodes_.end()) {
+      name.slot = expected->first.slot;
+    } else {
+      name.slot = 0;
+      while (nodes_.count(name) > 0) ++name.slot;
+    }
+  } else if (nodes_.count(name) == 0) {
+    return {name, "the run has no " + name.text()};
+  } else if (nodes_.at(name).stage != NodeStage::expected) {
+    return {name, name.text() + " has joined already, as process " + std::to_string(nodes_.at(name).pid)};
   }
+  NodeRecord& record = nodes_[name];
   record.stage = NodeStage::joined;
   record.pid = join.pid;
   record.incarnation = join.incarnation;
+  record.host = join.host;
+  record.last_heard = now;
+  return {name, {}};
+}
+
+std::string Roster::adopt(const Adopt& message, std::chrono::nanoseconds now) {
+  const auto found = nodes_.find(message.join.name);
+  if (found == nodes_.end() || !found->second.member ||
+      found->second.incarnation != message.join.incarnation || found->second.stage != NodeStage::expected) {
+    return message.join.name.text() + " is no member of the last view; it may join again";
+  }
+  NodeRecord& record = found->second;
+  record.stage = NodeStage::installed;
+  record.pid = message.join.pid;
+  record.host = message.join.host;
+  record.device = message.join.device;
+  record.prepared = message.prepared;
+  record.announced = true;
+  record.in_view = message.view;
+  record.begun = message.begun;
   record.last_heard = now;
   return {};
+}
+
+void Roster::entered_before(const View& view, std::chrono::nanoseconds now) {
+  nodes_.clear();
+  for (const auto* members : {&view.replicas, &view.loaders}) {
+    for (const Member& member : *members) {
+      nodes_[member.name].incarnation = member.incarnation;
+      nodes_[member.name].last_heard = now + kComeBackTime;
+    }
+  }
+  entered(view);
+}
+
+bool Roster::all_begun(std::uint32_t view) const {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return !waited_for(node.second) || (node.second.begun && node.second.in_view == view);
+  });
+}
+
+std::string Roster::device_for(const Join& join) const {
+  if (join.name.loader) return "-";
+  if (!join.device.empty()) return join.device;
+  // The core of that host that the fewest compute on.
+  std::vector<std::uint32_t> users(std::max(join.cores, 1u), 0);
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || !alive(name) || record.host != join.host || record.device.rfind("cpu:", 0) != 0)
+      continue;
+    const auto core = static_cast<std::size_t>(std::stoul(record.device.substr(4)));
+    if (core < users.size()) ++users[core];
+  }
+  return "cpu:" + std::to_string(std::min_element(users.begin(), users.end()) - users.begin());
 }
 
 std::string Roster::prepared(const Prepared& message) {
@@ -36,15 +116,24 @@ std::string Roster::prepared(const Prepared& message) {
   record.stage = NodeStage::prepared;
   record.prepared = message;
   for (const auto& [name, other] : nodes_) {
-    if (other.stage != NodeStage::prepared || name == message.name) continue;
+    if (other.stage < NodeStage::prepared || gone(other) || name == message.name) continue;
     if (message.loads && other.prepared.loads && message.facts != other.prepared.facts) {
       return message.name.text() + " reads other data than " + name.text() + " (fingerprints " +
              message.facts.fingerprint + " and " + other.prepared.facts.fingerprint + ")";
     }
-    if (!message.name.loader && !name.loader && message.state_sha256 != other.prepared.state_sha256) {
+    if (message.name.loader || name.loader) continue;
+    if (message.shapes != other.prepared.shapes) {
+      return message.name.text() + " has other parameters (names or shapes) than " + name.text();
+    }
+    if (message.state_sha256 != other.prepared.state_sha256) {
       return message.name.text() + " begins with other weights than " + name.text() + " (" +
              message.state_sha256 + " and " + other.prepared.state_sha256 +
              "): is its hardware or its library another one?";
+    }
+    if (message.probe_sha256 != other.prepared.probe_sha256 && !message.probe_sha256.empty() &&
+        !other.prepared.probe_sha256.empty()) {
+      return message.name.text() + " computes other bits than " + name.text() +
+             " for the probe gradient: is its hardware or its library another one?";
     }
   }
   return {};
@@ -80,24 +169,80 @@ void Roster::closed(const Closed& message) {
   NodeRecord& record = nodes_[message.name];
   record.stage = NodeStage::closed;
   record.records = message.records;
+  record.kept_from = message.kept_from;
 }
 
-namespace {
-bool gone(const NodeRecord& record) {
-  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
+void Roster::caught_up(const CaughtUp& message) {
+  NodeRecord& record = nodes_[message.name];
+  record.stage = NodeStage::caught_up;
+  record.records = message.records;
 }
-}  // namespace
+
+bool Roster::waited_for(const NodeRecord& record) const {
+  return !gone(record) && (view_.number == 0 || record.member);
+}
 
 bool Roster::all(NodeStage stage, bool replicas_only) const {
   return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return (replicas_only && node.first.loader) || gone(node.second) || node.second.stage == stage;
+    return (replicas_only && node.first.loader) || !waited_for(node.second) || node.second.stage == stage;
   });
 }
 
-std::uint32_t Roster::replicas_left() const {
-  return static_cast<std::uint32_t>(std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
-    return !node.first.loader && !gone(node.second);
-  }));
+bool Roster::member(const NodeName& name) const {
+  const auto found = nodes_.find(name);
+  return found != nodes_.end() && found->second.member && !gone(found->second);
+}
+
+std::vector<NodeName> Roster::hungry() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
+    if (record.fed_in != view_.number || !member({false, record.fed_by})) names.push_back(name);
+  }
+  return names;
+}
+
+void Roster::fed(const NodeName& name, const Member& donor) {
+  nodes_[name].fed_by = donor.name.slot;
+  nodes_[name].fed_in = nodes_[name].in_view = view_.number;
+}
+
+// The last one: the first speaks for all, and has enough to do.
+std::optional<Member> Roster::donor() const {
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    const auto& [name, record] = *node;
+    if (!name.loader && record.member && !gone(record) && !record.leaving) return member_of(name);
+  }
+  return std::nullopt;
+}
+
+Member Roster::member_of(const NodeName& name) const {
+  const NodeRecord& record = nodes_.at(name);
+  return {name, record.incarnation, record.prepared.address, 0, 0};
+}
+
+std::vector<NodeName> Roster::begin_close() {
+  std::vector<NodeName> names;
+  for (auto& [name, record] : nodes_) {
+    if (record.stage == NodeStage::caught_up) record.member = true;
+    if (!record.member || gone(record)) continue;
+    record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+    names.push_back(name);
+  }
+  return names;
+}
+
+void Roster::entered(const View& view) {
+  view_ = view;
+  for (auto& [name, record] : nodes_) {
+    record.member = view.holds(name);
+    if (record.member) record.in_view = view.number;
+    // Who was not taken in begins again with a state from a member of the new view.
+    if (!record.member && !name.loader &&
+        (record.stage == NodeStage::caught_up || record.stage == NodeStage::closed)) {
+      record.stage = NodeStage::prepared;
+    }
+  }
 }
 
 bool Roster::alive(const NodeName& name) const {
@@ -113,7 +258,8 @@ bool Roster::none_alive() const {
 std::optional<Roster::Silent> Roster::silent(std::chrono::nanoseconds now,
                                              std::chrono::nanoseconds patience) const {
   for (const auto& [name, record] : nodes_) {
-    if (alive(name) && now - record.last_heard >= patience) return Silent{name, now - record.last_heard};
+    if ((alive(name) || (record.member && !gone(record))) && now - record.last_heard >= patience)
+      return Silent{name, now - record.last_heard};
   }
   return std::nullopt;
 }
@@ -134,15 +280,15 @@ std::string Roster::behind(NodeStage stage) const {
   return names;
 }
 
-View Roster::view_of_all(std::uint32_t number) const {
+View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names) const {
   View view;
   view.number = number;
   view.batch_bytes_max = memory_bytes_;
-  const auto intervals = place_shards(shards_, replicas_left());
-  for (const auto& [name, record] : nodes_) {
-    if (record.prepared.loads) view.facts = record.prepared.facts;
-    if (gone(record)) continue;
-    Member member{name, record.incarnation, record.prepared.address, 0, 0};
+  const auto replicas =
+      std::count_if(names.begin(), names.end(), [](const auto& name) { return !name.loader; });
+  const auto intervals = place_shards(shards_, std::max(static_cast<std::uint32_t>(replicas), 1u));
+  for (const NodeName& name : names) {
+    Member member = member_of(name);
     if (!name.loader) {
       member.begin = intervals[view.replicas.size()].begin;
       member.end = intervals[view.replicas.size()].end;
@@ -152,26 +298,74 @@ View Roster::view_of_all(std::uint32_t number) const {
   return view;
 }
 
-View Roster::next_view(const View& last) const {
-  View view = view_of_all(last.number + 1);
-  view.facts = last.facts;
-  for (const Member& member : view.replicas) view.records = std::max(view.records, at(member.name).records);
-  bool found = false;
-  for (const Member& member : view.replicas) {
-    if (at(member.name).records < view.records) {
-      view.behind.push_back(member.name.slot);
-    } else if (!std::exchange(found, true)) {
-      view.donor = member.name.slot;
-    }
+View Roster::first_view() const {
+  std::vector<NodeName> names;
+  DataFacts facts;
+  for (const auto& [name, record] : nodes_) {
+    if (record.prepared.loads) facts = record.prepared.facts;
+    if (!gone(record)) names.push_back(name);
   }
+  View view = make_view(1, names);
+  view.facts = facts;
   return view;
+}
+
+// Who goes on into the next view: members, and newcomers that miss no more than can be handed out. A loader
+// has no state: it is taken in as soon as it fits.
+std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_from) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (gone(record) || record.leaving) continue;
+    const bool was_in = view_.holds(name);
+    const bool comes = !was_in && (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up);
+    const bool loader_comes = !was_in && name.loader && record.stage == NodeStage::prepared;
+    if (was_in || loader_comes || (comes && (record.records >= records || record.records + 1 >= kept_from)))
+      names.push_back(name);
+  }
+  return names;
+}
+
+Roster::Next Roster::next_view(const View& last) const {
+  std::uint64_t records = 0;
+  for (const auto& [name, record] : nodes_) {
+    if (view_.holds(name) && !name.loader && !gone(record) && !record.leaving)
+      records = std::max(records, record.records);
+  }
+  // The donor: of those that hold every record, the one that can go back furthest.
+  const NodeRecord* best = nullptr;
+  std::uint32_t donor = 0;
+  for (const auto& [name, record] : nodes_) {
+    if (!view_.holds(name) || name.loader || gone(record) || record.leaving || record.records < records)
+      continue;
+    if (best && record.kept_from >= best->kept_from) continue;
+    best = &record;
+    donor = name.slot;
+  }
+  if (!best) return {std::nullopt, "no replica that holds the state is left"};
+  View view = make_view(last.number + 1, staying(records, best->kept_from));
+  view.term = last.term;
+  view.facts = last.facts;
+  view.records = records;
+  view.donor = donor;
+  for (const Member& member : view.replicas) {
+    const std::uint64_t has = at(member.name).records;
+    if (has < records) view.behind.push_back({member.name.slot, has});
+  }
+  if (view.replicas.size() < min_replicas_) {
+    return {std::nullopt, std::to_string(min_replicas_ - view.replicas.size()) +
+                              " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) +
+                              ")"};
+  }
+  if (needs_loader_ && view.loaders.empty()) return {std::nullopt, "a loader process"};
+  return {view, {}};
 }
 
 std::string Roster::shards_of(const NodeName& name) const {
   if (name.loader) return "-";
-  const View view = view_.number > 0 ? view_ : view_of_all(1);
+  const View view = view_.number > 0 ? view_ : first_view();
   for (const Member& member : view.replicas) {
-    if (member.name == name) return std::to_string(member.begin) + "-" + std::to_string(member.end - 1);
+    if (member.name == name && member.begin < member.end)
+      return std::to_string(member.begin) + "-" + std::to_string(member.end - 1);
   }
   return "-";
 }

@@ -13,15 +13,26 @@
 
 namespace muster {
 
-enum class NodeStage { expected, joined, prepared, closed, installed, done, left, lost };
+/// `caught_up`: a newcomer whose state is a member's.
+enum class NodeStage { expected, joined, prepared, caught_up, closed, installed, done, left, lost };
 
 struct NodeRecord {
   NodeStage stage = NodeStage::expected;
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;
+  std::string host;
+  std::string device;
   Prepared prepared;
   ReplicaDone done;
-  std::uint64_t records = 0;  ///< as of its last Closed
+  bool member = false;          ///< of the view in force, or of the one that is being closed
+  bool leaving = false;         ///< asked to go; no member of the next view
+  bool announced = false;       ///< `joined` was raised
+  std::uint64_t records = 0;    ///< as of its last Closed or CaughtUp
+  std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
+  std::uint32_t in_view = 0;    ///< the last one that it was told of
+  bool begun = false;           ///< adopted in a view that is in force
+  std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`
+  std::uint32_t fed_in = 0;
   std::uint64_t last_step = 0;
   std::chrono::nanoseconds last_heard{0};
 };
@@ -30,22 +41,53 @@ class Roster {
  public:
   explicit Roster(const Job& job);
 
-  /// Empty if the node may join; else the reason of the refusal, which changes nothing.
-  std::string join(const Join& join, std::chrono::nanoseconds now);
+  /// The name under which the node takes part; or the reason of the refusal, which changes nothing.
+  struct Admission {
+    NodeName name;
+    std::string refusal;
+  };
+  Admission join(const Join& join, std::chrono::nanoseconds now);
 
-  /// Each gives a reason if the run cannot go on with this; empty otherwise.
+  /// A member of the last view of a coordinator that is gone; the reason if it is none, empty otherwise.
+  std::string adopt(const Adopt& message, std::chrono::nanoseconds now);
+  /// The view that a coordinator before this one sent last: its members are waited for.
+  void entered_before(const View& view, std::chrono::nanoseconds now);
+  bool all_begun(std::uint32_t view) const;
+  std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
+
+  /// The device of one that came by itself: what it asked for, or its host's cores in turn.
+  std::string device_for(const Join& join) const;
+  void placed(const NodeName& name, const std::string& device) { nodes_[name].device = device; }
+
+  /// Each gives a reason if the run cannot go on with this (`prepared`: with this newcomer); empty otherwise.
   std::string prepared(const Prepared& message);
   std::string done(const ReplicaDone& message);
   void installed(const NodeName& name);
   void closed(const Closed& message);
+  void caught_up(const CaughtUp& message);
+  void leaving(const NodeName& name) { nodes_[name].leaving = true; }
   void heard(const Heartbeat& message, std::chrono::nanoseconds now);
   void lost(const NodeName& name) { nodes_[name].stage = NodeStage::lost; }
   void left(const NodeName& name) { nodes_[name].stage = NodeStage::left; }
+  void announced(const NodeName& name) { nodes_[name].announced = true; }
 
-  /// Whether every node that is not lost, and has not left, stands at this stage.
+  /// Whether every member that is not lost, and has not left, stands at this stage. Before the first view
+  /// every node that the job starts is waited for like a member.
   bool all(NodeStage stage, bool replicas_only = false) const;
-  std::uint32_t replicas_left() const;
   bool none_alive() const;
+  bool member(const NodeName& name) const;
+
+  /// Newcomers that fit and have no state yet, and the member that may give them its own; none if there is
+  /// none.
+  std::vector<NodeName> hungry() const;
+  void fed(const NodeName& name, const Member& donor);
+  std::optional<Member> donor() const;
+  /// How the others reach this node.
+  Member member_of(const NodeName& name) const;
+
+  /// Who is to close the view: its members, and the newcomers that have caught up; they count as members
+  /// from now on.
+  std::vector<NodeName> begin_close();
   bool alive(const NodeName& name) const;
 
   /// A node that has joined and has been silent for `patience`; none if there is none.
@@ -62,21 +104,34 @@ class Roster {
   std::string behind(NodeStage stage) const;
 
   /// View 1: all replicas and loaders, shards dealt contiguously.
-  View first_view() const { return view_of_all(1); }
+  View first_view() const;
   /// The view after `last`, when all who are left have closed that one: its shards dealt anew, its records
   /// the most that any of them holds, so that a step which one of them may have applied stands, and one that
-  /// none has is done again.
-  View next_view(const View& last) const;
+  /// none has is done again. A newcomer is in it if the donor can hand out all that it misses. No view, but
+  /// what is missing, if the job needs more nodes.
+  struct Next {
+    std::optional<View> view;
+    std::string missing;
+  };
+  Next next_view(const View& last) const;
   /// The view that is being installed or is in force; for shards_of.
-  void entered(const View& view) { view_ = view; }
+  void entered(const View& view);
   const NodeRecord& at(const NodeName& name) const { return nodes_.at(name); }
+  const NodeRecord* find(const NodeName& name) const {
+    const auto found = nodes_.find(name);
+    return found == nodes_.end() ? nullptr : &found->second;
+  }
   const std::map<NodeName, NodeRecord>& nodes() const { return nodes_; }
   std::string shards_of(const NodeName& name) const;
 
  private:
-  View view_of_all(std::uint32_t number) const;
+  bool waited_for(const NodeRecord& record) const;
+  View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
+  std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from) const;
 
   std::uint32_t shards_;
+  std::uint32_t min_replicas_;
+  bool needs_loader_;
   std::uint64_t memory_bytes_;
   View view_;
   std::map<NodeName, NodeRecord> nodes_;

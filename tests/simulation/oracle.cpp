@@ -32,42 +32,128 @@ std::size_t power_of_two_from(std::size_t shards) {
   return width;
 }
 
+class Plain {
+ public:
+  Plain(const Job& job, const Registry& registry)
+      : job_(job),
+        model_(registry.make_model(job.model.name, job.model.options, {"cpu", 1})),
+        data_(registry.make_source(job.data.source, job.data.options)),
+        reader_(job_, data_),
+        state_(model_->layout().total()),
+        optimizer_(make_optimizer(job.train.optimizer, model_->layout().parameters)) {
+    model_->initialize(job.seed, state_);
+  }
+
+  OracleResult train() {
+    const std::uint64_t passes =
+        job_.train.steps ? job_.data.repeat.value_or(1) : job_.train.epochs.value_or(1);
+    for (std::uint64_t epoch = 1; passes == 0 || epoch <= passes; ++epoch) {
+      if (!train_epoch(epoch)) break;
+      if (job_.train.evaluate && reader_.evaluates()) evaluate(epoch);
+      if (enough()) break;
+    }
+    result_.weights_sha256 = state_sha256(state_);
+    return std::move(result_);
+  }
+
+ private:
+  bool enough() const { return job_.train.steps && result_.steps == *job_.train.steps; }
+
+  // False: the epoch has no step at all, and there will be none.
+  bool train_epoch(std::uint64_t epoch) {
+    const std::uint64_t before = result_.steps;
+    OracleEpoch row;
+    const std::uint64_t dropped_by_dealing = reader_.dealing() ? reader_.dealing()->dropped() : 0;
+    std::uint64_t dropped_at_the_end = 0;
+    for (std::uint64_t turn = 0; !enough(); ++turn) {
+      OracleRecord record = read(epoch, turn);
+      for (const ShardWord& word : record.shards) {
+        (word.ended ? dropped_at_the_end : row.used) += word.count;
+      }
+      if (record.weight == 0) {
+        row.complete = true;
+        record.state = fingerprint_of(state_);
+        result_.records.push_back(std::move(record));
+        break;
+      }
+      apply(record);
+    }
+    const std::uint64_t all = dropped_by_dealing + dropped_at_the_end;
+    if (row.used + all == reader_.samples().value_or(0)) row.complete = true;
+    row.dropped = row.complete ? all : dropped_at_the_end;
+    result_.epochs.push_back(row);
+    return result_.steps > before;
+  }
+
+  // One turn of all shards: their words, and the sum of their gradients.
+  OracleRecord read(std::uint64_t epoch, std::uint64_t turn) {
+    OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0};
+    leaves_.assign(job_.train.shards, std::nullopt);
+    for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
+      const Item item = reader_.read(shard, {Phase::train, epoch, turn});
+      ShardWord word{shard, item.ended ? 1u : 0u, 0, 0, item.range.first, item.range.count, 0};
+      if (!item.ended) {
+        leaves_[shard].emplace(state_.size());
+        model_->gradient(state_, *item.batch, {job_.seed, epoch, result_.steps + 1, shard}, *leaves_[shard]);
+        word.rows = static_cast<std::uint32_t>(item.batch->rows);
+        word.is_short = word.rows < job_.train.batch ? 1 : 0;
+        word.weight = model_->weight(*item.batch);
+        record.weight += word.weight;
+      }
+      record.shards.push_back(word);
+    }
+    return record;
+  }
+
+  void apply(OracleRecord& record) {
+    const std::size_t parameters = model_->layout().parameters;
+    auto gradient = *sum(leaves_, 0, power_of_two_from(leaves_.size()));
+    for (float& value : gradient) value = value / static_cast<float>(record.weight);
+    optimizer_->update(++result_.steps, std::span(state_).first(parameters),
+                       std::span(gradient).first(parameters));
+    for (std::size_t i = parameters; i < state_.size(); ++i) state_[i] += gradient[i];
+    record.is_step = true;
+    record.step = result_.steps;
+    record.state = fingerprint_of(state_);
+    result_.records.push_back(std::move(record));
+  }
+
+  void evaluate(std::uint64_t epoch) {
+    OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, fingerprint_of(state_)};
+    for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
+      ShardMetrics sums{shard, 0, 0, 0, 0};
+      std::uint64_t turn = 0;
+      for (;; ++turn) {
+        const Item item = reader_.read(shard, {Phase::evaluate, epoch, turn});
+        if (item.ended) break;
+        const Metrics metrics = model_->evaluate(state_, *item.batch);
+        sums.loss += metrics.loss;
+        sums.correct += metrics.correct;
+        sums.weight += model_->weight(*item.batch);
+      }
+      if (turn > 0) record.metrics.push_back(sums);
+    }
+    result_.records.push_back(std::move(record));
+  }
+
+  const Job job_;
+  std::unique_ptr<Model> model_;
+  Dataset data_;
+  BatchReader reader_;
+  std::vector<float> state_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Leaves leaves_;
+  OracleResult result_;
+};
+
 }  // namespace
 
-OracleResult train_plainly(const Job& job, const Registry& registry) {
-  const auto model = registry.make_model(job.model.name, job.model.options, {"cpu", 1});
-  Dataset data = registry.make_source(job.data.source, job.data.options);
-  BatchReader reader(job, data);
-  std::vector<float> state(model->layout().total());
-  model->initialize(job.seed, state);
-  const std::size_t parameters = model->layout().parameters;
-  const auto optimizer = make_optimizer(job.train.optimizer, parameters);
-  const std::uint64_t passes = job.train.steps ? job.data.repeat.value_or(1) : job.train.epochs.value_or(1);
+std::uint64_t fingerprint_of(std::span<const float> state) {
+  return hash_words(kHashStart, std::as_bytes(state));
+}
 
-  OracleResult result;
-  for (std::uint64_t epoch = 1; passes == 0 || epoch <= passes; ++epoch) {
-    for (std::uint64_t step = 0;; ++step) {
-      if (job.train.steps && result.steps == *job.train.steps) break;
-      Leaves leaves(job.train.shards);
-      double weight = 0;
-      for (std::uint32_t shard = 0; shard < job.train.shards; ++shard) {
-        const Item item = reader.read(shard, {Phase::train, epoch, step});
-        if (item.ended) continue;
-        leaves[shard].emplace(state.size());
-        model->gradient(state, *item.batch, {job.seed, epoch, result.steps + 1, shard}, *leaves[shard]);
-        weight += model->weight(*item.batch);
-      }
-      if (weight == 0) break;
-      auto gradient = *sum(leaves, 0, power_of_two_from(leaves.size()));
-      for (float& value : gradient) value = value / static_cast<float>(weight);
-      optimizer->update(++result.steps, std::span(state).first(parameters),
-                        std::span(gradient).first(parameters));
-      for (std::size_t i = parameters; i < state.size(); ++i) state[i] += gradient[i];
-    }
-    if (job.train.steps && result.steps == *job.train.steps) break;
-  }
-  result.weights_sha256 = state_sha256(state);
-  return result;
+OracleResult train_plainly(const Job& job, const Registry& registry) {
+  return Plain(job, registry).train();
 }
 
 }  // namespace muster::simulation

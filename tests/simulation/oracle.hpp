@@ -1,20 +1,47 @@
 // The oracle: one process, one plain loop, no reducer, no tree code of the product, no actors. What it
-// computes is what every run must end with.
+// computes is what every run must go through, record by record, and end with.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
+#include "muster/transport/collective/round.hpp"
 
 namespace muster::simulation {
+
+/// What every replica must hold after one record.
+struct OracleRecord {
+  RoundKind kind = RoundKind::train;
+  std::uint64_t epoch = 0;
+  bool is_step = false;    ///< else the end of an epoch, or an evaluation
+  std::uint64_t step = 0;  ///< steps applied after it
+  double weight = 0;
+  std::vector<ShardWord> shards;      ///< train
+  std::vector<ShardMetrics> metrics;  ///< evaluate
+  std::uint64_t state = 0;            ///< fingerprint after it
+};
+
+struct OracleEpoch {
+  std::uint64_t used = 0, dropped = 0;
+  bool complete = false;
+};
 
 struct OracleResult {
   std::uint64_t steps = 0;
   std::string weights_sha256;
+  std::vector<OracleRecord> records;
+  std::vector<OracleEpoch> epochs;
 };
 
-/// Trains the job to its end. For jobs with `epochs`, or with `steps` within `repeat`.
+/// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, over sources
+/// whose length is known.
 OracleResult train_plainly(const Job& job, const Registry& registry);
+
+/// A hash of a state's bits, faster than SHA-256.
+std::uint64_t fingerprint_of(std::span<const float> state);
 
 }  // namespace muster::simulation

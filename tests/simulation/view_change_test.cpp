@@ -5,7 +5,7 @@
 #include <random>
 
 #include "tests/simulation/oracle.hpp"
-#include "tests/simulation/simulated_cluster.hpp"
+#include "tests/simulation/simulate.hpp"
 
 namespace muster::simulation {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/simulation/oracle.hpp"
-#include "tests/simulation/simulated_cluster.hpp"
+#include "tests/simulation/simulate.hpp"
 
 namespace muster::simulation {
 namespace {

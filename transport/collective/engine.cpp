@@ -1,48 +1,71 @@
 #include "muster/transport/collective/engine.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "muster/config/check.hpp"
 
 namespace muster {
 
+namespace {
+
+// What comes whole, in a buffer of its own.
+bool comes_whole(FrameKind kind) {
+  return kind == FrameKind::batch || kind == FrameKind::record || kind == FrameKind::state;
+}
+
+}  // namespace
+
 Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks_(std::move(hooks)) {
   transport_.set_sink(this);
 }
 
 void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
-                     const std::vector<Peer>& peers, const ReductionShape* shape,
-                     std::size_t batch_bytes_max) {
-  MUSTER_CHECK(view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained())), view, view_);
+                     const std::vector<Peer>& peers, const ReductionShape* shape, const Bounds& bounds) {
+  const bool again = view == view_ && !reduction_ && !shape;
+  MUSTER_CHECK(again || (view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained()))),
+               view, view_);
   view_ = view;
   self_ = self;
   incarnation_ = incarnation;
-  batch_bytes_max_ = batch_bytes_max;
+  bounds_ = bounds;
   blamed_.clear();
   closing_.reset();
-  for (const Peer& peer : peers) {
-    if (peer.number == self) continue;
-    if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
-    incarnations_[peer.number] = peer.incarnation;
+  liveness_.enter();
+  for (const PeerId peer : std::set(connected_)) {
+    const bool stays =
+        std::any_of(peers.begin(), peers.end(), [&](const Peer& other) { return other.number == peer; });
+    if (!stays) disconnect(peer);
   }
+  for (const Peer& peer : peers) accept(peer);
   if (shape) {
-    record_bytes_max_ =
-        kRecordBytesMin + shape->elements * sizeof(float) + std::size_t{shape->shards} * kRecordShardBytes;
+    const auto done = [this](RoundRecord record) {
+      liveness_.round_done(record.kind == RoundKind::train, now());
+      hooks_.round_done(std::move(record));
+    };
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
-                                             Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
+                                             Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
   }
   replay_early_frames();
+}
+
+void Engine::accept(const Peer& peer) {
+  if (peer.number == self_) return;
+  if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
+  incarnations_[peer.number] = peer.incarnation;
+}
+
+void Engine::disconnect(PeerId peer) {
+  incarnations_.erase(peer);
+  if (connected_.erase(peer) > 0) transport_.disconnect(peer);
 }
 
 void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
   if (view != view_) return;  // of a view that this node has left, or never entered
   closing_ = view;
   if (reduction_) reduction_->close();
-  for (const PeerId peer : lost) {
-    incarnations_.erase(peer);
-    if (connected_.erase(peer) > 0) transport_.disconnect(peer);
-  }
+  for (const PeerId peer : lost) disconnect(peer);
   say_closed_if_drained();
 }
 
@@ -83,6 +106,42 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   transport_.send(to, frame, kept, token);
 }
 
+std::chrono::nanoseconds Engine::now() const {
+  return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
+}
+
+void Engine::tick() {
+  if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
+  RoundSight sight = reduction_->sight();
+  if (!liveness_.again(sight.round)) return;
+  sight.now = now();
+  sight.median_step = liveness_.median_step();
+  for (PeerSight& peer : sight.peers) {
+    liveness_.describe(peer);
+    Frame ping;
+    ping.kind = FrameKind::ping;
+    if (peer.owes()) send_loading(peer.peer, ping, {});
+  }
+  if (hooks_.stalled) hooks_.stalled(std::move(sight));
+}
+
+// Every frame of a peer is a sign of life. Those that are nothing else end here.
+bool Engine::about_life(const Frame& frame) {
+  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  if (!known(frame)) return life;
+  liveness_.heard(frame.from, now());
+  if (!life) return false;
+  if (frame.kind == FrameKind::ping) {
+    Frame word;
+    word.kind = FrameKind::word;
+    if (hooks_.progress) put_word(hooks_.progress(), word);
+    send_loading(frame.from, word, {});
+  } else if (const auto word = word_in(frame)) {
+    liveness_.told(frame.from, *word, now());
+  }
+  return true;
+}
+
 bool Engine::known(const Frame& frame) const {
   const auto peer = incarnations_.find(frame.from);
   return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
@@ -90,7 +149,9 @@ bool Engine::known(const Frame& frame) const {
 
 std::span<std::byte> Engine::place_whole(const Frame& frame) {
   if (!known(frame)) return {};
-  const std::size_t bytes_max = frame.kind == FrameKind::batch ? batch_bytes_max_ : record_bytes_max_;
+  const std::size_t bytes_max = frame.kind == FrameKind::batch    ? bounds_.batch
+                                : frame.kind == FrameKind::record ? bounds_.record
+                                                                  : bounds_.state;
   if (frame.bytes > bytes_max) {
     hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " +
                    std::to_string(bytes_max) + " were agreed");
@@ -98,8 +159,7 @@ std::span<std::byte> Engine::place_whole(const Frame& frame) {
   }
   std::vector<std::byte> bytes(frame.bytes);
   std::byte* where = bytes.data();
-  arriving_[where] = std::move(bytes);
-  return arriving_[where];
+  return (arriving_[where] = Arriving{frame, std::move(bytes)}).bytes;
 }
 
 std::span<std::byte> Engine::place(const Frame& frame) {
@@ -109,7 +169,7 @@ std::span<std::byte> Engine::place(const Frame& frame) {
     early_bytes_ += frame.bytes;
     return early_.back()->payload;
   }
-  if (frame.kind == FrameKind::batch || frame.kind == FrameKind::record) return place_whole(frame);
+  if (comes_whole(frame.kind)) return place_whole(frame);
   if (!reduction_) return {};
   const auto target = reduction_->place(frame);
   if (!target.empty()) ++placed_;
@@ -117,13 +177,14 @@ std::span<std::byte> Engine::place(const Frame& frame) {
 }
 
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
-  if (frame.kind == FrameKind::batch || frame.kind == FrameKind::record) {
+  if (about_life(frame)) return;
+  if (comes_whole(frame.kind)) {
     const auto held = arriving_.find(payload.data());
     if (payload.empty() || held == arriving_.end()) return;
-    std::vector<std::byte> bytes = std::move(held->second);
+    std::vector<std::byte> bytes = std::move(held->second.bytes);
     arriving_.erase(held);
-    if (frame.kind == FrameKind::record) return hooks_.handed_out(std::move(bytes));
-    return hooks_.batch(frame, std::move(bytes));
+    if (frame.kind == FrameKind::batch) return hooks_.batch(frame, std::move(bytes));
+    return hooks_.handed_out(frame, std::move(bytes));
   }
   if (frame.kind == FrameKind::demand) {
     if (known(frame)) hooks_.demand(frame);
@@ -144,6 +205,10 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
 }
 
 void Engine::dropped(const Frame& frame) {
+  const auto half = std::find_if(arriving_.begin(), arriving_.end(), [&](const auto& held) {
+    return std::memcmp(&held.second.frame, &frame, sizeof frame) == 0;
+  });
+  if (half != arriving_.end()) arriving_.erase(half);
   blame(frame.from, "it broke off in the middle of a message");
   const auto early = std::find_if(early_.begin(), early_.end(), [&](const auto& held) {
     return !held->whole && held->frame.from == frame.from && held->frame.view == frame.view;
@@ -151,7 +216,7 @@ void Engine::dropped(const Frame& frame) {
   if (early != early_.end()) {
     early_bytes_ -= (*early)->payload.size();
     early_.erase(early);
-  } else if (frame.kind != FrameKind::batch && frame.kind != FrameKind::record && reduction_) {
+  } else if (!comes_whole(frame.kind) && reduction_) {
     --placed_;
     reduction_->close();
   }

@@ -33,12 +33,16 @@ class Engine final : public FrameSink {
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
     /// buffer that was given to its reduction is free.
     std::function<void(std::uint32_t view)> closed;
-    /// A record that this node missed, from a member that has it.
-    std::function<void(std::vector<std::byte> payload)> handed_out;
+    /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
+    std::function<void(RoundSight)> stalled = nullptr;
+    /// What this node is doing now; called on the engine's thread.
+    std::function<ProgressWord()> progress = nullptr;
+    /// The clock: real or virtual.
+    std::function<std::chrono::nanoseconds()> now = nullptr;
+    /// A record (frame.kind) that this node missed, or a whole state, from a member that has it.
+    std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
   };
 
-  static constexpr std::size_t kRecordBytesMin = 256;
-  static constexpr std::size_t kRecordShardBytes = sizeof(ShardWord) + sizeof(ShardMetrics);
   static constexpr std::size_t kEarlyFramesMax = 4096;
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
@@ -50,14 +54,28 @@ class Engine final : public FrameSink {
     std::string address;
   };
 
-  /// Enters a view: connects every peer (all but this node), and makes the reduction if this node is a member
-  /// (`shape`). `batch_bytes_max` bounds what a loader may send at once.
+  /// What a peer may send at once, in bytes.
+  struct Bounds {
+    std::size_t batch = 0;
+    std::size_t record = 0;
+    std::size_t state = 0;
+  };
+
+  /// Enters a view: connects every peer (all but this node), lets go of those that are not in it, and makes
+  /// the reduction if this node is a member (`shape`). A newcomer observes a view without being a member; it
+  /// may enter the same one again.
   void install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
-               const ReductionShape* shape, std::size_t batch_bytes_max);
+               const ReductionShape* shape, const Bounds& bounds);
+
+  /// A newcomer that this node hands its state to, within the view.
+  void accept(const Peer& peer);
 
   /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as
   /// what is under way has run out. May be called again, with more lost peers; then `closed` comes again.
   void close(std::uint32_t view, const std::vector<PeerId>& lost);
+
+  /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled`.
+  void tick();
 
   /// The view that was installed last; 0 before the first.
   std::uint32_t view() const { return view_; }
@@ -86,13 +104,19 @@ class Engine final : public FrameSink {
     std::vector<std::byte> payload;
     bool whole = false;
   };
-  using BatchKey = std::pair<PeerId, std::uint32_t>;
+  struct Arriving {
+    Frame frame;
+    std::vector<std::byte> bytes;
+  };
 
   void say_closed_if_drained();
+  void disconnect(PeerId peer);
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);
   bool known(const Frame& frame) const;
+  bool about_life(const Frame& frame);
+  std::chrono::nanoseconds now() const;
   std::span<std::byte> place_whole(const Frame& frame);
 
   Transport& transport_;
@@ -102,14 +126,14 @@ class Engine final : public FrameSink {
   std::uint64_t incarnation_ = 0;
   std::map<PeerId, std::uint64_t> incarnations_;
   std::set<PeerId> blamed_;
+  Liveness liveness_;
   std::unique_ptr<Reduction> reduction_;
-  std::size_t batch_bytes_max_ = 0;
-  std::size_t record_bytes_max_ = 0;
+  Bounds bounds_;
   std::set<PeerId> connected_;
   std::size_t placed_ = 0;  // payloads of the reduction that are arriving
   std::optional<std::uint32_t> closing_;
-  std::map<std::byte*, std::vector<std::byte>> arriving_;  // batches, by their place
-  std::map<SendToken, std::vector<std::byte>> sending_;    // batches, by token
+  std::map<std::byte*, Arriving> arriving_;              // what comes whole, by its place
+  std::map<SendToken, std::vector<std::byte>> sending_;  // batches, by token
   SendToken next_batch_token_ = kBatchTokens;
   std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
   std::size_t early_bytes_ = 0;

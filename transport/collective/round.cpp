@@ -114,6 +114,10 @@ void encode_record(const RoundRecord& record, std::span<const float> result, std
   append(out, result);
 }
 
+std::size_t encoded_record_bytes_max(std::size_t shards, std::size_t elements) {
+  return sizeof(WireRecord) + shards * (sizeof(ShardWord) + sizeof(ShardMetrics)) + elements * sizeof(float);
+}
+
 std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
                                           std::size_t elements_max) {
   WireRecord wire;

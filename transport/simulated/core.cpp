@@ -17,14 +17,25 @@ Core::Core(SimulatedNetwork::After after, std::uint64_t seed, const SimulatedNet
   MUSTER_CHECK(options.bandwidth > 0, "bandwidth", options.bandwidth);
 }
 
-nanoseconds Core::draw(nanoseconds max) {
-  const auto span =
-      static_cast<std::uint64_t>(std::max(max - options_.delay_min, nanoseconds(0)).count()) + 1;
-  return options_.delay_min + nanoseconds(static_cast<std::int64_t>(random_() % span));
+nanoseconds Core::between(nanoseconds min, nanoseconds max) {
+  const auto span = static_cast<std::uint64_t>(std::max(max - min, nanoseconds(0)).count()) + 1;
+  return min + nanoseconds(static_cast<std::int64_t>(random_() % span));
 }
 
 nanoseconds Core::transfer_time(std::uint64_t bytes) const {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(bytes) / options_.bandwidth * 1e9));
+}
+
+nanoseconds Core::way_time(const Node& from, const Node& to, std::uint64_t bytes) {
+  nanoseconds time = hop() + transfer_time(bytes);
+  const Way* disturbed = way(from, to);
+  if (!disturbed) return time;
+  const Disturbance& how = disturbed->disturbance;
+  time = nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * how.slower));
+  constexpr std::uint64_t kParts = 1 << 20;
+  if (how.loss > 0 && static_cast<double>(random_() % kParts) < how.loss * kParts)
+    time += between(options_.delay_min, options_.again_max);
+  return time;
 }
 
 // ---- nodes
@@ -33,30 +44,66 @@ Node& Core::attach(const std::string& name) {
   const auto old = names_.find(name);
   MUSTER_CHECK(old == names_.end() || !old->second->alive, "a node of this name lives: ", name);
   const std::string address = name + "#" + std::to_string(++lives_[name]);
+  const auto number = static_cast<std::uint32_t>(nodes_.size());
   auto& node = nodes_[address] = std::make_unique<Node>();
+  node->name = name;
   node->address = address;
+  node->number = number;
   names_[name] = node.get();
   return *node;
 }
 
-void Core::cut(const std::string& name) {
+Node* Core::live(const std::string& name) {
   const auto found = names_.find(name);
-  if (found != names_.end()) vanish(*found->second);
+  return found != names_.end() && found->second->alive ? found->second : nullptr;
 }
 
-void Core::vanish(Node& node) {
+void Core::cut(const std::string& name) {
+  if (Node* node = live(name)) vanish(*node, true);
+}
+
+void Core::lose(const std::string& name) {
+  if (Node* node = live(name)) vanish(*node, false);
+}
+
+void Core::vanish(Node& node, bool told) {
   if (!node.alive) return;
   node.alive = false;
   node.sink = nullptr;
-  for (auto& [peer, link] : node.links) sever(*link, false);
+  for (auto& [peer, link] : node.links) {
+    sever(*link, false);
+    link->remote->inbound.erase(node.number);
+  }
   node.links.clear();
-  for (auto& [address, other] : nodes_) {
-    for (auto& [peer, link] : other->links) {
-      if (link->remote != &node || link->state != Link::State::open) continue;
-      sever(*link, true);
-      notice_later(*other, link, "the node is gone");
+  // Frames that waited for the end of a pause come to nothing; what they were is counted there.
+  for (Event& event : std::exchange(node.waiting, {})) after_(hop(), std::move(event));
+  for (auto& [number, link] : node.inbound) {
+    if (link->state != Link::State::open) continue;
+    sever(*link, true);
+    if (told) {
+      notice_later(link, "the node is gone");
+    } else {
+      after_(stall(), [self = shared_from_this(), link = link] {
+        self->notice(link, "nothing was answered for too long", true);
+      });
     }
   }
+}
+
+void Core::pause(const std::string& name) {
+  if (Node* node = live(name)) node->paused = true;
+}
+
+void Core::resume(const std::string& name) {
+  Node* node = live(name);
+  if (!node || !std::exchange(node->paused, false)) return;
+  for (Event& event : std::exchange(node->waiting, {})) after_(hop(), std::move(event));
+}
+
+bool Core::waits(Node& node, Event event) {
+  if (!node.alive || !node.paused) return false;
+  node.waiting.push_back(std::move(event));
+  return true;
 }
 
 // ---- connections
@@ -71,10 +118,12 @@ void Core::connect(Node& node, PeerId peer, const std::string& address) {
   MUSTER_CHECK(link == nullptr || link->state != Link::State::open, "connected twice: peer", peer);
   link = std::make_shared<Link>();
   link->peer = peer;
+  link->owner = &node;
   link->remote = found->second.get();
+  link->remote->inbound[node.number] = link;
   if (link->remote->alive) return;
   sever(*link, true);
-  notice_later(node, link, "the node is gone");
+  notice_later(link, "the node is gone");
 }
 
 void Core::disconnect(Node& node, PeerId peer) {
@@ -84,11 +133,22 @@ void Core::disconnect(Node& node, PeerId peer) {
   node.links.erase(found);
   if (std::exchange(link->state, Link::State::closed) != Link::State::open) return;
   sever(*link, false);
-  after_(hop(), [self = shared_from_this(), &node, link] { self->fail_sends(node, *link); });
-  for (auto& [number, back] : link->remote->links) {
-    if (back->remote != &node || back->state != Link::State::open) continue;
-    sever(*back, true);
-    notice_later(*link->remote, back, "the peer cut the connection");
+  fail_sends_later(link);
+  const auto back = node.inbound.find(link->remote->number);
+  if (back == node.inbound.end() || back->second->state != Link::State::open) return;
+  sever(*back->second, true);
+  notice_later(back->second, "the peer cut the connection");
+}
+
+void Core::break_between(const std::string& a, const std::string& b) {
+  Node* one = live(a);
+  Node* other = live(b);
+  if (!one || !other) return;
+  for (const auto& [from, to] : {std::pair(one, other), std::pair(other, one)}) {
+    const auto found = to->inbound.find(from->number);
+    if (found == to->inbound.end() || found->second->state != Link::State::open) continue;
+    sever(*found->second, true);
+    notice_later(found->second, "the connection was reset");
   }
 }
 
@@ -97,27 +157,43 @@ void Core::sever(Link& link, bool by_receiver) {
   link.severed_by_receiver = link.severed_by_receiver || by_receiver;
 }
 
-void Core::notice_later(Node& node, const std::shared_ptr<Link>& link, const std::string& reason) {
-  after_(draw(options_.notice_max),
-         [self = shared_from_this(), &node, link, reason] { self->notice(node, *link, reason); });
+void Core::notice_later(const std::shared_ptr<Link>& link, const std::string& reason) {
+  after_(between(options_.delay_min, options_.notice_max),
+         [self = shared_from_this(), link, reason] { self->notice(link, reason, false); });
 }
 
-void Core::notice(Node& node, Link& link, const std::string& reason) {
-  if (!node.alive || link.state != Link::State::open) return;
-  link.state = Link::State::failed;
-  fail_sends(node, link);
+// The owner learns that its connection is no more. The word of it needs a free way; a time-out needs none.
+void Core::notice(const std::shared_ptr<Link>& link, const std::string& reason, bool by_time_out) {
+  Node& node = *link->owner;
+  if (waits(node, [self = shared_from_this(), link, reason] { self->notice(link, reason, true); })) return;
+  if (!node.alive || link->state != Link::State::open) return;
+  if (!by_time_out && holds(way(*link->remote, node), link, [self = shared_from_this(), link, reason] {
+        self->notice(link, reason, false);
+      })) {
+    return;
+  }
+  link->state = Link::State::failed;
+  fail_sends(*link);
   // The sink may have disconnected it meanwhile.
-  const auto current = node.links.find(link.peer);
-  if (node.alive && node.sink != nullptr && current != node.links.end() && current->second.get() == &link) {
-    node.sink->peer_failed(link.peer, reason);
+  const auto current = node.links.find(link->peer);
+  if (node.alive && node.sink != nullptr && current != node.links.end() && current->second == link) {
+    node.sink->peer_failed(link->peer, reason);
   }
 }
 
-void Core::fail_sends(Node& node, Link& link) {
+void Core::fail_sends(Link& link) {
+  Node& node = *link.owner;
   auto unsent = std::exchange(link.unsent, {});
   for (const auto& [number, token] : unsent) {
     if (node.alive && node.sink != nullptr) node.sink->sent(link.peer, token, false);
   }
+}
+
+void Core::fail_sends_later(const std::shared_ptr<Link>& link) {
+  after_(hop(), [self = shared_from_this(), link] {
+    if (waits(*link->owner, [self, link] { self->fail_sends_later(link); })) return;
+    self->fail_sends(*link);
+  });
 }
 
 // ---- frames
@@ -138,30 +214,48 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   auto transfer = std::make_shared<Transfer>();
   transfer->frame = frame;
   transfer->payload.assign(payload.begin(), payload.end());
-  transfer->to = link->remote;
   transfer->link = link;
-  const nanoseconds way = hop() + transfer_time(frame.bytes);
+  const nanoseconds time = way_time(node, *link->remote, frame.bytes);
   // A small payload is copied and free at once; the buffer of a large one may be free before or after it
   // arrived.
-  const nanoseconds freed =
-      frame.bytes <= options_.at_once_bytes ? options_.delay_min : way + hop() - options_.delay_min;
-  after_(way, [self = shared_from_this(), transfer] { self->begin(transfer); });
-  after_(freed, [self = shared_from_this(), &node, link, number] { self->report(node, *link, number); });
+  const bool at_once = small(*transfer);
+  const nanoseconds freed = at_once ? options_.delay_min : time + hop() - options_.delay_min;
+  after_(time, [self = shared_from_this(), transfer] { self->begin(transfer); });
+  after_(freed, [self = shared_from_this(), link, number, at_once] { self->report(link, number, !at_once); });
 }
 
-void Core::report(Node& node, Link& link, std::uint64_t number) {
-  if (!node.alive || link.severed) return;  // reported, or will be, by what cut the connection
-  const auto found = link.unsent.find(number);
-  if (found == link.unsent.end()) return;
+// The buffer of a send is free. For a large one the receiver has said so.
+void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool acknowledged) {
+  Node& node = *link->owner;
+  const Event again = [self = shared_from_this(), link, number, acknowledged] {
+    self->report(link, number, acknowledged);
+  };
+  if (waits(node, again)) return;
+  if (!node.alive || link->severed) return;  // reported, or will be, by what cut the connection
+  const auto found = link->unsent.find(number);
+  if (found == link->unsent.end()) return;
+  if (acknowledged && (waits(*link->remote, again) || holds(way(node, *link->remote), link, again) ||
+                       holds(way(*link->remote, node), link, again))) {
+    return;
+  }
   const SendToken token = found->second;
-  link.unsent.erase(found);
-  if (node.sink != nullptr) node.sink->sent(link.peer, token, true);
+  link->unsent.erase(found);
+  if (node.sink != nullptr) node.sink->sent(link->peer, token, true);
 }
 
 void Core::begin(const std::shared_ptr<Transfer>& transfer) {
-  Node& to = *transfer->to;
-  const Link& link = *transfer->link;
-  const bool under_way = !link.severed || (!link.severed_by_receiver && coin());
+  const std::shared_ptr<Link> link = transfer->link;
+  Node& to = *link->remote;
+  const Event again = [self = shared_from_this(), transfer] { self->begin(transfer); };
+  if (to.alive && !link->severed &&
+      (holds(way(*link->owner, to), link, again) || holds_small(*transfer, link, again))) {
+    return;
+  }
+  if (waits(to, again)) return;
+  // Of a connection that its receiver cut, a large frame's request may still lie in a queue; its bytes never
+  // come.
+  const bool stale = link->severed_by_receiver && !small(*transfer);
+  const bool under_way = !link->severed || ((!link->severed_by_receiver || stale) && coin());
   if (!to.alive || to.sink == nullptr || !under_way) {
     ++counts_.lost;
     return;
@@ -174,8 +268,8 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
     }
     MUSTER_CHECK(transfer->place.size() == transfer->frame.bytes, "place", transfer->place.size());
   }
-  if (transfer->payload.size() > options_.at_once_bytes) {
-    after_(hop(), [self = shared_from_this(), transfer] { self->finish(*transfer); });
+  if (!small(*transfer)) {
+    after_(hop(), [self = shared_from_this(), transfer] { self->finish(transfer); });
     return;
   }
   std::copy(transfer->payload.begin(), transfer->payload.end(), transfer->place.begin());
@@ -183,16 +277,24 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
   to.sink->arrived(transfer->frame, transfer->place);
 }
 
-void Core::finish(Transfer& transfer) {
-  Node& to = *transfer.to;
-  if (!to.alive || transfer.link->severed) {
-    ++counts_.dropped;
-    if (to.alive) to.sink->dropped(transfer.frame);
+void Core::finish(const std::shared_ptr<Transfer>& transfer) {
+  const std::shared_ptr<Link> link = transfer->link;
+  Node& from = *link->owner;
+  Node& to = *link->remote;
+  const Event again = [self = shared_from_this(), transfer] { self->finish(transfer); };
+  if (waits(to, again)) return;
+  if (to.alive && !link->severed &&
+      (waits(from, again) || holds(way(from, to), link, again) || holds(way(to, from), link, again))) {
     return;
   }
-  std::copy(transfer.payload.begin(), transfer.payload.end(), transfer.place.begin());
+  if (!to.alive || link->severed) {
+    ++counts_.dropped;
+    if (to.alive) to.sink->dropped(transfer->frame);
+    return;
+  }
+  std::copy(transfer->payload.begin(), transfer->payload.end(), transfer->place.begin());
   ++counts_.arrived;
-  to.sink->arrived(transfer.frame, transfer.place);
+  to.sink->arrived(transfer->frame, transfer->place);
 }
 
 }  // namespace muster::simulated

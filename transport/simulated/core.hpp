@@ -22,27 +22,47 @@ struct Link {
   enum class State { open, failed, closed };
 
   PeerId peer = 0;
+  Node* owner = nullptr;
   Node* remote = nullptr;
-  State state = State::open;                  ///< as this side knows it
-  bool severed = false;                       ///< cut somewhere; this side may not know yet
+  State state = State::open;                  ///< as the owner knows it
+  bool severed = false;                       ///< cut somewhere; the owner may not know yet
   bool severed_by_receiver = false;           ///< then nothing that was under way arrives
   std::map<std::uint64_t, SendToken> unsent;  ///< sends not yet reported, by number
+  std::size_t held = 0;                       ///< of its frames and words that a blocked way holds
+  std::uint64_t stalls = 0;                   ///< how often that began
 };
+
+using Event = std::function<void()>;
 
 /// Stays for the life of the network, also when it has vanished, so that a stale address finds nobody at
 /// home.
 struct Node {
+  std::string name;
   std::string address;
+  std::uint32_t number = 0;  ///< in the order of `attach`
   bool alive = true;
+  bool paused = false;
   FrameSink* sink = nullptr;
   std::map<PeerId, std::shared_ptr<Link>> links;
+  std::map<std::uint32_t, std::shared_ptr<Link>> inbound;  ///< the latest of each other node to this one
+  std::vector<Event> waiting;                              ///< for the end of the pause
+};
+
+/// The way from one name to another, while something is or was wrong with it.
+struct Way {
+  struct Held {
+    std::shared_ptr<Link> link;
+    Event event;
+  };
+  Disturbance disturbance;
+  std::size_t unanswered_bytes = 0;  ///< that went through while the way back was blocked
+  std::vector<Held> held;
 };
 
 /// One frame under way.
 struct Transfer {
   Frame frame;
   std::vector<std::byte> payload;
-  Node* to = nullptr;
   std::shared_ptr<Link> link;  ///< of the sender
   std::span<std::byte> place;
 };
@@ -53,34 +73,53 @@ class Core : public std::enable_shared_from_this<Core> {
   Core(SimulatedNetwork::After after, std::uint64_t seed, const SimulatedNetworkOptions& options);
 
   Node& attach(const std::string& name);
-  void vanish(Node& node);
+  /// `told`: the peers learn of it soon; else only by their own time-outs.
+  void vanish(Node& node, bool told);
   void cut(const std::string& name);
+  void lose(const std::string& name);
   void connect(Node& node, PeerId peer, const std::string& address);
   void disconnect(Node& node, PeerId peer);
   void send(Node& node, PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token);
+  void disturb(const std::string& from, const std::string& to, const Disturbance& disturbance);
+  void break_between(const std::string& a, const std::string& b);
+  void pause(const std::string& name);
+  void resume(const std::string& name);
   const SimulatedCounts& counts() const { return counts_; }
 
  private:
-  std::chrono::nanoseconds draw(std::chrono::nanoseconds max);
-  std::chrono::nanoseconds hop() { return draw(options_.delay_max); }
+  std::chrono::nanoseconds between(std::chrono::nanoseconds min, std::chrono::nanoseconds max);
+  std::chrono::nanoseconds hop() { return between(options_.delay_min, options_.delay_max); }
+  std::chrono::nanoseconds stall() { return between(options_.stall_min, options_.stall_max); }
   bool coin() { return (random_() & 1) != 0; }
   std::chrono::nanoseconds transfer_time(std::uint64_t bytes) const;
+  std::chrono::nanoseconds way_time(const Node& from, const Node& to, std::uint64_t bytes);
+  bool small(const Transfer& transfer) const { return transfer.payload.size() <= options_.at_once_bytes; }
+
+  Node* live(const std::string& name);
+  Way* way(const Node& from, const Node& to);
+  bool holds(Way* way, const std::shared_ptr<Link>& link, Event event);
+  bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);
+  static bool waits(Node& node, Event event);
+  void let_go(Way& way);
+  void stalled(const std::shared_ptr<Link>& link, std::uint64_t stall);
 
   void begin(const std::shared_ptr<Transfer>& transfer);
-  void finish(Transfer& transfer);
-  void report(Node& node, Link& link, std::uint64_t number);
-  void fail_sends(Node& node, Link& link);
+  void finish(const std::shared_ptr<Transfer>& transfer);
+  void report(const std::shared_ptr<Link>& link, std::uint64_t number, bool acknowledged);
+  void fail_sends(Link& link);
+  void fail_sends_later(const std::shared_ptr<Link>& link);
   void sever(Link& link, bool by_receiver);
-  void notice_later(Node& node, const std::shared_ptr<Link>& link, const std::string& reason);
-  void notice(Node& node, Link& link, const std::string& reason);
+  void notice_later(const std::shared_ptr<Link>& link, const std::string& reason);
+  void notice(const std::shared_ptr<Link>& link, const std::string& reason, bool by_time_out);
 
   const SimulatedNetwork::After after_;
   const SimulatedNetworkOptions options_;
   std::mt19937_64
       random_;  // the engine is the same everywhere; the distributions of the standard library are not
-  std::map<std::string, std::unique_ptr<Node>> nodes_;  // by address
-  std::map<std::string, Node*> names_;                  // the latest of each name
-  std::map<std::string, unsigned> lives_;               // how often a name was used
+  std::map<std::string, std::unique_ptr<Node>> nodes_;       // by address
+  std::map<std::string, Node*> names_;                       // the latest of each name
+  std::map<std::string, unsigned> lives_;                    // how often a name was used
+  std::map<std::pair<std::string, std::string>, Way> ways_;  // those that were ever disturbed
   std::uint64_t sends_ = 0;
   SimulatedCounts counts_;
 };

@@ -11,7 +11,7 @@ class NodeTransport final : public Transport {
  public:
   NodeTransport(std::shared_ptr<simulated::Core> core, simulated::Node& node)
       : core_(std::move(core)), node_(node) {}
-  ~NodeTransport() override { core_->vanish(node_); }
+  ~NodeTransport() override { core_->vanish(node_, true); }
 
   std::string address() const override { return node_.address; }
   std::string describe() const override { return "simulated"; }
@@ -41,6 +41,27 @@ std::unique_ptr<Transport> SimulatedNetwork::attach(const std::string& name) {
 
 void SimulatedNetwork::cut(const std::string& name) {
   core_->cut(name);
+}
+
+void SimulatedNetwork::lose(const std::string& name) {
+  core_->lose(name);
+}
+
+void SimulatedNetwork::disturb(const std::string& from, const std::string& to,
+                               const Disturbance& disturbance) {
+  core_->disturb(from, to, disturbance);
+}
+
+void SimulatedNetwork::sever(const std::string& a, const std::string& b) {
+  core_->break_between(a, b);
+}
+
+void SimulatedNetwork::pause(const std::string& name) {
+  core_->pause(name);
+}
+
+void SimulatedNetwork::resume(const std::string& name) {
+  core_->resume(name);
 }
 
 SimulatedCounts SimulatedNetwork::counts() const {

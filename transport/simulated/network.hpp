@@ -31,9 +31,28 @@ struct SimulatedNetworkOptions {
   /// How long after a node vanished, or cut a connection, the other end learns of it: between delay_min and
   /// this.
   std::chrono::nanoseconds notice_max{std::chrono::milliseconds(500)};
+  /// How long after a way is free again, or after a packet was lost, it is sent again: up to this.
+  std::chrono::nanoseconds again_max{std::chrono::milliseconds(400)};
+  /// A connection on which something has stood still for a time between these two fails.
+  std::chrono::nanoseconds stall_min{std::chrono::seconds(15)};
+  std::chrono::nanoseconds stall_max{std::chrono::seconds(30)};
+  /// What still arrives, as first packets do, while the way back is blocked and nothing is acknowledged.
+  std::size_t window_bytes = 64 * 1024;
 };
 
-/// Once all events have run: started = arrived + refused + dropped + lost.
+/// What is wrong with the way from one node to another, in this direction only. The transport below is
+/// reliable, as UCX is: nothing is lost or comes twice. A lost packet shows as a delay, a blocked way as a
+/// standstill that ends in late arrival, or in the end of the connection (stall_min, stall_max).
+struct Disturbance {
+  bool blocked = false;
+  double slower = 1;  ///< every hop takes so many times as long
+  double loss = 0;    ///< share of frames of which a packet has to be sent again
+
+  bool none() const { return !blocked && slower == 1 && loss == 0; }
+};
+
+/// Once all events have run, nobody is paused and every way is free: started = arrived + refused + dropped +
+/// lost.
 struct SimulatedCounts {
   std::uint64_t started = 0;  ///< handed to `send` with a connection to go on
   std::uint64_t arrived = 0;
@@ -63,6 +82,21 @@ class SimulatedNetwork {
   /// The node vanishes: nothing more reaches it, not even a callback; its peers learn of it later. No call if
   /// unknown.
   void cut(const std::string& name);
+
+  /// As `cut`, but the whole machine is gone and nobody says so: peers learn of it when their connection has
+  /// stood still for too long.
+  void lose(const std::string& name);
+
+  /// From now on, also for what is under way, and for every later node of these names. With none(): mended.
+  void disturb(const std::string& from, const std::string& to, const Disturbance& disturbance);
+
+  /// Breaks the connections between two live nodes; both learn of it later.
+  void sever(const std::string& a, const std::string& b);
+
+  /// The node's process stands still (SIGSTOP): no callback reaches it, and its large sends stop half way.
+  /// `resume` lets everything come that came meanwhile, in seeded order. No call if unknown or gone.
+  void pause(const std::string& name);
+  void resume(const std::string& name);
 
   /// What has become of the frames so far.
   SimulatedCounts counts() const;

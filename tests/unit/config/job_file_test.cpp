@@ -202,6 +202,22 @@ TEST_F(JobFile, UnitsAreNeeded) {
             "mean \"100ms\"?\n");
 }
 
+TEST_F(JobFile, ADurationMayBeAutomaticWhereItSaysSo) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(read(job_text(file_)).job->cluster.straggler.patience, milliseconds(0));
+  EXPECT_EQ(read(job_text(file_), {"cluster.straggler.patience=auto"}).job->cluster.straggler.patience,
+            milliseconds(0));
+  EXPECT_EQ(read(job_text(file_), {"cluster.straggler.patience=3s"}).job->cluster.straggler.patience,
+            milliseconds(3000));
+  const std::string text = job_text(file_) + "[cluster.straggler]\n";
+  EXPECT_EQ(render(read(text + "patience = \"aut\"\n").mistakes),
+            "job.toml:26:12: cluster.straggler.patience: does not start with a whole number; found \"aut\"; "
+            "allowed: a duration of at least 1ms: a whole number with a unit (ms, s, min or h), such as "
+            "\"500ms\", \"2s\" or \"10min\", or \"auto\"; did you mean \"auto\"?\n");
+  EXPECT_NE(render(read(text + "stuck_after = \"auto\"\n").mistakes), "") << "not here";
+  EXPECT_NE(render(read(text + "patience = \"0s\"\n").mistakes), "");
+}
+
 TEST_F(JobFile, MissingFilesAndKeys) {
   EXPECT_EQ(mistakes(file_.path(), file_.folder() + "/train-image"),
             "job.toml:8:16: data.train_images: no such file; found \"" + file_.folder() +

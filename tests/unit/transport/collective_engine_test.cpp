@@ -46,8 +46,8 @@ struct Pair {
   void install() {
     const std::vector<Engine::Peer> peers{{kReplica, 10, replica.transport->address()},
                                           {kLoader, 11, loader.transport->address()}};
-    replica.engine->install(1, kReplica, 10, peers, nullptr, kBytesMax);
-    loader.engine->install(1, kLoader, 11, peers, nullptr, kBytesMax);
+    replica.engine->install(1, kReplica, 10, peers, nullptr, {kBytesMax, 0, 0});
+    loader.engine->install(1, kLoader, 11, peers, nullptr, {kBytesMax, 0, 0});
   }
   void run() {
     while (queue.step()) {
@@ -133,7 +133,7 @@ TEST(Engine, FloodOfEarlyHeadersIsBounded) {
 TEST(Engine, ViewsOnlyGrow) {
   Pair pair;
   pair.install();
-  EXPECT_DEATH(pair.install(), "check failed");
+  EXPECT_DEATH(pair.replica.engine->install(0, kReplica, 10, {}, nullptr, {}), "check failed");
 }
 
 }  // namespace

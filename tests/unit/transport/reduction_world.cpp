@@ -157,7 +157,7 @@ void ReductionWorld::enter(std::size_t number) {
     if (i != number) peers.push_back({static_cast<PeerId>(i), other.incarnation, other.transport->address()});
   }
   Member& member = members_[number];
-  member.engine->install(kView, shape.self, member.incarnation, peers, &shape, kBatchBytesMax);
+  member.engine->install(kView, shape.self, member.incarnation, peers, &shape, {kBatchBytesMax, 0, 0});
   open(number);
 }
 

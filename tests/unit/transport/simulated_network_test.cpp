@@ -156,4 +156,182 @@ TEST(SimulatedNetwork, ARestartedNodeIsReachedByItsNewAddressOnly) {
   EXPECT_EQ(again.sink.whole.size(), 1u);
 }
 
+Disturbance blocked() {
+  return {.blocked = true};
+}
+
+/// A hundred small and ten large messages each way.
+void send_many(Pair& pair) {
+  for (std::uint64_t message = 0; message < 110; ++message) {
+    const std::size_t bytes = message % 11 == 0 ? 20000 : 100;
+    pair.a.send(kB, kA, message, bytes);
+    pair.b.send(kA, kB, 1000 + message, bytes);
+  }
+}
+
+void expect_all_arrived(const Pair& pair) {
+  for (const WorldNode* node : {&pair.a, &pair.b}) {
+    EXPECT_EQ(node->sink.whole.size(), 110u);
+    EXPECT_EQ(node->sink.sent_ok, 110u);
+    EXPECT_EQ(node->sink.half_arrived(), 0u);
+    EXPECT_TRUE(node->sink.failures.empty());
+  }
+}
+
+TEST(Disturbances, ABlockedWayHoldsEverythingAndHealsInTime) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Pair pair(seed);
+    pair.queue.after(0us, [&] { send_many(pair); });
+    std::size_t got = 0;
+    pair.queue.after(50us, [&] {
+      pair.network.disturb("a", "b", blocked());
+      pair.network.disturb("b", "a", blocked());
+      got = pair.a.sink.whole.size() + pair.b.sink.whole.size();
+    });
+    pair.queue.after(10s, [&] {
+      EXPECT_EQ(pair.a.sink.whole.size() + pair.b.sink.whole.size(), got);
+      pair.network.disturb("a", "b", {});
+      pair.network.disturb("b", "a", {});
+    });
+    pair.run();
+    EXPECT_LT(got, 220u);
+    expect_all_arrived(pair);
+  }
+}
+
+TEST(Disturbances, ABlockedWayEndsTheConnectionOfBothInTheEnd) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Pair pair(seed);
+    pair.network.disturb("a", "b", blocked());
+    pair.network.disturb("b", "a", blocked());
+    send_many(pair);
+    pair.queue.after(14s, [&] { EXPECT_TRUE(pair.a.sink.failures.empty() && pair.b.sink.failures.empty()); });
+    pair.run();
+    EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{kB});
+    EXPECT_EQ(pair.b.sink.failures, std::vector<PeerId>{kA});
+    EXPECT_TRUE(pair.a.sink.whole.empty() && pair.b.sink.whole.empty());
+    EXPECT_EQ(pair.a.sink.tokens_back(), 110u);
+    EXPECT_LE(pair.queue.now(), 62s);
+  }
+}
+
+TEST(Disturbances, OneWayOnlyHoldsItsDirectionAndWhatNeedsAnAnswer) {
+  Pair pair(4);
+  pair.network.disturb("a", "b", blocked());
+  send_many(pair);
+  pair.queue.after(5s, [&] {
+    EXPECT_TRUE(pair.b.sink.whole.empty());
+    EXPECT_EQ(pair.a.sink.whole.size(), 100u);  // first packets need no answer
+    EXPECT_EQ(pair.a.sink.half_arrived(), 0u);  // not even the request of a large one came
+    pair.b.send(kA, kB, 5000, 8000);
+  });
+  pair.queue.after(6s, [&] { pair.network.disturb("a", "b", {}); });
+  pair.run();
+  EXPECT_EQ(pair.b.sink.whole.size(), 110u);
+  EXPECT_EQ(pair.a.sink.whole.size(), 111u);
+}
+
+TEST(Disturbances, WithoutAnswersOnlyAWindowGetsThrough) {
+  SimulatedNetworkOptions options;
+  options.window_bytes = 1000;
+  Pair pair(4, options);
+  pair.network.disturb("a", "b", blocked());
+  for (std::uint64_t message = 0; message < 50; ++message) pair.b.send(kA, kB, message, 100);
+  pair.queue.after(5s, [&] {
+    EXPECT_EQ(pair.a.sink.whole.size(), 10u);
+    pair.network.disturb("a", "b", {});
+  });
+  pair.run();
+  EXPECT_EQ(pair.a.sink.whole.size(), 50u);
+}
+
+TEST(Disturbances, AClogIsSlowInItsDirection) {
+  SimulatedNetworkOptions options;
+  options.delay_min = options.delay_max = 100us;
+  Pair pair(1, options);
+  pair.network.disturb("a", "b", {.slower = 100});
+  pair.a.send(kB, kA, 1, 10);
+  pair.b.send(kA, kB, 2, 10);
+  pair.queue.after(1ms, [&] { EXPECT_EQ(pair.a.sink.whole.size(), 1u); });
+  pair.queue.after(9ms, [&] { EXPECT_TRUE(pair.b.sink.whole.empty()); });
+  pair.queue.after(11ms, [&] { EXPECT_EQ(pair.b.sink.whole.size(), 1u); });
+  pair.run();
+}
+
+TEST(Disturbances, LostPacketsAreSentAgain) {
+  Pair pair(8);
+  pair.network.disturb("a", "b", {.loss = 0.5});
+  send_many(pair);
+  std::size_t soon = 0;
+  pair.queue.after(1ms, [&] { soon = pair.b.sink.whole.size(); });
+  pair.run();
+  EXPECT_GT(soon, 20u);
+  EXPECT_LT(soon, 90u);
+  expect_all_arrived(pair);
+}
+
+TEST(Disturbances, APausedNodeStandsStillAndThenGetsEverything) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Pair pair(seed);
+    pair.queue.after(0us, [&] { send_many(pair); });
+    std::size_t calls = 0;
+    pair.queue.after(60us, [&] {
+      pair.network.pause("b");
+      calls = pair.b.sink.calls;
+    });
+    pair.queue.after(40s, [&] {
+      EXPECT_EQ(pair.b.sink.calls, calls);
+      EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{}) << "a stopped process is not noticed";
+      pair.network.resume("b");
+    });
+    pair.run();
+    expect_all_arrived(pair);
+  }
+}
+
+TEST(Disturbances, APausedNodeThatIsKilledHoldsNothingBack) {
+  Pair pair(3);
+  pair.queue.after(0us, [&] { send_many(pair); });
+  pair.queue.after(60us, [&] { pair.network.pause("b"); });
+  pair.queue.after(1s, [&] { pair.network.cut("b"); });
+  pair.run();
+  EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{kB});
+  EXPECT_EQ(pair.a.sink.tokens_back(), 110u);
+  EXPECT_EQ(pair.a.sink.half_arrived(), 0u);
+  const SimulatedCounts counts = pair.network.counts();
+  EXPECT_EQ(counts.started, counts.arrived + counts.refused + counts.dropped + counts.lost);
+}
+
+TEST(Disturbances, AZombieLearnsOfItsEvictionWhenItWakes) {
+  Pair pair(6);
+  pair.network.pause("b");
+  pair.queue.after(1s, [&] { pair.a.transport->disconnect(kB); });
+  pair.queue.after(5s, [&] {
+    EXPECT_TRUE(pair.b.sink.failures.empty());
+    pair.network.resume("b");
+  });
+  pair.run();
+  EXPECT_EQ(pair.b.sink.failures, std::vector<PeerId>{kA});
+}
+
+TEST(Disturbances, ALostMachineSaysNothing) {
+  Pair pair(2);
+  pair.network.lose("b");
+  send_many(pair);
+  pair.queue.after(14s, [&] { EXPECT_TRUE(pair.a.sink.failures.empty()); });
+  pair.run();
+  EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{kB});
+  EXPECT_EQ(pair.b.sink.calls, 0u);
+}
+
+TEST(Disturbances, ABrokenConnectionIsToldToBothOfTwoThatLive) {
+  Pair pair(2);
+  send_many(pair);
+  pair.queue.after(100us, [&] { pair.network.sever("a", "b"); });
+  pair.run();
+  EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{kB});
+  EXPECT_EQ(pair.b.sink.failures, std::vector<PeerId>{kA});
+  EXPECT_EQ(pair.a.sink.half_arrived() + pair.b.sink.half_arrived(), 0u);
+}
+
 }  // namespace

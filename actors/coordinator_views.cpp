@@ -1,0 +1,315 @@
+// How the coordinator makes views: who comes, who is lost, who goes, and what follows.
+#include <algorithm>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+const char* kind(const NodeName& name) {
+  return name.loader ? "loader" : "replica";
+}
+
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+}  // namespace
+
+// ---- who comes
+
+void CoordinatorState::refuse(const node_actor& node, const NodeName& name, const std::string& reason) {
+  raise(make_event("refused", {{kind(name), number(name.slot)}, {"reason", reason}}));
+  self_->send(node, Stop{false, reason});
+}
+
+void CoordinatorState::on(const Join& message) {
+  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  if (ending_) return refuse(actor, message.name, "the run has ended");
+  const auto [name, refusal] = roster_->join(message, elapsed());
+  if (!refusal.empty()) return refuse(actor, name, refusal);
+  actors_[name] = actor;
+  self_->monitor(actor);
+  Welcome welcome;
+  welcome.name = name;
+  welcome.term = term_;
+  welcome.job_toml = parts_.job_toml;
+  welcome.device =
+      message.joins || name.loader ? roster_->device_for(message) : parts_.placement.devices.at(name.slot);
+  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
+  roster_->placed(name, welcome.device);
+  self_->send(actor, welcome);
+}
+
+void CoordinatorState::on(const Prepared& message) {
+  if (ending_ || !roster_->alive(message.name)) return;
+  if (const std::string reason = roster_->prepared(message); !reason.empty()) {
+    if (!begun_) return fail(reason);
+    roster_->lost(message.name);
+    return refuse(actors_.at(message.name), message.name, reason);
+  }
+  if (!begun_) {
+    if (phase_ == Phase::forming && roster_->all(NodeStage::prepared)) form(message.transport);
+  } else if (!message.name.loader) {
+    feed_newcomers();
+  } else if (phase_ == Phase::running) {
+    close_view();  // a loader has no state to catch up with
+  } else if (phase_ == Phase::paused) {
+    next_view();
+  }
+}
+
+void CoordinatorState::form(const std::string& transport) {
+  const View view = roster_->first_view();
+  report_.transport = transport;
+  report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
+  if (view.facts.take_asked >= 0) {
+    raise(make_event("exhausted", {{"scope", "job"},
+                                   {"what", "data.take"},
+                                   {"asked", view.facts.take_asked},
+                                   {"had", view.facts.take_had}}));
+  }
+  install(view);
+}
+
+// A newcomer gets its state from a member, while the others train on.
+void CoordinatorState::feed_newcomers() {
+  if (phase_ != Phase::running && phase_ != Phase::paused) return;
+  const auto donor = roster_->donor();
+  if (!donor) return;
+  for (const NodeName& name : roster_->hungry()) {
+    roster_->fed(name, *donor);
+    self_->send(actors_.at(name), Observe{view_, *donor});
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(name), false});
+  }
+}
+
+void CoordinatorState::on(const CaughtUp& message) {
+  if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
+  if (phase_ != Phase::running && phase_ != Phase::paused) return;
+  roster_->caught_up(message);
+  if (phase_ == Phase::running) {
+    close_view();
+  } else {
+    next_view();
+  }
+}
+
+// ---- a coordinator that was started anew
+
+void CoordinatorState::note(const View& view) {
+  if (parts_.journal) parts_.journal->write({parts_.job_hash, term_, view, false});
+}
+
+// Throws Error: then nothing was begun.
+void CoordinatorState::look_into_journal() {
+  if (!parts_.journal) return;
+  const auto entry = parts_.journal->read();
+  if (entry) term_ = entry->term + 1;
+  if (!entry || entry->ended || entry->view.number == 0) return note(View{});
+  if (entry->job_hash != parts_.job_hash) {
+    throw Error(Advice::fix_job,
+                "the journal is of another job (its mathematics differ); give this one another "
+                "checkpoint.folder, or move the journal away");
+  }
+  view_ = entry->view;
+  watch_->entered(view_);
+  note(view_);
+  begun_ = true;
+  phase_ = Phase::adopting;
+  roster_->entered_before(view_, elapsed());
+  trained_from_ = began_;
+  raise(make_event(
+      "restarted",
+      {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
+}
+
+void CoordinatorState::on(const Adopt& message) {
+  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  const auto refuse_it = [&](const std::string& reason, bool again) {
+    raise(make_event("refused",
+                     {{kind(message.join.name), number(message.join.name.slot)}, {"reason", reason}}));
+    self_->send(actor, Stop{false, reason, again});
+  };
+  if (ending_) return refuse_it("the run has ended", false);
+  if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
+  if (message.term > term_)
+    return refuse_it("it has seen a later coordinator (term " + std::to_string(message.term) + ")", false);
+  const std::string refusal = roster_->adopt(message, elapsed());
+  if (!refusal.empty()) return refuse_it(refusal, true);
+  actors_[message.join.name] = actor;
+  self_->monitor(actor);
+  if (report_.transport.empty()) report_.transport = message.prepared.transport;
+  self_->send(actor, Adopted{term_});
+  if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
+}
+
+// All members that are left have come back.
+void CoordinatorState::adopted_all() {
+  report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
+  if (lost_.empty() && roster_->all_begun(view_.number)) {
+    phase_ = Phase::running;
+    raise(make_event("view", {{"view", number(view_.number)},
+                              {"members", number(view_.replicas.size())},
+                              {"transport", report_.transport}}));
+    return feed_newcomers();
+  }
+  close_view();
+}
+
+// ---- who is lost, who goes
+
+bool CoordinatorState::goes_on_without(const NodeName& who) const {
+  return begun_ && (!roster_->member(who) || parts_.job.cluster.on_loss == OnLoss::go_on);
+}
+
+void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason) {
+  const std::uint64_t step = std::max(report_.steps, roster_->at(who).last_step) + 1;
+  const bool goes_on = goes_on_without(who);
+  const bool member = roster_->member(who);
+  const std::string shards = roster_->shards_of(who);
+  roster_->lost(who);
+  raise(make_event("lost", {{kind(who), number(who.slot)},
+                            {"shards", shards},
+                            {"step", number(step)},
+                            {"noticed_by", noticed_by},
+                            {"reason", reason}}));
+  if (!goes_on) {
+    return fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + shards +
+                "; noticed by " + noticed_by + "): " + reason);
+  }
+  if (const auto actor = actors_.find(who); actor != actors_.end()) {
+    self_->send(actor->second, Stop{false, "evicted: " + reason, true});  // in case it lives after all
+  }
+  if (!member) {
+    if (const auto donor = roster_->donor(); donor && begun_)
+      self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), true});
+    return;
+  }
+  if (!noticed_) noticed_ = self_->clock().now();
+  lost_.push_back(who);
+  if (phase_ != Phase::adopting) return close_view();
+  if (!roster_->donor())
+    return fail("no member of the last view has come back; go on from a checkpoint with --resume");
+  if (roster_->all(NodeStage::installed)) adopted_all();
+}
+
+void CoordinatorState::on(const Leaving& message) {
+  if (ending_ || !roster_->alive(message.name)) return;
+  if (!begun_) return lost(message.name, message.name.text(), message.reason);
+  roster_->leaving(message.name);
+  if (!roster_->member(message.name)) {
+    self_->send(actors_.at(message.name), Stop{true, message.reason});
+  } else if (phase_ == Phase::running || phase_ == Phase::paused) {
+    close_view();
+  }
+}
+
+// ---- from one view to the next
+
+// One authority, one view at a time: all who are left close this one, then the next is made of what they
+// hold.
+void CoordinatorState::close_view() {
+  phase_ = Phase::closing;
+  for (const NodeName& who : roster_->begin_close())
+    self_->send(actors_.at(who), Close{term_, roster_->at(who).in_view, lost_});
+  if (roster_->all(NodeStage::closed)) next_view();  // nobody is left
+}
+
+void CoordinatorState::on(const Closed& message) {
+  if (ending_ || phase_ != Phase::closing || message.view != roster_->view_of(message.name) ||
+      !roster_->alive(message.name))
+    return;
+  roster_->closed(message);
+  if (roster_->all(NodeStage::closed)) next_view();
+}
+
+void CoordinatorState::next_view() {
+  const Roster::Next next = roster_->next_view(view_);
+  if (!next.view) return pause(next.missing);
+  lost_.clear();
+  install(*next.view);
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (record.leaving && roster_->alive(who)) self_->send(actors_.at(who), Stop{true, "it asked to leave"});
+  }
+  for (const auto& [epoch, rows] : std::map(epochs_))
+    count_epoch(epoch);  // those that only the lost had not told of
+}
+
+// What is missing may come: the state is kept where it is, and newcomers are given it.
+void CoordinatorState::pause(const std::string& missing) {
+  if (!roster_->donor()) return fail(missing + "; go on with `muster run --resume`");
+  if (phase_ == Phase::paused) return feed_newcomers();
+  phase_ = Phase::paused;
+  paused_since_ = self_->clock().now();
+  raise(make_event("paused", {{"view", number(view_.number)},
+                              {"waits_for", missing},
+                              {"give_up_ms", milliseconds(parts_.job.cluster.give_up_after)}}));
+  feed_newcomers();
+}
+
+void CoordinatorState::install(const View& view) {
+  view_ = watch_->dealt(view);
+  view_.term = term_;
+  watch_->entered(view_);
+  try {
+    note(view_);
+  } catch (const Error& error) {
+    return fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
+  }
+  phase_ = Phase::installing;
+  roster_->entered(view_);
+  for (const auto* members : {&view_.replicas, &view_.loaders}) {
+    for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
+  }
+}
+
+void CoordinatorState::on(const Installed& message) {
+  if (ending_ || phase_ != Phase::installing || message.view != view_.number ||
+      !roster_->member(message.name))
+    return;
+  roster_->installed(message.name);
+  if (roster_->all(NodeStage::installed)) set_out();
+}
+
+void CoordinatorState::set_out() {
+  phase_ = Phase::running;
+  paused_since_.reset();
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (record.announced || !roster_->member(who)) continue;
+    roster_->announced(who);
+    raise(make_event("joined", {{kind(who), number(who.slot)},
+                                {"pid", record.pid},
+                                {"device", record.device},
+                                {"view", number(view_.number)}}));
+  }
+  raise(make_event("view", {{"view", number(view_.number)},
+                            {"members", number(view_.replicas.size())},
+                            {"transport", report_.transport}}));
+  if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
+  for (const auto* members : {&view_.replicas, &view_.loaders}) {
+    for (const Member& member : *members) self_->send(actors_.at(member.name), Begin{view_.number});
+  }
+  feed_newcomers();
+  // Who asked to go, or came, or was lost meanwhile.
+  const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
+    return node.second.leaving && roster_->member(node.first);
+  });
+  if (changes) close_view();
+}
+
+void CoordinatorState::say_first_step(const Progress& message) {
+  if (!noticed_ || phase_ != Phase::running) return;
+  const auto took = self_->clock().now() - *std::exchange(noticed_, std::nullopt);
+  raise(make_event(
+      "recovered",
+      {{"view", number(view_.number)}, {"step", number(message.step)}, {"after_ms", milliseconds(took)}}));
+}
+
+}  // namespace muster

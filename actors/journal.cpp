@@ -1,0 +1,144 @@
+#include "muster/actors/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/config/error.hpp"
+#include "muster/gpu/file_io.hpp"
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const Member& member) {
+  return {{"loader", member.name.loader},
+          {"slot", member.name.slot},
+          {"incarnation", member.incarnation},
+          {"address", nlohmann::json::binary({member.address.begin(), member.address.end()})},
+          {"begin", member.begin},
+          {"end", member.end}};
+}
+
+Member member_from(const Json& json) {
+  const auto& address = json.at("address").get_binary();
+  return {{json.at("loader"), json.at("slot")},
+          json.at("incarnation"),
+          std::string(address.begin(), address.end()),
+          json.at("begin"),
+          json.at("end")};
+}
+
+Json to_json(const DataFacts& facts) {
+  return {{"samples", facts.samples},
+          {"unit_is_batch", facts.unit_is_batch},
+          {"has_test", facts.has_test},
+          {"dropped", facts.dropped},
+          {"steps_per_epoch", facts.steps_per_epoch},
+          {"take_asked", facts.take_asked},
+          {"take_had", facts.take_had},
+          {"fingerprint", facts.fingerprint}};
+}
+
+DataFacts facts_from(const Json& json) {
+  return {json.at("samples"),         json.at("unit_is_batch"), json.at("has_test"), json.at("dropped"),
+          json.at("steps_per_epoch"), json.at("take_asked"),    json.at("take_had"), json.at("fingerprint")};
+}
+
+Json to_json(const View& view) {
+  Json json{{"term", view.term},
+            {"number", view.number},
+            {"records", view.records},
+            {"donor", view.donor},
+            {"batch_bytes_max", view.batch_bytes_max},
+            {"facts", to_json(view.facts)}};
+  json["replicas"] = json["loaders"] = Json::array();
+  for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
+  for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
+  return json;
+}
+
+View view_from(const Json& json) {
+  View view;
+  view.term = json.at("term");
+  view.number = json.at("number");
+  view.records = json.at("records");
+  view.donor = json.at("donor");
+  view.batch_bytes_max = json.at("batch_bytes_max");
+  view.facts = facts_from(json.at("facts"));
+  for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
+  for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
+  return view;
+}
+
+class FileJournal final : public Journal {
+ public:
+  explicit FileJournal(std::filesystem::path path) : path_(std::move(path)) {
+    if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path());
+    const std::string lock = path_.string() + ".lock";
+    lock_ = ::open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    if (lock_ < 0) throw Error(Advice::give_up, "the journal's lock " + lock + " cannot be opened");
+    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+    ::close(lock_);
+    throw Error(Advice::fix_job, "another coordinator of this job is at work (it holds " + lock +
+                                     "); end it, or give this one another checkpoint.folder");
+  }
+  ~FileJournal() override { ::close(lock_); }
+  FileJournal(const FileJournal&) = delete;
+  FileJournal& operator=(const FileJournal&) = delete;
+
+  std::optional<JournalEntry> read() override {
+    if (!std::filesystem::exists(path_)) return std::nullopt;
+    const auto bytes = read_file(path_);
+    const auto entry = decode_journal(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    if (entry) return entry;
+    throw Error(Advice::give_up, "the journal " + path_.string() +
+                                     " is damaged; move it away, and go on from a checkpoint with --resume");
+  }
+
+  void write(const JournalEntry& entry) override {
+    const std::string text = encode_journal(entry);
+    const std::span<const std::byte> piece = std::as_bytes(std::span(text));
+    replace_file(path_, std::span(&piece, 1));
+  }
+
+ private:
+  std::filesystem::path path_;
+  int lock_ = -1;
+};
+
+}  // namespace
+
+// CBOR and, behind it, 64 digits of its SHA-256.
+std::string encode_journal(const JournalEntry& entry) {
+  const Json json{{"job_hash", entry.job_hash},
+                  {"term", entry.term},
+                  {"view", to_json(entry.view)},
+                  {"ended", entry.ended}};
+  const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
+  return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
+}
+
+std::optional<JournalEntry> decode_journal(const std::string& text) {
+  constexpr std::size_t kDigits = 64;
+  if (text.size() < kDigits) return std::nullopt;
+  const std::span<const char> bytes(text.data(), text.size() - kDigits);
+  if (sha256_hex(std::as_bytes(bytes)) != text.substr(bytes.size())) return std::nullopt;
+  try {
+    const Json json = Json::from_cbor(bytes.begin(), bytes.end());
+    return JournalEntry{json.at("job_hash"), json.at("term"), view_from(json.at("view")), json.at("ended")};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::shared_ptr<Journal> make_journal(const std::filesystem::path& path) {
+  return std::make_shared<FileJournal>(path);
+}
+
+}  // namespace muster

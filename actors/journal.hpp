@@ -1,0 +1,38 @@
+// The journal: what a coordinator must find again when it is started anew while its replicas train on. One
+// small file, replaced as a whole and on disk before a view is installed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "muster/actors/view.hpp"
+
+namespace muster {
+
+struct JournalEntry {
+  std::string job_hash;
+  std::uint64_t term = 0;  ///< raised at each start, before anybody is listened to
+  View view;               ///< sent last; number 0: none yet
+  bool ended = false;      ///< the run came to its end, whatever it was
+};
+
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  /// Nothing if there is none. Throws Error(give_up) if it cannot be read or is damaged.
+  virtual std::optional<JournalEntry> read() = 0;
+  /// On disk when it returns. Throws Error(give_up).
+  virtual void write(const JournalEntry& entry) = 0;
+};
+
+/// In a file, locked for one coordinator as long as the object lives: a second one throws Error(fix_job).
+std::shared_ptr<Journal> make_journal(const std::filesystem::path& path);
+
+std::string encode_journal(const JournalEntry& entry);
+/// Nothing if the text is damaged.
+std::optional<JournalEntry> decode_journal(const std::string& text);
+
+}  // namespace muster

@@ -1,0 +1,219 @@
+#include "muster/actors/node_process.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <random>
+
+#include <caf/io/all.hpp>
+
+#include "muster/actors/run.hpp"
+#include "muster/actors/signals.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
+
+namespace muster {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kConnectAgain = std::chrono::milliseconds(200);
+constexpr auto kBackOffMin = std::chrono::milliseconds(500);
+constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
+
+// The address of this machine on the way to the coordinator; empty if there is no way.
+std::string own_address_towards(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0 || found == nullptr) return {};
+  std::string address;
+  const int descriptor = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  char text[NI_MAXHOST] = {};
+  if (descriptor >= 0 && ::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof text, nullptr, 0,
+                    NI_NUMERICHOST) == 0) {
+    address = text;
+  }
+  if (descriptor >= 0) ::close(descriptor);
+  ::freeaddrinfo(found);
+  return address;
+}
+
+// What the node's actor tells the process's main thread.
+struct Word {
+  std::mutex mutex;
+  Stop stop;  // guarded by mutex
+  std::atomic<bool> orphaned{false};
+};
+
+// One life of a node: from joining to its end.
+class Session {
+ public:
+  Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams)
+      : system_(system), options_(options), self_(system) {
+    const auto coordinator = connect(options.patience);
+    if (!coordinator) return;
+    NodeParts parts;
+    parts.name = options.node.name;
+    parts.pid = ::getpid();
+    parts.incarnation = new_incarnation();
+    parts.joins = options.node.joins;
+    parts.device = options.node.device;
+    parts.registry = registry;
+    parts.seams = std::move(seams);
+    parts.coordinator = *coordinator;
+    parts.on_stop = [word = word_](const Stop& stop) {
+      const std::lock_guard lock(word->mutex);
+      word->stop = stop;
+    };
+    if (options.node.joins) parts.on_orphaned = [word = word_] { word->orphaned = true; };
+    if (options.say) parts.on_notice = options.say;
+    node_ = system.spawn(node, std::move(parts));
+    self_->monitor(node_);
+  }
+
+  // Waits for the end, which is told. No coordinator: nothing was begun.
+  std::optional<Stop> wait(Signals& signals) {
+    if (!node_) return std::nullopt;
+    bool ended = false;
+    while (!ended) {
+      self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(kLook) >> [] {});
+      take_signals(signals);
+      if (!ended && word_->orphaned) look_for_coordinator();
+    }
+    node_ = nullptr;
+    const std::lock_guard lock(word_->mutex);
+    return word_->stop;
+  }
+
+ private:
+  std::optional<coordinator_actor> connect(std::chrono::milliseconds patience) {
+    const auto deadline = Clock::now() + patience;
+    for (;;) {
+      auto found =
+          system_.middleman().remote_actor<coordinator_actor>(options_.node.host, options_.node.port);
+      if (found) return *found;
+      if (Clock::now() + kConnectAgain >= deadline) {
+        say("no coordinator at " + options_.node.host + ":" + std::to_string(options_.node.port) + ": " +
+            system_.render(found.error()));
+        return std::nullopt;
+      }
+      self_->receive(caf::after(kConnectAgain) >> [] {});
+    }
+  }
+
+  void look_for_coordinator() {
+    const auto now = Clock::now();
+    if (!orphan_since_) orphan_since_ = now;
+    if (now - *orphan_since_ >= options_.orphan_after) {
+      return caf::anon_send(node_, Stop{false, "the coordinator was gone for longer than orphan_after"});
+    }
+    if (now - looked_ < kConnectAgain) return;
+    looked_ = now;
+    auto found = system_.middleman().remote_actor<coordinator_actor>(options_.node.host, options_.node.port);
+    if (!found) return;
+    orphan_since_.reset();
+    word_->orphaned = false;
+    caf::anon_send(node_, NewCoordinator{*found});
+  }
+
+  // SIGTERM: it hands its shards over. SIGINT, or a second signal: it ends at once.
+  void take_signals(Signals& signals) {
+    while (const int signal = signals.take()) {
+      if (signal == SIGINT || std::exchange(asked_, true)) ::_exit(128 + signal);
+      say("SIGTERM: hands its shards over, and leaves");
+      caf::anon_send(node_, Leaving{{}, "SIGTERM"});
+    }
+  }
+
+  void say(const std::string& text) const {
+    if (options_.say) options_.say(text);
+  }
+
+  caf::actor_system& system_;
+  const JoinOptions& options_;
+  caf::scoped_actor self_;
+  node_actor node_;
+  std::shared_ptr<Word> word_ = std::make_shared<Word>();
+  std::optional<Clock::time_point> orphan_since_;
+  Clock::time_point looked_{};
+  bool asked_ = false;
+};
+
+int run_sessions(const JoinOptions& options, const Registry& registry,
+                 const std::function<NodeSeams()>& make_seams) {
+  ::prctl(PR_SET_NAME, "muster");
+  prepare_ucx_process();
+  Signals signals(true);
+  caf::actor_system_config config;
+  config.load<caf::io::middleman>();
+  configure(config);
+  caf::actor_system system(config);
+  system.await_actors_before_shutdown(false);
+  auto back_off = kBackOffMin;
+  for (;;) {
+    const auto began = Clock::now();
+    const auto stop = Session(system, options, registry, make_seams()).wait(signals);
+    if (!stop) return 1;
+    if (stop->good) return 0;
+    if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
+    if (!stop->again || !options.node.joins) return 1;
+    if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
+    if (options.say) options.say("joins again in " + std::to_string(back_off.count()) + " ms");
+    caf::scoped_actor self(system);
+    self->receive(caf::after(back_off) >> [] {});
+    back_off = std::min(2 * back_off, kBackOffMax);
+    if (signals.take() != 0) return 1;
+  }
+}
+
+}  // namespace
+
+std::uint64_t new_incarnation() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32 | device()) | 1;
+}
+
+std::vector<std::string> to_arguments(const NodeArguments& arguments) {
+  std::vector<std::string> texts{"--coordinator", arguments.host + ":" + std::to_string(arguments.port),
+                                 "--kind",        arguments.name.loader ? "loader" : "replica",
+                                 "--slot",        std::to_string(arguments.name.slot),
+                                 "--parent",      std::to_string(arguments.parent)};
+  if (arguments.joins) texts.push_back("--joins");
+  if (!arguments.device.empty()) texts.insert(texts.end(), {"--device", arguments.device});
+  return texts;
+}
+
+int run_node(const NodeArguments& arguments, const Registry& registry) {
+  return run_node(arguments, registry, real_seams());
+}
+
+int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams seams) {
+  // Whatever becomes of the launcher, this process does not outlive it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (arguments.parent != 0 && ::getppid() != arguments.parent) return 1;
+  JoinOptions options;
+  options.node = arguments;
+  options.patience = std::chrono::milliseconds(0);
+  options.say = [name = arguments.name.text()](const std::string& text) {
+    std::fprintf(stderr, "muster: %s: %s\n", name.c_str(), text.c_str());
+  };
+  return run_sessions(options, registry, [&] { return seams; });
+}
+
+int run_joining_node(const JoinOptions& options, const Registry& registry) {
+  return run_sessions(options, registry, [&] { return real_seams(own_address_towards(options.node.host)); });
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+#include "muster/actors/rules/straggling.hpp"
+
+#include <algorithm>
+
+namespace muster {
+
+namespace {
+
+constexpr int kMedianSteps = 3;
+constexpr std::chrono::nanoseconds kPatienceMin = std::chrono::seconds(1);
+
+// Not a frame for so long, or it says that it has done its part and nothing of it comes: then it is the link.
+LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::chrono::nanoseconds now) {
+  if (now - peer.heard >= options.link_patience) return LateCause::link;
+  switch (peer.doing.activity) {
+    case Activity::loading:
+      return LateCause::data;
+    case Activity::reducing:
+      return LateCause::link;
+    default:
+      return LateCause::compute;
+  }
+}
+
+const char* owed_by(const PeerSight& peer) {
+  if (!peer.header_in) return "its header";
+  return peer.words_in ? "the elements that it adds up" : "its sums";
+}
+
+}  // namespace
+
+std::chrono::nanoseconds straggler_patience(std::optional<std::chrono::nanoseconds> given,
+                                            std::chrono::nanoseconds median_step) {
+  return given ? *given : std::max(kMedianSteps * median_step, kPatienceMin);
+}
+
+const char* text_of(LateCause cause) {
+  switch (cause) {
+    case LateCause::data:
+      return "data";
+    case LateCause::compute:
+      return "compute";
+    case LateCause::link:
+      return "link";
+  }
+  return "?";
+}
+
+std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options) {
+  const auto now = sight.now;
+  const auto waited = now - sight.waiting_since;
+  const bool any_without_words =
+      std::any_of(sight.peers.begin(), sight.peers.end(),
+                  [](const PeerSight& peer) { return !peer.header_in || !peer.words_in; });
+  std::vector<Lateness> all;
+  for (const PeerSight& peer : sight.peers) {
+    const bool owes_words = !peer.header_in || !peer.words_in;
+    if (!owes_words && (any_without_words || peer.sums_in)) continue;
+    Lateness late;
+    late.slot = peer.peer;
+    late.waited = waited;
+    late.waited_for = owed_by(peer);
+    late.cause = cause_of(peer, options, now);
+    late.silent = now - std::max(peer.heard, sight.waiting_since);
+    late.link_broken = late.silent >= options.link_patience;
+    late.stuck = late.cause != LateCause::link &&
+                 now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
+    if (waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
+  }
+  std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });
+  return all;
+}
+
+bool LateMemory::is_news(std::uint32_t view, std::uint64_t round, const Lateness& late) {
+  if (view != view_ || round != round_) said_.clear();
+  view_ = view;
+  round_ = round;
+  return said_.insert({late.slot, late.cause, late.stuck}).second;
+}
+
+}  // namespace muster

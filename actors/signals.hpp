@@ -1,0 +1,55 @@
+// Signals that ask a process to end, for a thread that waits for more than them.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+/// SIGINT and SIGTERM as a descriptor, as long as this lives; one object at a time. A handler and a pipe, not
+/// a signalfd: libraries start threads of their own while they are loaded, in which the signals are not
+/// blocked.
+class Signals {
+ public:
+  explicit Signals(bool wanted) {
+    if (!wanted) return;
+    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
+      throw Error(Advice::give_up, "no descriptor is left for signals");
+    pipe_end_.store(pipe_[1]);
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
+      const auto byte = static_cast<unsigned char>(signal);
+      [[maybe_unused]] const auto written = ::write(pipe_end_.load(), &byte, 1);
+    };
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGINT, &action, &before_[0]);
+    ::sigaction(SIGTERM, &action, &before_[1]);
+  }
+  ~Signals() {
+    if (descriptor() < 0) return;
+    ::sigaction(SIGINT, &before_[0], nullptr);
+    ::sigaction(SIGTERM, &before_[1], nullptr);
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int descriptor() const { return pipe_[0]; }
+  int take() {
+    unsigned char signal = 0;
+    return descriptor() >= 0 && ::read(descriptor(), &signal, 1) == 1 ? signal : 0;
+  }
+
+ private:
+  static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
+  struct sigaction before_[2]{};
+  int pipe_[2] = {-1, -1};
+};
+
+}  // namespace muster

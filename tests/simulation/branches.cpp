@@ -1,0 +1,67 @@
+#include "tests/simulation/branches.hpp"
+
+#include "tests/simulation/faults.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+std::vector<Branch> make_table() {
+  std::vector<Branch> table = {
+      {"event: exhausted", true},
+      {"event: lost", true},
+      {"event: short", true},
+      {"event: starved", true},
+      {"frame: a send fails", true},
+      {"frame: broken off half way", true},
+      {"frame: of a view not yet entered", true},
+      {"frame: of an old view", true},
+      {"lost: a member complained", true},
+      {"lost: before the first view", false},
+      {"lost: by silence", true},
+      {"lost: its control link ended", true},
+      {"lost: one that lives", true},
+      {"lost: told by the launcher", true},
+      {"lost: while a view is being closed", true},
+      {"lost: while a view is being installed", true},
+      {"round: end of an epoch", true},
+      {"round: evaluation", true},
+      {"run: completed", true},
+      {"run: fails before its first view", false},
+      {"run: fails below min_replicas", false},
+      {"view: a change", true},
+      {"view: a member is behind", true},
+      {"view: a record is handed out", true},
+      {"view: a record is taken by one left behind", false},
+      {"view: a record is taken while the view is being closed", true},
+      {"view: a step is done again that a lost replica held", false},
+      {"view: begins after the last record", true},
+      {"view: begins with an evaluation", true},
+      {"view: begins with the end of an epoch", true},
+      {"view: begins with the first step again", true},
+      {"view: never in force", true},
+      {"view: of one replica", true},
+      {"view: the fourth or later", true},
+      {"zombie: is told that it was evicted", true},
+  };
+  for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Branch>& branch_table() {
+  static const std::vector<Branch> table = make_table();
+  return table;
+}
+
+std::vector<std::string> unseen_branches(const Tally& tally, std::uint64_t runs) {
+  std::vector<std::string> unseen;
+  for (const Branch& branch : branch_table()) {
+    const std::uint64_t from = branch.common ? kCommonBranchesFrom : kAllBranchesFrom;
+    if (runs >= from && tally.of(branch.name) == 0) unseen.push_back(branch.name);
+  }
+  return unseen;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,331 @@
+#include "tests/simulation/cluster.hpp"
+
+#include <algorithm>
+
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/run.hpp"
+#include "muster/config/job_file.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+CoordinatorParts coordinator_parts(const Job& job, const Registry& registry) {
+  CoordinatorParts parts;
+  parts.job = job;
+  parts.job_toml = to_toml(job);
+  parts.job_hash = job_hash(job, registry.declarations());
+  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
+    parts.placement.devices.push_back("cpu:0");
+  parts.placement.loader_threads = 1;
+  return parts;
+}
+
+}  // namespace
+
+caf::actor_system_config& Cluster::configured(caf::actor_system_config& config) {
+  configure(config);
+  config.set("scheduler.policy", caf::atom("testing"));
+  return config;
+}
+
+Cluster::Cluster(const Job& job, const Registry& registry, const ClusterOptions& options, Watch* watch)
+    : job_(job),
+      registry_(registry),
+      options_(options),
+      watch_(watch),
+      system_(std::make_unique<caf::actor_system>(configured(config_))) {
+  system_->await_actors_before_shutdown(false);
+  world_ = std::make_unique<World>(*system_, options.seed);
+  network_ = std::make_unique<SimulatedNetwork>(
+      [this](Nanoseconds delay, std::function<void()> event) { world_->after(delay, std::move(event)); },
+      options.seed, options.network);
+  control_ = std::make_unique<ControlNet>(*world_, *system_, options.control);
+  if (!watch) return;
+  control_->watch(
+      [watch](ProcessId from, ProcessId to, const caf::message& m) { watch->sent(from, to, m); },
+      [watch](ProcessId from, ProcessId to, const caf::message& m) { watch->delivered(from, to, m); });
+  control_->on_mistake = [watch](const std::string& what) { watch->mistake(what); };
+}
+
+Cluster::~Cluster() {
+  tear_down();
+}
+
+void Cluster::start() {
+  start_coordinator();
+  const bool joins = options_.by_hand;
+  for (std::uint32_t slot = 0; slot < job_.cluster.replicas; ++slot) start_node({false, slot}, joins, {});
+  for (std::uint32_t slot = 0; slot < job_.cluster.loaders; ++slot) start_node({true, slot}, joins, {});
+}
+
+void Cluster::start_coordinator() {
+  const ProcessId process = coordinator_process_ = world_->add_process(kCoordinator);
+  CoordinatorParts parts = coordinator_parts(job_, registry_);
+  parts.on_end = [this, process](const Report& report) {
+    if (world_->alive(process)) report_ = report;
+  };
+  parts.on_event = [this, process](const Event& event) {
+    if (!world_->alive(process)) return;
+    world_->trace(to_json_line(event));
+    if (watch_) watch_->event(event);
+  };
+  parts.by_hand = options_.by_hand;
+  if (options_.by_hand) {
+    parts.journal = std::make_shared<MemoryJournal>(
+        journal_, [this, process] { return world_->alive(process); }, [this] { crash_coordinator(); });
+  }
+  world_->as(process, [&] { coordinator_ = system_->spawn(coordinator, std::move(parts)); });
+}
+
+// ---- a node's process
+
+SeamParts Cluster::seams_of(const NodeProcess& started) {
+  SeamParts seams;
+  seams.world = world_.get();
+  seams.network = network_.get();
+  seams.process = started.process;
+  seams.pace = started.pace;
+  seams.watch = watch_;
+  seams.alive = things_;
+  seams.spawn_replica = options_.spawn_replica;
+  seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
+  seams.bench = started.bench;
+  return seams;
+}
+
+NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link) {
+  NodeParts parts;
+  parts.name = started.node;
+  parts.pid = started.pid;
+  parts.incarnation = static_cast<std::uint64_t>(started.pid);
+  parts.joins = started.joins;
+  parts.registry = registry_;
+  parts.seams = simulated_seams(seams_of(started));
+  parts.coordinator = caf::actor_cast<coordinator_actor>(link);
+  parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
+  if (!started.joins) return parts;
+  parts.on_orphaned = [this, process = started.process] {
+    at(process).orphan_since = world_->now();
+    look_for_coordinator(process);
+  };
+  return parts;
+}
+
+// As `muster join` does: it tries until there is a coordinator that can be reached.
+void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off) {
+  constexpr auto kConnectAgain = milliseconds(200);
+  if (over_) return;
+  NodeProcess started;
+  started.pid = static_cast<std::int64_t>(nodes_.size()) + 1;
+  started.node = joins ? NodeName{name.loader, 0} : name;
+  started.name = joins ? "newcomer " + std::to_string(started.pid) : name.text();
+  if (!coordinator_alive()) {
+    return world_->after(kConnectAgain, [this, name, joins, back_off] { start_node(name, joins, back_off); });
+  }
+  started.process = world_->add_process(started.name);
+  started.joins = joins;
+  started.back_off = back_off;
+  started.pace = std::make_shared<Pace>(options_.pace);
+  started.bench = std::make_shared<std::weak_ptr<Workbench>>();
+  if (options_.lag_max.count() > 0) world_->set_lag(started.process, options_.lag_max);
+  if (watch_) watch_->process_began(started.process, started.node, static_cast<std::uint64_t>(started.pid));
+  const auto link = control_->connect(started.process, coordinator_process_,
+                                      caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
+  nodes_.push_back(started);
+  world_->as(started.process, [&] { nodes_.back().actor = system_->spawn(node, parts_of(started, link)); });
+  // When its node actor has ended, a process has nothing left to do, and exits.
+  caf::actor_cast<caf::abstract_actor*>(nodes_.back().actor)
+      ->attach_functor([this, process = started.process] { node_ended(process); });
+}
+
+void Cluster::named(ProcessId process, const NodeName& name) {
+  NodeProcess& who = at(process);
+  who.node = name;
+  if (who.name == name.text()) return;
+  who.name = name.text();
+  world_->rename(process, who.name);
+  if (watch_) watch_->process_named(process, name);
+}
+
+void Cluster::look_for_coordinator(ProcessId process) {
+  constexpr auto kLookAgain = milliseconds(200);
+  NodeProcess& who = at(process);
+  if (!world_->alive(process) || !who.orphan_since) return;
+  if (world_->now() - *who.orphan_since >= options_.orphan_after) {
+    return caf::anon_send(who.actor,
+                          Stop{false, "the coordinator was gone for longer than orphan_after", false});
+  }
+  if (!coordinator_alive() || control_->blocked(process, coordinator_process_)) {
+    return world_->after(process, kLookAgain, [this, process] { look_for_coordinator(process); });
+  }
+  who.orphan_since.reset();
+  const auto link =
+      control_->connect(process, coordinator_process_, caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
+  caf::anon_send(who.actor, NewCoordinator{caf::actor_cast<coordinator_actor>(link)});
+}
+
+void Cluster::node_ended(ProcessId process) {
+  if (!world_->alive(process)) return;
+  control_->ended(process, true);
+  network_->cut(world_->name(process));
+  world_->end(process);
+  if (watch_) watch_->process_ended(process);
+  const NodeProcess& who = at(process);
+  if (who.stop->good || !who.stop->again || !who.joins) return;
+  const Nanoseconds wait = std::max<Nanoseconds>(who.back_off, milliseconds(500));
+  const Nanoseconds next = std::min<Nanoseconds>(2 * wait, milliseconds(10000));
+  world_->after(wait, [this, name = who.node, next] { start_node(name, true, next); });
+}
+
+Cluster::NodeProcess* Cluster::find(const std::string& name) {
+  const auto found = std::find_if(nodes_.rbegin(), nodes_.rend(),
+                                  [&](const NodeProcess& each) { return each.name == name; });
+  return found == nodes_.rend() ? nullptr : &*found;
+}
+
+const Cluster::NodeProcess* Cluster::find(const std::string& name) const {
+  return const_cast<Cluster*>(this)->find(name);
+}
+
+Cluster::NodeProcess& Cluster::at(ProcessId process) {
+  return *std::find_if(nodes_.begin(), nodes_.end(),
+                       [&](const NodeProcess& each) { return each.process == process; });
+}
+
+// ---- what can go wrong
+
+void Cluster::crash(const std::string& name, bool told) {
+  NodeProcess* who = find(name);
+  if (!who || !world_->alive(who->process)) return;
+  control_->ended(who->process, told);
+  told ? network_->cut(name) : network_->lose(name);
+  world_->end(who->process);
+  if (watch_) watch_->process_ended(who->process);
+  caf::anon_send_exit(who->actor, caf::exit_reason::kill);
+}
+
+void Cluster::reap(const std::string& name) {
+  const NodeProcess* who = find(name);
+  if (!who || !coordinator_alive()) return;
+  caf::anon_send(coordinator_, ChildEnded{who->node, who->pid, "was ended by signal 9 (Killed)"});
+}
+
+void Cluster::pause(const std::string& name) {
+  if (name == kCoordinator && coordinator_alive()) return world_->pause(coordinator_process_);
+  const NodeProcess* who = find(name);
+  if (!who || !world_->alive(who->process)) return;
+  network_->pause(name);
+  world_->pause(who->process);
+}
+
+void Cluster::resume(const std::string& name) {
+  if (name == kCoordinator && coordinator_alive()) return world_->resume(coordinator_process_);
+  const NodeProcess* who = find(name);
+  if (!who || !world_->alive(who->process)) return;
+  network_->resume(name);
+  world_->resume(who->process);
+}
+
+void Cluster::disturb_data(const std::string& from, const std::string& to, const Disturbance& disturbance) {
+  network_->disturb(from, to, disturbance);
+}
+
+void Cluster::disturb_control(const std::string& from, const std::string& to,
+                              const Disturbance& disturbance) {
+  control_->disturb(from, to, disturbance);
+}
+
+void Cluster::sever(const std::string& a, const std::string& b) {
+  network_->sever(a, b);
+}
+
+void Cluster::set_slower(const std::string& name, double factor) {
+  if (NodeProcess* who = find(name)) who->pace->slower = factor;
+}
+
+void Cluster::ask_to_leave(const std::string& name) {
+  const NodeProcess* who = find(name);
+  if (who && world_->alive(who->process)) caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+}
+
+void Cluster::join(bool loader) {
+  start_node({loader, 0}, true, {});
+}
+
+void Cluster::crash_coordinator() {
+  if (!coordinator_alive() || !options_.by_hand) return;
+  control_->ended(coordinator_process_, true);
+  world_->end(coordinator_process_);
+  caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
+  world_->after(coordinator_back_after_, [this] {
+    if (!over_ && !coordinator_alive()) start_coordinator();
+  });
+}
+
+// ---- looking
+
+std::vector<std::string> Cluster::nodes() const {
+  std::vector<std::string> names;
+  for (const NodeProcess& each : nodes_) names.push_back(each.name);
+  return names;
+}
+
+bool Cluster::alive(const std::string& name) const {
+  const NodeProcess* who = find(name);
+  return who && world_->alive(who->process);
+}
+
+std::size_t Cluster::nodes_alive() const {
+  return static_cast<std::size_t>(std::count_if(
+      nodes_.begin(), nodes_.end(), [this](const NodeProcess& each) { return world_->alive(each.process); }));
+}
+
+void Cluster::end_coordinator() {
+  over_ = true;
+  if (!coordinator_alive()) return;
+  control_->ended(coordinator_process_, true);
+  world_->end(coordinator_process_);
+  caf::anon_send_exit(coordinator_, caf::exit_reason::user_shutdown);
+}
+
+std::string Cluster::tear_down() {
+  if (!system_) return {};
+  auto& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+  const auto drain = [&] {
+    while (scheduler.try_run_once()) {
+    }
+  };
+  end_coordinator();
+  for (NodeProcess& each : nodes_) {
+    world_->end(each.process);
+    caf::anon_send_exit(each.actor, caf::exit_reason::kill);
+    each.actor = nullptr;
+  }
+  coordinator_ = nullptr;
+  world_->finish();
+  drain();
+  control_->close_all();
+  drain();
+  scheduler.clock().cancel_all();
+  drain();
+  std::string left;
+  const auto expect_none = [&](const std::string& what, std::size_t count) {
+    if (count > 0) left += (left.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  expect_none("actors", system_->registry().running());
+  expect_none("engines", things_->engines);
+  expect_none("proxies", control_->proxies_alive());
+  expect_none("workbenches",
+              static_cast<std::size_t>(std::count_if(
+                  nodes_.begin(), nodes_.end(), [](const NodeProcess& n) { return !n.bench->expired(); })));
+  control_.reset();
+  network_.reset();
+  world_.reset();
+  system_.reset();
+  return left;
+}
+
+}  // namespace muster::simulation

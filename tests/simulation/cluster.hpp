@@ -1,0 +1,139 @@
+// A whole run in one thread and in virtual time: the production actors and rules, a process for each node and
+// one for the coordinator, the simulated network between their data planes, and control links between the
+// coordinator and the nodes. One seed, one course of things.
+//
+// What faults are made of is here: processes that die, stop or slow down, come and go; ways that are blocked
+// or clogged; a coordinator that is started anew.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/actors/report.hpp"
+#include "tests/simulation/control_link.hpp"
+#include "tests/simulation/memory_journal.hpp"
+#include "tests/simulation/seams.hpp"
+
+namespace muster::simulation {
+
+struct ClusterOptions {
+  std::uint64_t seed = 1;
+  Pace pace;               ///< of every process at first
+  Nanoseconds lag_max{0};  ///< see World::set_lag; of every node
+  /// Nodes come by themselves, as with `muster join`: they outlive the coordinator, and join again when they
+  /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
+  bool by_hand = false;
+  Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
+  SimulatedNetworkOptions network;
+  ControlOptions control;
+  /// What stands in a replica's place; empty: a replica.
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
+};
+
+class Cluster {
+ public:
+  static inline const std::string kCoordinator = "coordinator";
+
+  /// `watch` may be null; it outlives the cluster.
+  Cluster(const Job& job, const Registry& registry, const ClusterOptions& options, Watch* watch);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Starts the coordinator and all nodes of the job.
+  void start();
+  /// One thing happens; false if nothing is left to happen.
+  bool step() { return world_->step(); }
+  World& world() { return *world_; }
+  /// Set when the coordinator has said its last word.
+  const std::optional<Report>& report() const { return report_; }
+
+  // ---- what can go wrong. Names are "replica 1", "loader 0", "coordinator"; of the gone: no call.
+  /// The process is killed. `told`: its kernel says so; else its machine is gone, too.
+  void crash(const std::string& name, bool told);
+  /// The launcher tells the coordinator that the child has ended.
+  void reap(const std::string& name);
+  void pause(const std::string& name);
+  void resume(const std::string& name);
+  void disturb_data(const std::string& from, const std::string& to, const Disturbance& disturbance);
+  void disturb_control(const std::string& from, const std::string& to, const Disturbance& disturbance);
+  /// Their data connection breaks; both live.
+  void sever(const std::string& a, const std::string& b);
+  void set_slower(const std::string& name, double factor);
+  /// SIGTERM: the node hands its shards over and goes.
+  void ask_to_leave(const std::string& name);
+  /// A new process comes by itself.
+  void join(bool loader);
+  /// The coordinator's process is killed, and started anew some time later. Only by hand.
+  void crash_coordinator();
+  void set_coordinator_back_after(Nanoseconds delay) { coordinator_back_after_ = delay; }
+  JournalDisk& journal() { return *journal_; }
+  bool coordinator_alive() const { return world_->alive(coordinator_process_); }
+
+  // ---- looking
+  std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
+  bool alive(const std::string& name) const;
+  std::size_t nodes_alive() const;
+  const ControlNet& control() const { return *control_; }
+  SimulatedCounts frames() const { return network_->counts(); }
+  const Alive& things() const { return *things_; }
+
+  /// The coordinator's process ends, as it does after its last word; nobody comes any more.
+  void end_coordinator();
+  /// Ends everything at once, and says what is still there that should have gone; empty: nothing.
+  std::string tear_down();
+
+ private:
+  // One life of a node's process: from joining to its end.
+  struct NodeProcess {
+    std::string name;
+    NodeName node;
+    ProcessId process = kNobody;
+    node_actor actor;
+    bool joins = false;
+    Nanoseconds back_off{0};  // before it joins again
+    std::shared_ptr<Pace> pace;
+    std::shared_ptr<std::weak_ptr<Workbench>> bench;
+    std::shared_ptr<Stop> stop = std::make_shared<Stop>();
+    std::optional<Nanoseconds> orphan_since;
+    std::int64_t pid = 0;
+  };
+
+  static caf::actor_system_config& configured(caf::actor_system_config& config);
+  void start_coordinator();
+  void start_node(const NodeName& name, bool joins, Nanoseconds back_off);
+  SeamParts seams_of(const NodeProcess& started);
+  NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
+  void named(ProcessId process, const NodeName& name);
+  void look_for_coordinator(ProcessId process);
+  void node_ended(ProcessId process);
+  NodeProcess* find(const std::string& name);
+  const NodeProcess* find(const std::string& name) const;
+  NodeProcess& at(ProcessId process);
+
+  const Job job_;
+  const Registry& registry_;
+  ClusterOptions options_;
+  Watch* watch_;
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::unique_ptr<World> world_;
+  std::unique_ptr<SimulatedNetwork> network_;
+  std::unique_ptr<ControlNet> control_;
+  std::shared_ptr<Alive> things_ = std::make_shared<Alive>();
+  std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
+  coordinator_actor coordinator_;
+  ProcessId coordinator_process_ = kNobody;
+  Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
+  std::vector<NodeProcess> nodes_;
+  std::optional<Report> report_;
+  bool over_ = false;
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,76 @@
+// What can go wrong in a run: a table, one row a kind. A row says how its victims and its length are drawn
+// from the seed, and what begins and ends it; a new kind is one row more.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "muster/config/job.hpp"
+#include "tests/simulation/cluster.hpp"
+
+namespace muster::simulation {
+
+/// When a fault begins: so long after the n-th moment of a kind; "start" is the beginning of the run.
+struct Moment {
+  std::string what = "start";  ///< start, commit, close, closed, install, begin
+  std::uint64_t nth = 1;
+  Nanoseconds later{0};
+};
+
+struct Fault {
+  std::string kind;
+  Moment moment;
+  std::string a;         ///< the victim
+  std::string b;         ///< the other end, or a second victim
+  Nanoseconds lasts{0};  ///< 0: for good
+  double strength = 1;
+  bool both = true;  ///< ways: in both directions
+
+  /// Nodes that may lose their place in the view through it.
+  std::set<std::string> costs;
+
+  std::string text() const;
+};
+
+/// Chance for the drawing of plans; the same on every machine.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed) { random_.discard(8); }
+  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+  std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + below(most - least + 1); }
+  bool one_in(std::uint64_t times) { return below(times) == 0; }
+  Nanoseconds between(Nanoseconds least, Nanoseconds most) {
+    return least + Nanoseconds(static_cast<std::int64_t>(
+                       below(static_cast<std::uint64_t>((most - least).count()) + 1)));
+  }
+  template <class T>
+  const T& one_of(const std::vector<T>& of) {
+    return of[below(of.size())];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// What a fault is drawn for.
+struct Scene {
+  const Job& job;
+  const ClusterOptions& cluster;
+};
+
+struct FaultKind {
+  std::string name;
+  std::string meaning;
+  /// Draws victims, length and strength; false: there is nothing in this job that it could happen to.
+  std::function<bool(Dice& dice, const Scene& scene, Fault& fault)> draw;
+  std::function<void(Cluster& cluster, const Fault& fault)> begin;
+  std::function<void(Cluster& cluster, const Fault& fault)> end;  ///< null: nothing to mend
+};
+
+const std::vector<FaultKind>& fault_table();
+const FaultKind& fault_kind(const std::string& name);
+
+}  // namespace muster::simulation

@@ -1,0 +1,292 @@
+#include "tests/simulation/invariants.hpp"
+
+#include <algorithm>
+
+namespace muster::simulation {
+
+namespace {
+
+constexpr PeerId kLoaderPeers = PeerId{1} << 20;  // as the nodes number them
+
+template <class Message>
+const Message* as(const caf::message& message) {
+  return message.match_elements<Message>() ? &message.get_as<Message>(0) : nullptr;
+}
+
+std::string who_of(const Event& event) {
+  const bool replica = event.has("replica");
+  return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
+}
+
+}  // namespace
+
+const std::map<int, std::string>& invariant_list() {
+  static const std::map<int, std::string> list = {
+      {1, "every sample is in exactly one committed step of each completed epoch"},
+      {2, "every replica has the same state after each step"},
+      {3, "a step commits at most once, in one view, with one divisor"},
+      {4, "the result is that of one process"},
+      {5, "no frame of an old view or a dead incarnation changes anything; promises are kept"},
+      {6, "two halves of a cluster never both go on; views are numbered upwards"},
+      {9, "no buffer is used before its transfer has ended"},
+      {10, "everything has gone at the end"},
+      {11, "without lasting faults, steps commit in time; who has no fault is not evicted"},
+      {12, "every failure reaches everyone in time"},
+      {13, "the same seed has the same course"},
+      {14, "every fault and every rare branch is seen"}};
+  return list;
+}
+
+Invariants::Invariants(const Job& job, const OracleResult& oracle, Tally& tally)
+    : job_(job), oracle_(oracle), tally_(tally), views_(job.train.shards) {}
+
+void Invariants::say(Wrong wrong) {
+  if (wrong && !wrong_) wrong_ = std::move(wrong);
+}
+
+void Invariants::say(ProcessId process, Wrong wrong) {
+  if (!wrong) return;
+  wrong.what = cluster_->world().name(process) + ": " + wrong.what;
+  say(std::move(wrong));
+}
+
+void Invariants::process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) {
+  seen_.emplace(process, Seen{name, incarnation, ReplicaRule(oracle_), {}});
+}
+
+// ---- records
+
+void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
+  if (record.kind == RoundKind::greeting) return;
+  Seen& who = seen(process);
+  const std::uint64_t from = views_.from(view);
+  const std::uint64_t index = who.replica.next(view, from);
+  if (Wrong wrong = who.replica.record(view, from, record)) return say(process, std::move(wrong));
+  say(views_.committed(who.name.slot, view, index));
+  const auto [known, first] = record_hashes_.emplace(index, record.hash);
+  if (known->second != record.hash)
+    say(process, {2, "its record " + std::to_string(index) + " is not the one that others have"});
+  if (first) {
+    ++commits_;
+    progress_at_ = now();
+  }
+  if (record.kind == RoundKind::evaluate) tally_.count("round: evaluation");
+  if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");
+  const View* latest = views_.latest();
+  if (latest && view < latest->number) tally_.count("view: a record is taken by one left behind");
+  if (closing_ == view && view > 0) tally_.count("view: a record is taken while the view is being closed");
+}
+
+void Invariants::handed_out(ProcessId process) {
+  seen(process).replica.handed_out();
+  tally_.count("view: a record is handed out");
+}
+
+void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
+  if (!cluster_->world().alive(process)) return;
+  say(process, seen(process).replica.applied(step, state));
+}
+
+// ---- frames
+
+std::uint64_t Invariants::incarnation_of(std::uint32_t view, PeerId peer) const {
+  const auto found = views_.views().find(view);
+  if (found == views_.views().end()) return 0;
+  const bool loader = peer >= kLoaderPeers;
+  const NodeName name{loader, loader ? peer - kLoaderPeers : peer};
+  for (const Member& member : loader ? found->second.loaders : found->second.replicas) {
+    if (member.name == name) return member.incarnation;
+  }
+  return 0;
+}
+
+void Invariants::placed(ProcessId process, const Frame& frame, std::span<std::byte> place) {
+  FrameRule& frames = seen(process).frames;
+  if (frame.view < frames.view()) tally_.count("frame: of an old view");
+  if (frame.view > frames.view()) tally_.count("frame: of a view not yet entered");
+  say(process, frames.placed(frame, place, incarnation_of(frame.view, frame.from)));
+}
+
+void Invariants::taken(ProcessId process, const Frame&, std::span<std::byte> payload) {
+  if (!payload.empty()) seen(process).frames.ended(payload);
+}
+
+void Invariants::dropped(ProcessId process, const Frame& frame) {
+  tally_.count("frame: broken off half way");
+  seen(process).frames.dropped(frame);
+}
+
+void Invariants::sending(ProcessId process, const Frame& frame, std::span<const std::byte> payload,
+                         std::uint64_t number) {
+  seen(process).frames.sending(frame, payload, number);
+}
+
+void Invariants::send_ended(ProcessId process, std::uint64_t number, bool ok) {
+  if (!ok) tally_.count("frame: a send fails");
+  say(process, seen(process).frames.sent(number));
+}
+
+void Invariants::view_entered(ProcessId process, std::uint32_t view) {
+  seen(process).frames.entered(view);
+}
+
+void Invariants::view_closed(ProcessId process, std::uint32_t view) {
+  say(process, seen(process).frames.closed(view));
+}
+
+// ---- views
+
+void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
+  if (const auto* install = as<Install>(message)) {
+    const View* latest = views_.latest();
+    if (!latest || install->view.number != latest->number) made(install->view);
+  } else if (const auto* close = as<Close>(message)) {
+    if (closing_ != close->view || in_force_) progress_at_ = now();
+    closing_ = close->view;
+    in_force_ = false;
+  } else if (const auto* closed = as<Closed>(message)) {
+    if (!closed->name.loader) say(from, seen(from).replica.promised(closed->view, closed->records));
+  } else if (const auto* caught_up = as<CaughtUp>(message)) {
+    say(from, seen(from).replica.caught_up(caught_up->records));
+    tally_.count("join: a newcomer has caught up");
+  } else if (as<Begin>(message)) {
+    in_force_ = true;
+  }
+}
+
+void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message) {
+  if (const auto* begin = as<Begin>(message)) {
+    seen(to).replica.begun(begin->view);
+  } else if (as<Observe>(message)) {
+    seen(to).replica.observes();
+    tally_.count("join: a newcomer observes");
+  } else if (const auto* stop = as<Stop>(message)) {
+    if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
+      tally_.count("zombie: is told that it was evicted");
+  }
+}
+
+void Invariants::made(const View& view) {
+  std::map<std::uint32_t, ViewRule::Holds> holds;
+  for (const auto& [process, who] : seen_) {
+    if (!who.name.loader && cluster_->world().alive(process))
+      holds[who.name.slot] = {who.replica.least(), who.replica.most()};
+  }
+  // Who died meanwhile cannot be asked any more; what it reported stands.
+  for (const Member& member : view.replicas) {
+    if (holds.count(member.name.slot) > 0) continue;
+    const std::uint64_t said = said_to_hold(view, member.name.slot);
+    holds[member.name.slot] = {said, said};
+  }
+  if (const View* before = views_.latest()) {
+    tally_.count("view: a change");
+    if (!in_force_ && closing_ != before->number) tally_.count("view: never in force");
+    for (const auto& [process, who] : seen_) {
+      if (!who.name.loader && who.replica.least() > view.records)
+        tally_.count("view: a step is done again that a lost replica held");
+    }
+  }
+  count_view(view);
+  say(views_.made(view, holds));
+  closing_ = 0;
+  in_force_ = false;
+  progress_at_ = now();
+}
+
+void Invariants::count_view(const View& view) {
+  if (!view.behind.empty()) tally_.count("view: a member is behind");
+  if (view.number > 3) tally_.count("view: the fourth or later");
+  if (view.records < oracle_.records.size() && view.number > 1) {
+    const OracleRecord& next = oracle_.records[view.records];
+    if (next.kind == RoundKind::evaluate) tally_.count("view: begins with an evaluation");
+    if (next.kind == RoundKind::train && !next.is_step) tally_.count("view: begins with the end of an epoch");
+    if (view.records == 0) tally_.count("view: begins with the first step again");
+  }
+  if (view.records == oracle_.records.size()) tally_.count("view: begins after the last record");
+  if (view.number > 1 && view.replicas.size() == 1) tally_.count("view: of one replica");
+}
+
+// ---- events
+
+void Invariants::event(const Event& event) {
+  tally_.count("event: " + event.name);
+  if (event.name == "lost") lost(event);
+  if (event.name == "joined") joined_.insert(who_of(event));
+  if (event.name == "left") left_.insert(who_of(event));
+  if (event.name == "paused") paused_ = true;
+  if (event.name == "view") paused_ = false;
+  if (event.name == "paused" || event.name == "restarted") progress_at_ = now();
+}
+
+void Invariants::lost(const Event& event) {
+  const std::string who = who_of(event);
+  progress_at_ = now();
+  if (lost_.insert(who).second && excused_.count(who) == 0) {
+    say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
+                 event.text("noticed_by")});
+  }
+  const std::string by = event.text("noticed_by");
+  const std::string reason = event.text("reason");
+  if (reason.rfind("silent", 0) == 0) tally_.count("lost: by silence");
+  if (by == "launcher") tally_.count("lost: told by the launcher");
+  if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");
+  if (by.rfind("replica", 0) == 0 || by.rfind("loader", 0) == 0) tally_.count("lost: a member complained");
+  if (cluster_->alive(who)) tally_.count("lost: one that lives");
+  if (closing_ > 0) tally_.count("lost: while a view is being closed");
+  if (closing_ == 0 && !in_force_)
+    tally_.count(views_.latest() ? "lost: while a view is being installed" : "lost: before the first view");
+}
+
+void Invariants::mistake(const std::string& what) {
+  say({5, what});
+}
+
+// ---- the end
+
+void Invariants::expect_progress(Nanoseconds patience) {
+  if (paused_) patience += job_.cluster.give_up_after;
+  if (now() - progress_at_ <= patience) return;
+  say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
+               " s of virtual time; " + std::to_string(commits_) + " of " +
+               std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// Members of a kind that were neither lost nor left.
+std::uint32_t Invariants::members_left(const std::string& kind) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
+        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0;
+      }));
+}
+
+// A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
+void Invariants::expect_good_end(const Report& report) {
+  if (report.completed()) {
+    tally_.count("run: completed");
+    return say(report_rule(report, oracle_));
+  }
+  if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
+  const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
+  const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0;
+  if (tally_.of("event: view") == 0 && tally_.of("event: lost") > 0) {
+    tally_.count("run: fails before its first view");
+  } else if (tally_.of("fault: journal-full") > 0 && report.reason.find("journal") != std::string::npos) {
+    tally_.count("run: fails without its journal");
+  } else if (too_few || no_loader) {
+    tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
+  } else {
+    say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
+  }
+}
+
+void Invariants::expect_all_ended() {
+  for (const std::string& name : cluster_->nodes()) {
+    if (cluster_->alive(name)) say({12, name + " has not ended although the run is over"});
+  }
+}
+
+void Invariants::expect_nothing_left(const std::string& left) {
+  if (!left.empty()) say({10, "left over at the end: " + left});
+}
+
+}  // namespace muster::simulation

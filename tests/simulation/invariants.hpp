@@ -1,0 +1,94 @@
+// Looks on at a cluster and checks every invariant of the design that can be seen there: what an event
+// touched after each event, all of it at each view and at the end. The first thing that is wrong stays.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/rules.hpp"
+#include "tests/simulation/tally.hpp"
+#include "tests/simulation/watch.hpp"
+
+namespace muster::simulation {
+
+/// The list of design.md, section 6, by number; what each means here.
+const std::map<int, std::string>& invariant_list();
+
+class Invariants final : public Watch {
+ public:
+  Invariants(const Job& job, const OracleResult& oracle, Tally& tally);
+
+  /// The cluster that it looks at; before anything happens.
+  void look_at(Cluster& cluster) { cluster_ = &cluster; }
+  /// A fault that may cost this node its place has begun: to be evicted is no mistake from now on.
+  void excuse(const std::string& node) { excused_.insert(node); }
+  /// A fault has begun or ended; progress is owed from here.
+  void disturbed() { progress_at_ = now(); }
+
+  /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
+  void expect_progress(Nanoseconds patience);
+  void expect_good_end(const Report& report);
+  void expect_all_ended();
+  void expect_nothing_left(const std::string& left);
+  void say(Wrong wrong);
+
+  const Wrong& wrong() const { return wrong_; }
+  std::uint64_t commits() const { return commits_; }
+
+  void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
+  void process_named(ProcessId process, const NodeName& name) override { seen(process).name = name; }
+  void record(ProcessId process, std::uint32_t view, const RoundRecord& record) override;
+  void handed_out(ProcessId process) override;
+  void view_entered(ProcessId process, std::uint32_t view) override;
+  void view_closed(ProcessId process, std::uint32_t view) override;
+  void applied(ProcessId process, std::uint64_t step, std::span<const float> state) override;
+  void sending(ProcessId process, const Frame& frame, std::span<const std::byte> payload,
+               std::uint64_t number) override;
+  void send_ended(ProcessId process, std::uint64_t number, bool ok) override;
+  void placed(ProcessId process, const Frame& frame, std::span<std::byte> place) override;
+  void taken(ProcessId process, const Frame& frame, std::span<std::byte> payload) override;
+  void dropped(ProcessId process, const Frame& frame) override;
+  void sent(ProcessId from, ProcessId to, const caf::message& message) override;
+  void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
+  void event(const Event& event) override;
+  void mistake(const std::string& what) override;
+
+ private:
+  struct Seen {
+    NodeName name;
+    std::uint64_t incarnation = 0;
+    ReplicaRule replica;
+    FrameRule frames;
+  };
+
+  Nanoseconds now() const { return cluster_->world().now(); }
+  Seen& seen(ProcessId process) { return seen_.at(process); }
+  void say(ProcessId process, Wrong wrong);
+  void lost(const Event& event);
+  std::uint32_t members_left(const std::string& kind) const;
+  void made(const View& view);
+  void count_view(const View& view);
+  std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
+
+  const Job job_;
+  const OracleResult& oracle_;
+  Tally& tally_;
+  Cluster* cluster_ = nullptr;
+  std::map<ProcessId, Seen> seen_;
+  ViewRule views_;
+  std::set<std::string> excused_;
+  std::set<std::string> lost_;
+  std::map<std::uint64_t, std::uint64_t> record_hashes_;  // by index
+  std::uint64_t commits_ = 0;
+  std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
+  std::set<std::string> joined_, left_;
+  bool paused_ = false;    // for want of nodes, as the coordinator has said
+  bool in_force_ = false;  // a view is, and is not being closed
+  Nanoseconds progress_at_{0};
+  Wrong wrong_;
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,185 @@
+#include "tests/simulation/plan.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "muster/config/job_file.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+OptimizerConfig draw_optimizer(Dice& dice) {
+  OptimizerConfig optimizer;
+  optimizer.learning_rate.initial = 0.02;
+  if (dice.one_in(3)) optimizer.learning_rate.warm_up = dice.between(1, 8);
+  switch (dice.below(4)) {
+    case 0:
+      break;  // plain descent
+    case 1:
+      optimizer.momentum = 0.9;
+      optimizer.nesterov = dice.one_in(2);
+      break;
+    case 2:
+      optimizer.kind = OptimizerKind::adam;
+      break;
+    default:
+      optimizer.kind = OptimizerKind::adamw;
+      optimizer.weight_decay = 0.01;
+  }
+  return optimizer;
+}
+
+// Few samples to many: shards that are empty, uneven or one micro-batch long are as common as others.
+void draw_data(Dice& dice, Job& job) {
+  const std::uint64_t inputs = dice.between(1, 6), outputs = dice.between(1, 3);
+  std::uint64_t samples = 1 + dice.below(std::uint64_t{job.train.shards} * job.train.batch * 6);
+  if (dice.one_in(6)) samples = dice.between(1, job.train.shards);
+  job.model.name = "linear";
+  job.model.options = {{"inputs", Option(number(inputs))}, {"outputs", Option(number(outputs))}};
+  job.data.source = "synthetic";
+  job.data.options = {{"samples", Option(number(samples))},
+                      {"inputs", Option(number(inputs))},
+                      {"outputs", Option(number(outputs))},
+                      {"test_samples", Option(number(dice.one_in(4) ? 0 : dice.between(1, 30)))},
+                      {"seed", Option(number(dice.below(1000)))}};
+  job.data.prefetch = static_cast<std::uint32_t>(dice.between(1, 4));
+  if (dice.one_in(4)) job.data.shuffle = false;
+  if (dice.one_in(6) && samples > 4) job.data.skip = dice.below(samples / 2);
+  if (dice.one_in(6)) job.data.take = dice.between(1, samples + 3);
+  job.train.remainder =
+      std::vector{Remainder::keep, Remainder::keep, Remainder::pad, Remainder::drop}[dice.below(4)];
+  const std::uint64_t left = samples - job.data.skip;
+  const std::uint64_t used = std::min(left, job.data.take.value_or(left));
+  if (job.train.remainder == Remainder::drop && used < std::uint64_t{job.train.shards} * job.train.batch)
+    job.train.remainder = Remainder::keep;  // nothing would be left to train on
+}
+
+Job draw_job(Dice& dice, const PlanOptions& options) {
+  Job job;
+  job.name = "simulated";
+  job.seed = dice.below(1000);
+  job.cluster.replicas = options.nodes.value_or(static_cast<std::uint32_t>(dice.between(1, 6)));
+  job.train.shards = static_cast<std::uint32_t>(dice.between(job.cluster.replicas, job.cluster.replicas + 5));
+  job.train.batch = static_cast<std::uint32_t>(dice.between(1, 5));
+  draw_data(dice, job);
+  if (dice.one_in(4)) {
+    job.train.steps = dice.between(1, 20);
+    job.data.repeat = dice.between(1, 4);
+  } else {
+    job.train.epochs = dice.between(1, 4);
+  }
+  job.train.evaluate = !dice.one_in(4);
+  job.train.optimizer = draw_optimizer(dice);
+  job.cluster.loaders = static_cast<std::uint32_t>(dice.one_in(2) ? 0 : dice.between(1, 2));
+  job.cluster.on_loss = OnLoss::go_on;
+  job.cluster.min_replicas = dice.one_in(8) ? std::min(2u, job.cluster.replicas) : 1;
+  job.cluster.detect.heartbeat = milliseconds(dice.between(20, 100));
+  job.cluster.give_up_after = milliseconds(dice.between(3000, 40000));
+  job.cluster.detect.patience = job.cluster.detect.heartbeat * dice.between(5, 30);
+  return job;
+}
+
+ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
+  ClusterOptions cluster;
+  cluster.seed = seed;
+  cluster.pace.compute_max = microseconds(dice.between(100, 20000));
+  cluster.pace.loading_max = microseconds(dice.between(10, 5000));
+  cluster.by_hand = dice.one_in(2);
+  if (dice.one_in(2)) cluster.lag_max = microseconds(dice.between(50, 3000));
+  if (dice.one_in(2)) cluster.network.at_once_bytes = dice.between(0, 200);
+  cluster.network.delay_max = microseconds(dice.between(20, 1000));
+  cluster.network.notice_max = milliseconds(dice.between(1, 800));
+  cluster.network.again_max = std::min<Nanoseconds>(milliseconds(400), job.cluster.detect.patience / 8);
+  cluster.control.again_max = cluster.network.again_max;
+  return cluster;
+}
+
+// Now and then at any time, more often at a moment at which something else happens.
+Moment draw_moment(Dice& dice, Nanoseconds span) {
+  static const std::vector<std::string> kinds{"commit", "commit", "close", "closed", "install", "begin"};
+  if (dice.one_in(2)) return {"start", 1, dice.between(Nanoseconds(0), span)};
+  const std::string& what = dice.one_of(kinds);
+  const std::uint64_t nth = what == "commit" ? dice.between(1, 30) : dice.between(1, 4);
+  return {what, nth, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(dice.one_in(2) ? 1 : 20)))};
+}
+
+// Faults that leave the run enough to go on with, but for a few plans. Two harmless ones in a row can be as
+// bad as one that costs: the second one is taken to.
+class FaultBudget {
+ public:
+  FaultBudget(Dice& dice, const Job& job)
+      : replicas_(dice.one_in(25) ? job.cluster.replicas : job.cluster.replicas - job.cluster.min_replicas),
+        loaders_(job.cluster.loaders > 0 ? job.cluster.loaders - 1 : 0) {}
+
+  bool take(Fault& fault) {
+    for (const std::string& who : {fault.a, fault.b}) {
+      if (touched_.count(who) == 0) continue;
+      if (who == Cluster::kCoordinator) return false;
+      fault.costs.insert(who);
+    }
+    std::set<std::string> spent = spent_;
+    spent.insert(fault.costs.begin(), fault.costs.end());
+    const auto loaders = static_cast<std::size_t>(std::count_if(
+        spent.begin(), spent.end(), [](const std::string& who) { return who.rfind("loader", 0) == 0; }));
+    if (!fault.costs.empty() && (loaders > loaders_ || spent.size() - loaders > replicas_)) return false;
+    spent_ = spent;
+    for (const std::string& who : {fault.a, fault.b}) {
+      if (who.rfind("replica", 0) == 0 || who.rfind("loader ", 0) == 0 || who == Cluster::kCoordinator)
+        touched_.insert(who);
+    }
+    return true;
+  }
+
+ private:
+  std::size_t replicas_, loaders_;
+  std::set<std::string> spent_;
+  std::set<std::string> touched_;
+};
+
+std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions& options, Nanoseconds span) {
+  std::vector<Fault> faults;
+  if (options.faults.empty()) return faults;
+  FaultBudget budget(dice, scene.job);
+  const std::uint64_t wanted = dice.below(6);
+  for (std::uint64_t i = 0; i < wanted; ++i) {
+    const FaultKind& kind = fault_kind(dice.one_of(options.faults));
+    Fault fault;
+    fault.kind = kind.name;
+    if (!kind.draw(dice, scene, fault)) continue;
+    fault.moment = draw_moment(dice, span);
+    if (budget.take(fault)) faults.push_back(std::move(fault));
+  }
+  return faults;
+}
+
+}  // namespace
+
+Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
+  Dice dice(seed * 0x9e3779b97f4a7c15ull + 1);
+  Plan plan;
+  plan.seed = seed;
+  plan.job = draw_job(dice, options);
+  plan.cluster = draw_cluster(dice, plan.job, seed);
+  const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
+  plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
+  plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
+  return plan;
+}
+
+std::string Plan::text() const {
+  std::string said = "seed " + std::to_string(seed) + ": " + std::to_string(job.cluster.replicas) +
+                     " replicas, " + std::to_string(job.cluster.loaders) + " loaders\n" + to_toml(job);
+  for (const Fault& fault : faults) said += "fault: " + fault.text() + "\n";
+  return said;
+}
+
+}  // namespace muster::simulation

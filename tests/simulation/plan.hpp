@@ -1,0 +1,32 @@
+// A plan: all that one seed decides before a run begins.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/config/job.hpp"
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/faults.hpp"
+
+namespace muster::simulation {
+
+struct PlanOptions {
+  std::optional<std::uint32_t> nodes;  ///< replicas; none: drawn
+  std::vector<std::string> faults;     ///< kinds that may happen
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  Job job;
+  ClusterOptions cluster;
+  std::vector<Fault> faults;
+  Nanoseconds patience{0};  ///< something must happen within this time while no fault lasts
+
+  std::string text() const;  ///< for people, one line each
+};
+
+/// The same options and the same seed give the same plan, on every machine.
+Plan draw_plan(std::uint64_t seed, const PlanOptions& options);
+
+}  // namespace muster::simulation

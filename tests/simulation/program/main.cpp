@@ -1,0 +1,186 @@
+// muster-sim: runs the simulator over many seeds.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include <boost/program_options.hpp>
+
+#include "tests/simulation/branches.hpp"
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/workers.hpp"
+
+namespace muster::simulation {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr int kGood = 0, kFound = 1, kUsage = 2;
+
+struct Request {
+  WorkOptions work;
+  PlanOptions plan;
+  bool trace = false;
+  bool all_faults = true;
+  std::string repeat;  // what a replay command needs beside the seed
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "muster-sim: %s\nTry muster-sim --help.\n", why.c_str());
+  std::exit(kUsage);
+}
+
+std::uint64_t number(const std::string& text, const std::string& of) {
+  std::size_t used = 0;
+  try {
+    const std::uint64_t value = std::stoull(text, &used);
+    if (used == text.size() && text[0] != '-') return value;
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  refuse(of + " is '" + text + "', not a number");
+}
+
+void read_seeds(const std::string& text, WorkOptions& work) {
+  const std::size_t dots = text.find("..");
+  work.from = number(text.substr(0, dots), "--seeds");
+  work.to = dots == std::string::npos ? work.from : number(text.substr(dots + 2), "--seeds");
+  if (work.from == 0 || work.to < work.from) refuse("--seeds is FROM..TO, from 1 on and upwards");
+}
+
+std::vector<std::string> read_faults(const std::string& text) {
+  std::vector<std::string> kinds;
+  if (text == "none") return kinds;
+  std::istringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) {
+    const auto& table = fault_table();
+    if (name != "all" &&
+        std::none_of(table.begin(), table.end(), [&](const FaultKind& kind) { return kind.name == name; }))
+      refuse("there is no fault '" + name + "'; --list shows all");
+    for (const FaultKind& kind : table) {
+      if (name == "all" || kind.name == name) kinds.push_back(kind.name);
+    }
+  }
+  return kinds;
+}
+
+po::options_description described() {
+  po::options_description options("Options");
+  options.add_options()("seeds", po::value<std::string>()->value_name("FROM..TO")->default_value("1..1000"),
+                        "seeds to run, both included")("nodes", po::value<std::string>()->value_name("N"),
+                                                       "replicas of every run; else drawn, 1 to 6")(
+      "faults", po::value<std::string>()->value_name("LIST")->default_value("all"),
+      "what may go wrong: names with commas between them, \"all\" or \"none\"")(
+      "trace", "tell each run as a readable story; for one seed")(
+      "workers", po::value<std::string>()->value_name("N"), "processes; else one a core")(
+      "list", "print the faults, the branches and the invariants")("help", "this text");
+  return options;
+}
+
+void print_list() {
+  std::printf("Faults\n");
+  for (const FaultKind& kind : fault_table())
+    std::printf("  %-16s %s\n", kind.name.c_str(), kind.meaning.c_str());
+  std::printf("\nBranches that a run of %llu seeds must see; those with * one of %llu\n",
+              static_cast<unsigned long long>(kAllBranchesFrom),
+              static_cast<unsigned long long>(kCommonBranchesFrom));
+  for (const Branch& branch : branch_table())
+    std::printf("  %c %s\n", branch.common ? '*' : ' ', branch.name.c_str());
+  std::printf("\nInvariants\n");
+  for (const auto& [invariant, meaning] : invariant_list())
+    std::printf("  %2d  %s\n", invariant, meaning.c_str());
+}
+
+Request read(const po::variables_map& given) {
+  Request request;
+  read_seeds(given["seeds"].as<std::string>(), request.work);
+  const std::string faults = given["faults"].as<std::string>();
+  request.plan.faults = read_faults(faults);
+  request.all_faults = faults == "all";
+  if (!request.all_faults) request.repeat += " --faults " + faults;
+  if (given.count("nodes")) {
+    const std::string nodes = given["nodes"].as<std::string>();
+    request.plan.nodes = static_cast<std::uint32_t>(number(nodes, "--nodes"));
+    if (*request.plan.nodes < 1 || *request.plan.nodes > 64) refuse("--nodes is from 1 to 64");
+    request.all_faults = false;
+    request.repeat += " --nodes " + nodes;
+  }
+  request.work.workers = std::max(1u, std::thread::hardware_concurrency());
+  if (given.count("workers"))
+    request.work.workers = static_cast<unsigned>(number(given["workers"].as<std::string>(), "--workers"));
+  request.trace = given.count("trace") > 0;
+  if (request.trace) request.work.workers = 1;
+  return request;
+}
+
+void print_findings(const Summary& summary, const Request& request) {
+  for (const Finding& finding : summary.findings) {
+    const auto meaning = invariant_list().find(finding.wrong.invariant);
+    std::printf("FAILED seed %llu: invariant %d (%s): %s\n  replay: muster-sim --seeds %llu%s --trace\n",
+                static_cast<unsigned long long>(finding.seed), finding.wrong.invariant,
+                meaning == invariant_list().end() ? "?" : meaning->second.c_str(), finding.wrong.what.c_str(),
+                static_cast<unsigned long long>(finding.seed), request.repeat.c_str());
+  }
+}
+
+void print_summary(const Summary& summary, double wall_s) {
+  for (const auto& [what, times] : summary.tally.counts())
+    std::printf("%10llu  %s\n", static_cast<unsigned long long>(times), what.c_str());
+  std::printf("%llu runs in %.1f s: %.0f a second; %.1f virtual hours, %llu deliveries, trace %016llx\n",
+              static_cast<unsigned long long>(summary.runs), wall_s,
+              static_cast<double>(summary.runs) / std::max(wall_s, 1e-9),
+              std::chrono::duration<double, std::ratio<3600>>(summary.virtual_time).count(),
+              static_cast<unsigned long long>(summary.deliveries),
+              static_cast<unsigned long long>(summary.hash));
+}
+
+int run(const Request& request) {
+  const Registry registry = builtin_registry();
+  const auto began = std::chrono::steady_clock::now();
+  const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
+    return run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+  });
+  std::cout.flush();
+  const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  print_summary(summary, wall_s);
+  print_findings(summary, request);
+  const std::vector<std::string> unseen =
+      request.all_faults ? unseen_branches(summary.tally, summary.runs) : std::vector<std::string>{};
+  for (const std::string& name : unseen)
+    std::printf("FAILED: never seen in %llu runs: %s\n", static_cast<unsigned long long>(summary.runs),
+                name.c_str());
+  return summary.findings.empty() && unseen.empty() ? kGood : kFound;
+}
+
+int program(int argc, char** argv) {
+  const po::options_description options = described();
+  po::variables_map given;
+  try {
+    using namespace po::command_line_style;
+    po::store(po::command_line_parser(argc, argv).options(options).style(unix_style & ~allow_guessing).run(),
+              given);
+    po::notify(given);
+  } catch (const po::error& error) {
+    refuse(error.what());
+  }
+  if (given.count("help")) {
+    std::cout << "Usage: muster-sim [--seeds FROM..TO] [--nodes N] [--faults LIST] [--trace]\n\n"
+                 "Runs whole clusters in one process and in virtual time, each drawn from one seed, with\n"
+                 "faults, and checks the invariants of the design. Exit code 1: something is wrong.\n\n"
+              << options;
+    return kGood;
+  }
+  if (given.count("list")) return print_list(), kGood;
+  return run(read(given));
+}
+
+}  // namespace
+}  // namespace muster::simulation
+
+int main(int argc, char** argv) {
+  return muster::simulation::program(argc, argv);
+}

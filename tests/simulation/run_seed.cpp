@@ -1,0 +1,160 @@
+#include "tests/simulation/run_seed.hpp"
+
+#include <ostream>
+
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/narrator.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kDeliveriesMax = 3'000'000;  // beyond it a run goes in circles
+constexpr auto kPartingPatience = seconds(400);  // for the last process to end: two connections' time-outs
+constexpr std::uint64_t kTwiceOneIn = 16;
+
+// Begins each fault at its moment, and ends it; knows whether one lasts.
+class Schedule final : public Watch {
+ public:
+  Schedule(const Plan& plan, Cluster& cluster, Invariants& invariants, Tally& tally, std::ostream* trace)
+      : cluster_(cluster), invariants_(invariants), tally_(tally), trace_(trace) {
+    for (const Fault& fault : plan.faults) waiting_.push_back(fault);
+    moment("start");
+  }
+
+  bool calm() const { return lasting_ == 0; }
+  /// Nothing more begins, and what lasts is mended.
+  void mend_all() {
+    waiting_.clear();
+    over_ = true;
+    for (const auto& mend : std::exchange(mends_, {})) mend();
+  }
+
+  void record(ProcessId, std::uint32_t, const RoundRecord& record) override {
+    if (record.kind != RoundKind::greeting) moment("commit");
+  }
+  void sent(ProcessId, ProcessId, const caf::message& message) override {
+    if (message.match_elements<Close>()) moment("close");
+    if (message.match_elements<Closed>()) moment("closed");
+    if (message.match_elements<Install>()) moment("install");
+    if (message.match_elements<Begin>()) moment("begin");
+  }
+
+ private:
+  void moment(const std::string& what) {
+    const std::uint64_t times = ++moments_[what];
+    for (auto fault = waiting_.begin(); fault != waiting_.end();) {
+      if (fault->moment.what != what || fault->moment.nth != times) {
+        ++fault;
+        continue;
+      }
+      cluster_.world().after(fault->moment.later, [this, now = *fault] { begin(now); });
+      fault = waiting_.erase(fault);
+    }
+  }
+
+  void begin(const Fault& fault) {
+    if (over_) return;
+    const FaultKind& kind = fault_kind(fault.kind);
+    const bool of_a_node = fault.a.rfind("replica", 0) == 0 || fault.a.rfind("loader ", 0) == 0;
+    if (of_a_node && !cluster_.alive(fault.a)) return tally_.count("fault: too late");
+    tally_.count("fault: " + fault.kind);
+    if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
+    for (const std::string& who : fault.costs) invariants_.excuse(who);
+    invariants_.disturbed();
+    kind.begin(cluster_, fault);
+    if (!kind.end) return;
+    ++lasting_;
+    const std::size_t number = mends_.size();
+    mends_.push_back([this, fault] { mend(fault); });
+    cluster_.world().after(fault.lasts, [this, number] {
+      if (number < mends_.size()) std::exchange(mends_[number], [] {})();
+    });
+  }
+
+  void mend(const Fault& fault) {
+    --lasting_;
+    if (trace_) *trace_ << stamp(cluster_.world().now()) << "MENDED " << fault.text() << "\n";
+    fault_kind(fault.kind).end(cluster_, fault);
+    invariants_.disturbed();
+  }
+
+  Cluster& cluster_;
+  Invariants& invariants_;
+  Tally& tally_;
+  std::ostream* trace_;
+  std::vector<Fault> waiting_;
+  std::map<std::string, std::uint64_t> moments_;
+  std::vector<std::function<void()>> mends_;
+  int lasting_ = 0;
+  bool over_ = false;
+};
+
+// Until the run has ended, or something is wrong.
+void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& schedule, const Plan& plan) {
+  World& world = cluster.world();
+  while (!cluster.report() && !invariants.wrong()) {
+    if (world.deliveries() > kDeliveriesMax) invariants.say({11, "the run goes in circles"});
+    if (schedule.calm()) invariants.expect_progress(plan.patience);
+    if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});
+  }
+}
+
+// The coordinator's process is gone; every other one has to end, too.
+void part(Cluster& cluster, Invariants& invariants, Schedule& schedule) {
+  World& world = cluster.world();
+  schedule.mend_all();
+  cluster.end_coordinator();
+  const Nanoseconds until = world.now() + kPartingPatience;
+  while (!invariants.wrong() && cluster.nodes_alive() > 0 && world.now() < until && cluster.step()) {
+  }
+  invariants.expect_all_ended();
+}
+
+}  // namespace
+
+RunResult run_seed(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
+                   std::ostream* trace) {
+  const Plan plan = draw_plan(seed, options);
+  if (trace) *trace << plan.text();
+  const OracleResult oracle = train_plainly(plan.job, registry);
+  RunResult result;
+  result.seed = seed;
+  Invariants invariants(plan.job, oracle, result.tally);
+  Watches watches;
+  watches.add(invariants);
+  {
+    Cluster cluster(plan.job, registry, plan.cluster, &watches);
+    invariants.look_at(cluster);
+    Narrator narrator(cluster, trace);
+    if (trace) watches.add(narrator);
+    Schedule schedule(plan, cluster, invariants, result.tally, trace);
+    watches.add(schedule);
+    cluster.start();
+    run_to_the_end(cluster, invariants, schedule, plan);
+    if (cluster.report()) invariants.expect_good_end(*cluster.report());
+    if (!invariants.wrong()) part(cluster, invariants, schedule);
+    result.hash = cluster.world().hash();
+    result.deliveries = cluster.world().deliveries();
+    result.virtual_time = cluster.world().now();
+    const std::string left = cluster.tear_down();
+    invariants.expect_nothing_left(left);
+  }
+  result.wrong = invariants.wrong();
+  if (trace && result.wrong) *trace << "WRONG: " << result.wrong.what << "\n";
+  return result;
+}
+
+RunResult run_seed_checked(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
+                           std::ostream* trace) {
+  RunResult result = run_seed(seed, options, registry, trace);
+  if (result.wrong || seed % kTwiceOneIn != 0) return result;
+  const RunResult again = run_seed(seed, options, registry, nullptr);
+  if (again.hash != result.hash || again.deliveries != result.deliveries)
+    result.wrong = {13, "a second run of the seed took another course"};
+  return result;
+}
+
+}  // namespace muster::simulation

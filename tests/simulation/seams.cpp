@@ -1,0 +1,128 @@
+#include "tests/simulation/seams.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "tests/simulation/spy_transport.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+// Jobs one after the other, each after a seeded time of virtual work.
+class SimulatedExecutor final : public Executor {
+ public:
+  SimulatedExecutor(SeamParts parts, bool loads) : parts_(std::move(parts)), loads_(loads) {}
+
+  void submit(std::function<void()> job) override {
+    queue_->push_back(std::move(job));
+    if (queue_->size() == 1) schedule();
+  }
+
+ private:
+  using Queue = std::deque<std::function<void()>>;
+
+  void schedule() {
+    const Pace& pace = *parts_.pace;
+    const Nanoseconds time = parts_.world->up_to(loads_ ? pace.loading_max : pace.compute_max);
+    const Nanoseconds slowed(static_cast<std::int64_t>(static_cast<double>(time.count()) * pace.slower));
+    parts_.world->after(parts_.process, slowed, [this, alive = std::weak_ptr<Queue>(queue_)] {
+      const auto queue = alive.lock();
+      if (!queue || queue->empty()) return;
+      queue->front()();
+      if (const auto bench = parts_.bench->lock(); bench && parts_.watch)
+        parts_.watch->applied(parts_.process, bench->applied, bench->state);
+      queue->pop_front();
+      if (!queue->empty()) schedule();
+    });
+  }
+
+  SeamParts parts_;
+  bool loads_;
+  std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
+};
+
+// Commands run in order, each after a moment.
+class SimulatedDataPlane final : public DataPlane {
+ public:
+  SimulatedDataPlane(const SeamParts& parts, const std::string& name, Engine::Hooks hooks)
+      : parts_(parts), transport_(parts.network->attach(name)) {
+    Transport* transport = transport_.get();
+    if (parts.watch) {
+      spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch);
+      transport = spy_.get();
+      look_on(hooks);
+    }
+    engine_ = std::make_shared<Engine>(*transport, std::move(hooks));
+    ++parts_.alive->engines;
+  }
+  ~SimulatedDataPlane() override { --parts_.alive->engines; }
+
+  void post(std::function<void(Engine&)> command) override {
+    commands_->push_back(std::move(command));
+    parts_.world->after(parts_.process, std::chrono::microseconds(1),
+                        [this, commands = commands_, alive = std::weak_ptr<Engine>(engine_)] {
+                          const auto engine = alive.lock();
+                          if (!engine) return;
+                          const auto next = std::move(commands->front());
+                          commands->pop_front();
+                          run(*engine, next);
+                        });
+  }
+
+  std::string address() const override { return transport_->address(); }
+  std::string describe() const override { return transport_->describe(); }
+
+ private:
+  void run(Engine& engine, const std::function<void(Engine&)>& command) {
+    const std::uint32_t before = engine.view();
+    command(engine);
+    if (parts_.watch && engine.view() != before) parts_.watch->view_entered(parts_.process, engine.view());
+    parts_.alive->batches = std::max(parts_.alive->batches, engine.batches_in_flight());
+  }
+
+  void look_on(Engine::Hooks& hooks) {
+    hooks.round_done = [this, done = std::move(hooks.round_done)](RoundRecord record) {
+      parts_.watch->record(parts_.process, engine_->view(), record);
+      done(std::move(record));
+    };
+    hooks.handed_out = [this, handed = std::move(hooks.handed_out)](const Frame& frame,
+                                                                    std::vector<std::byte> payload) {
+      parts_.watch->handed_out(parts_.process);
+      handed(frame, std::move(payload));
+    };
+    hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view) {
+      parts_.watch->view_closed(parts_.process, view);
+      closed(view);
+    };
+  }
+
+  SeamParts parts_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<SpyTransport> spy_;
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<std::deque<std::function<void(Engine&)>>> commands_ =
+      std::make_shared<std::deque<std::function<void(Engine&)>>>();
+};
+
+}  // namespace
+
+NodeSeams simulated_seams(const SeamParts& parts) {
+  NodeSeams seams;
+  seams.make_executor = [parts](const std::string& thread, const std::string&) {
+    return std::make_shared<SimulatedExecutor>(parts, thread == "muster-load");
+  };
+  seams.make_data_plane = [parts](const Job&, const NodeName& name, Engine::Hooks hooks) {
+    if (parts.named) parts.named(name);
+    return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks));
+  };
+  // A replica as ever; its workbench is looked at.
+  seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {
+    *parts.bench = replica_parts.bench;
+    if (parts.spawn_replica) return parts.spawn_replica(system, std::move(replica_parts));
+    return system.spawn(replica, std::move(replica_parts));
+  };
+  return seams;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,45 @@
+// The simulated side of a node's seams: executors that take a seeded time, and the production engine over the
+// simulated network. Both belong to a process, and stand still with it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "muster/actors/node.hpp"
+#include "muster/transport/simulated/network.hpp"
+#include "tests/simulation/watch.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace muster::simulation {
+
+/// How fast a process is; may change while it runs.
+struct Pace {
+  Nanoseconds compute_max{std::chrono::milliseconds(20)};  ///< a job on the compute executor takes up to this
+  Nanoseconds loading_max{std::chrono::milliseconds(5)};   ///< the same for reading one micro-batch
+  double slower = 1;                                       ///< both times this
+};
+
+/// Things that live as long as something of the cluster does; to see that all has gone at the end.
+struct Alive {
+  std::size_t engines = 0;
+  std::size_t sends = 0;    ///< handed to a transport and not ended, of engines that live
+  std::size_t batches = 0;  ///< the most micro-batches that one engine had in flight
+};
+
+struct SeamParts {
+  World* world = nullptr;
+  SimulatedNetwork* network = nullptr;
+  ProcessId process = kNobody;
+  std::shared_ptr<Pace> pace;
+  Watch* watch = nullptr;  ///< may be null
+  std::shared_ptr<Alive> alive;
+  std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
+  /// The workbench of the process's replica, once it has one.
+  std::shared_ptr<std::weak_ptr<Workbench>> bench = std::make_shared<std::weak_ptr<Workbench>>();
+};
+
+NodeSeams simulated_seams(const SeamParts& parts);
+
+}  // namespace muster::simulation

@@ -1,0 +1,52 @@
+// What a simulated cluster shows of itself, as it happens: the invariants, the counts and the trace look on
+// through this. Everything is called on the one thread of the simulation; nothing may be changed from here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <caf/all.hpp>
+
+#include "muster/actors/messages.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/transport/collective/round.hpp"
+#include "muster/transport/frame.hpp"
+#include "muster/transport/transport.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace muster::simulation {
+
+class Watch {
+ public:
+  virtual ~Watch() = default;
+
+  virtual void process_began(ProcessId, const NodeName&, std::uint64_t /*incarnation*/) {}
+  /// One that joined by itself has been given its name.
+  virtual void process_named(ProcessId, const NodeName&) {}
+  virtual void process_ended(ProcessId) {}
+
+  /// The data plane of a process: a round is over in this view; a record has been handed to it.
+  virtual void record(ProcessId, std::uint32_t /*view*/, const RoundRecord&) {}
+  virtual void handed_out(ProcessId) {}
+  virtual void view_entered(ProcessId, std::uint32_t /*view*/) {}
+  virtual void view_closed(ProcessId, std::uint32_t /*view*/) {}
+  /// An executor of a process has finished a job, after which this many steps are applied.
+  virtual void applied(ProcessId, std::uint64_t /*step*/, std::span<const float> /*state*/) {}
+
+  /// Frames as the transport and the engine see them. `accepted`: the engine gave a place, or took it.
+  virtual void sending(ProcessId, const Frame&, std::span<const std::byte>, std::uint64_t /*number*/) {}
+  virtual void send_ended(ProcessId, std::uint64_t /*number*/, bool /*ok*/) {}
+  virtual void placed(ProcessId, const Frame&, std::span<std::byte> /*place*/) {}
+  virtual void taken(ProcessId, const Frame&, std::span<std::byte>) {}
+  virtual void dropped(ProcessId, const Frame&) {}
+
+  /// Messages between processes.
+  virtual void sent(ProcessId, ProcessId, const caf::message&) {}
+  virtual void delivered(ProcessId, ProcessId, const caf::message&) {}
+
+  virtual void event(const Event&) {}
+  virtual void mistake(const std::string&) {}
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "muster/actors/rules/straggling.hpp"
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(StragglerPatience, IsTheJobsOrThreeMedianStepsAndAtLeastASecond) {
+  EXPECT_EQ(straggler_patience(milliseconds(250), seconds(10)), milliseconds(250));
+  EXPECT_EQ(straggler_patience(std::nullopt, milliseconds(20)), seconds(1));
+  EXPECT_EQ(straggler_patience(std::nullopt, seconds(2)), seconds(6));
+}
+
+// A round that waits since 10 s; peers 1 and 2 are well, heard of just now.
+RoundSight sight() {
+  RoundSight sight;
+  sight.round = 7;
+  sight.step = 30;
+  sight.waiting_since = seconds(10);
+  for (const std::uint32_t slot : {1u, 2u}) {
+    PeerSight peer{slot, true, true, true, milliseconds(11'950), milliseconds(11'950), {}};
+    peer.doing = {Activity::reducing, 0, 90};
+    sight.peers.push_back(peer);
+  }
+  return sight;
+}
+constexpr auto kNow = milliseconds(12'000);
+
+StragglerOptions options() {
+  return {milliseconds(1500), milliseconds(1000), seconds(60)};
+}
+
+std::vector<Lateness> late_at(RoundSight sight, std::chrono::nanoseconds now) {
+  sight.now = now;
+  return who_is_late(sight, options());
+}
+
+TEST(WhoIsLate, NobodyBeforeThePatience) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  seen.peers[0].doing = {Activity::computing, 3, 91};
+  EXPECT_TRUE(late_at(seen, milliseconds(11'499)).empty());
+  EXPECT_EQ(late_at(seen, milliseconds(11'500)).size(), 1u);
+}
+
+TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
+  RoundSight seen = sight();
+  PeerSight& peer = seen.peers[1];
+  peer.words_in = false;
+  peer.doing.activity = Activity::computing;
+  auto late = late_at(seen, kNow);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].slot, 2u);
+  EXPECT_EQ(late[0].cause, LateCause::compute);
+  EXPECT_EQ(late[0].waited_for, "its sums");
+  EXPECT_EQ(late[0].waited, seconds(2));
+  EXPECT_FALSE(late[0].stuck || late[0].link_broken);
+
+  peer.header_in = false;
+  peer.doing.activity = Activity::loading;
+  late = late_at(seen, kNow);
+  EXPECT_EQ(late.at(0).cause, LateCause::data);
+  EXPECT_EQ(late.at(0).waited_for, "its header");
+
+  peer.doing.activity = Activity::updating;
+  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::compute);
+
+  peer.doing.activity = Activity::reducing;
+  late = late_at(seen, kNow);
+  EXPECT_EQ(late.at(0).cause, LateCause::link) << "it says that it has sent what does not come";
+  EXPECT_FALSE(late.at(0).link_broken) << "but frames do come";
+}
+
+TEST(WhoIsLate, ALinkWithoutAFrameIsBrokenBeforeThePatienceOfStragglers) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  seen.peers[0].doing.activity = Activity::computing;
+  seen.peers[0].heard = seconds(10);
+  const auto late = late_at(seen, milliseconds(11'000));
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].cause, LateCause::link);
+  EXPECT_TRUE(late[0].link_broken);
+}
+
+TEST(WhoIsLate, SilenceFromBeforeTheWaitIsNotHeldAgainstALink) {
+  RoundSight seen = sight();  // in a long step of its own, this member heard of nobody, and asked nobody
+  seen.peers[0].words_in = false;
+  seen.peers[0].heard = seconds(1);
+  EXPECT_TRUE(late_at(seen, milliseconds(10'900)).empty());
+  EXPECT_TRUE(late_at(seen, milliseconds(11'000)).at(0).link_broken);
+}
+
+TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
+  RoundSight seen = sight();
+  seen.peers[0].sums_in = false;  // it cannot add up what replica 2 has not sent
+  seen.peers[1].words_in = false;
+  seen.peers[1].doing.activity = Activity::computing;
+  auto late = late_at(seen, kNow);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].slot, 2u);
+
+  seen.peers[1].words_in = true;
+  late = late_at(seen, kNow);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].slot, 1u);
+  EXPECT_EQ(late[0].waited_for, "the elements that it adds up");
+  EXPECT_EQ(late[0].cause, LateCause::link);
+}
+
+TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  seen.peers[0].doing = {Activity::computing, 3, 91};
+  seen.peers[0].heard = seconds(80);
+  seen.peers[0].progress = seconds(20);
+  EXPECT_FALSE(late_at(seen, milliseconds(79'999)).at(0).stuck);
+  EXPECT_TRUE(late_at(seen, seconds(80)).at(0).stuck);
+  seen.peers[0].progress = seconds(1);
+  EXPECT_FALSE(late_at(seen, milliseconds(69'999)).at(0).stuck) << "counted from the wait on";
+}
+
+TEST(WhoIsLate, SeveralAreNamedInOrder) {
+  RoundSight seen = sight();
+  std::swap(seen.peers[0], seen.peers[1]);
+  for (PeerSight& peer : seen.peers) peer.words_in = false;
+  const auto late = late_at(seen, kNow);
+  ASSERT_EQ(late.size(), 2u);
+  EXPECT_LT(late[0].slot, late[1].slot);
+}
+
+TEST(LateMemory, EachIsSaidOnceARound) {
+  LateMemory memory;
+  Lateness late;
+  late.slot = 2;
+  late.waited = seconds(2);
+  EXPECT_TRUE(memory.is_news(1, 5, late));
+  EXPECT_FALSE(memory.is_news(1, 5, late));
+  late.waited = seconds(3);
+  EXPECT_FALSE(memory.is_news(1, 5, late)) << "a longer wait is no news";
+  late.stuck = true;
+  EXPECT_TRUE(memory.is_news(1, 5, late));
+  late.cause = LateCause::link;
+  EXPECT_TRUE(memory.is_news(1, 5, late));
+  EXPECT_TRUE(memory.is_news(1, 6, late)) << "another round";
+  EXPECT_TRUE(memory.is_news(2, 6, late)) << "another view";
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,61 @@
+// What a member is doing, as one word: written by its threads, carried by heartbeats and by the answers to
+// pings.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace muster {
+
+enum class Activity : std::uint32_t {
+  idle = 0,     ///< nothing is asked of it: no view, or the end
+  loading = 1,  ///< waits for micro-batches of its shards
+  computing = 2,
+  reducing = 3,  ///< has handed in what it has; waits for the others
+  updating = 4,  ///< applies the step, evaluates, hashes or writes
+};
+inline constexpr std::uint32_t kActivities = 5;
+inline const char* text_of(Activity activity) {
+  static const char* const texts[] = {"idle", "loading", "computing", "reducing", "updating"};
+  return texts[static_cast<std::uint32_t>(activity)];
+}
+
+struct ProgressWord {
+  Activity activity = Activity::idle;
+  std::uint32_t shard = 0;    ///< computing: the one that is computed
+  std::uint64_t counter = 0;  ///< moves with everything that is done
+
+  bool operator==(const ProgressWord&) const = default;
+};
+
+/// The word of this member. Any thread may write and read; a reader may see a new activity with the old
+/// shard.
+class ProgressBoard {
+ public:
+  void now(Activity activity, std::uint32_t shard = 0) {
+    activity_.store(activity, std::memory_order_relaxed);
+    shard_.store(shard, std::memory_order_relaxed);
+    counter_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// How long data and computation of this node's shards took at a step. One thread writes.
+  void measured(std::uint64_t step, double seconds) {
+    seconds_.store(seconds, std::memory_order_relaxed);
+    measured_step_.store(step, std::memory_order_relaxed);
+  }
+  std::uint64_t measured_step() const { return measured_step_.load(std::memory_order_relaxed); }
+  double measured_seconds() const { return seconds_.load(std::memory_order_relaxed); }
+
+  ProgressWord word() const {
+    return {activity_.load(std::memory_order_relaxed), shard_.load(std::memory_order_relaxed),
+            counter_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<Activity> activity_{Activity::idle};
+  std::atomic<std::uint32_t> shard_{0};
+  std::atomic<std::uint64_t> counter_{0};
+  std::atomic<std::uint64_t> measured_step_{0};
+  std::atomic<double> seconds_{0};
+};
+
+}  // namespace muster

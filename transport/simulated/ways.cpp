@@ -1,0 +1,67 @@
+// What is wrong with the ways between nodes: what a blocked one holds, and what becomes of it.
+#include <utility>
+
+#include "muster/transport/simulated/core.hpp"
+
+namespace muster::simulated {
+
+Way* Core::way(const Node& from, const Node& to) {
+  if (ways_.empty()) return nullptr;
+  const auto found = ways_.find({from.name, to.name});
+  return found == ways_.end() ? nullptr : &found->second;
+}
+
+void Core::disturb(const std::string& from, const std::string& to, const Disturbance& disturbance) {
+  Way& way = ways_[{from, to}];
+  way.disturbance = disturbance;
+  if (disturbance.blocked) return;
+  let_go(way);
+  const auto back = ways_.find({to, from});
+  if (back != ways_.end()) back->second.unanswered_bytes = 0;
+}
+
+// What was held is sent again, at times of its own.
+void Core::let_go(Way& way) {
+  for (Way::Held& held : std::exchange(way.held, {})) {
+    --held.link->held;
+    after_(between(options_.delay_min, options_.again_max), std::move(held.event));
+  }
+}
+
+// Whether the way is blocked; then the event happens again when it is free. What stands still for too long
+// ends its connection.
+bool Core::holds(Way* way, const std::shared_ptr<Link>& link, Event event) {
+  if (!way || !way->disturbance.blocked) return false;
+  way->held.push_back({link, std::move(event)});
+  if (link->held++ > 0) return true;
+  after_(stall(), [self = shared_from_this(), link, stall = ++link->stalls] { self->stalled(link, stall); });
+  return true;
+}
+
+// The first packets of a small frame need no answer: they get through although the way back is blocked.
+bool Core::holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event) {
+  Way* back = way(*link->remote, *link->owner);
+  if (!back || !back->disturbance.blocked) return false;
+  Way& there = ways_[{link->owner->name, link->remote->name}];
+  if (small(transfer) && there.unanswered_bytes + transfer.payload.size() <= options_.window_bytes) {
+    there.unanswered_bytes += transfer.payload.size();
+    return false;
+  }
+  return holds(back, link, std::move(event));
+}
+
+// Its owner gives it up; the other end learns of that when a word of it gets through, or by its own time-out.
+void Core::stalled(const std::shared_ptr<Link>& link, std::uint64_t stall_number) {
+  if (link->held == 0 || link->stalls != stall_number || link->state != Link::State::open) return;
+  sever(*link, false);
+  notice(link, "nothing was answered for too long", true);
+  const auto back = link->owner->inbound.find(link->remote->number);
+  if (back == link->owner->inbound.end() || back->second->state != Link::State::open) return;
+  sever(*back->second, true);
+  notice_later(back->second, "the peer gave the connection up");
+  after_(stall(), [self = shared_from_this(), back = back->second] {
+    self->notice(back, "nothing was answered for too long", true);
+  });
+}
+
+}  // namespace muster::simulated
