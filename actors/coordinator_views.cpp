@@ -43,6 +43,7 @@ void CoordinatorState::on(const Join& message) {
   welcome.device =
       message.joins || name.loader ? roster_->device_for(message) : parts_.placement.devices.at(name.slot);
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
+  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
   roster_->placed(name, welcome.device);
   self_->send(actor, welcome);
 }
@@ -112,7 +113,8 @@ void CoordinatorState::look_into_journal() {
   if (!parts_.journal) return;
   const auto entry = parts_.journal->read();
   if (entry) term_ = entry->term + 1;
-  if (!entry || entry->ended || entry->view.number == 0) return note(View{});
+  // A run that goes on from a checkpoint has no members to wait for.
+  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
   if (entry->job_hash != parts_.job_hash) {
     throw Error(Advice::fix_job,
                 "the journal is of another job (its mathematics differ); give this one another "
