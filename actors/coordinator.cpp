@@ -27,6 +27,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   parts_ = std::move(parts);
   began_ = self->clock().now();
   roster_ = std::make_unique<Roster>(parts_.job);
+  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
   report_.job = parts_.job.name;
   report_.replicas = parts_.job.cluster.replicas;
   report_.shards = parts_.job.train.shards;
@@ -134,11 +135,14 @@ void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new.
-    if (message.view == view_.number && roster_->alive(message.peer))
-      lost(message.peer, message.name.text(), message.reason);
+    if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
     return;
   }
   if (!roster_->alive(message.name)) return;
+  if (begun_ && !roster_->member(message.name)) {  // a newcomer that cannot take part harms nobody
+    roster_->lost(message.name);
+    return refuse(actors_.at(message.name), message.name, message.reason);
+  }
   fail(message.name.text() + ": " + message.reason);
 }
 
@@ -195,10 +199,7 @@ void CoordinatorState::on(const Tick& message) {
     return fail("no nodes came within " + std::to_string(cluster.give_up_after.count()) +
                 " ms (cluster.give_up_after); go on with `muster run --resume`");
   }
-  if (const auto silent = roster_->silent(elapsed(), cluster.detect.patience)) {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent->silence).count();
-    return lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
-  }
+  if (judge()) return;
   if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
@@ -273,6 +274,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const EpochEnd& message) { self->state.on(message); },
           [=](const ReplicaDone& message) { self->state.on(message); },
           [=](const Heartbeat& message) { self->state.on(message); },
+          [=](const HeldUp& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const ChildEnded& message) { self->state.on(message); },
           [=](const StopRequest& message) { self->state.on(message); },

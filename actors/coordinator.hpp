@@ -13,6 +13,7 @@
 #include "muster/actors/journal.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
+#include "muster/actors/rules/cluster_watch.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -55,7 +56,8 @@ class CoordinatorState {
   void on(const ChildEnded& message);
   void on(const StopRequest& message);
   void on(const Tick& message);
-  void on(const Heartbeat& message) { roster_->heard(message, elapsed()); }
+  void on(const Heartbeat& message);
+  void on(const HeldUp& message);
   void on(const Progress& message);
   void raise(Event event);
 
@@ -63,6 +65,9 @@ class CoordinatorState {
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
+  bool in_force() const { return !ending_ && phase_ == Phase::running; }
+  bool judge();
+  bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
@@ -88,14 +93,16 @@ class CoordinatorState {
   coordinator_actor::pointer self_ = nullptr;
   CoordinatorParts parts_;
   std::unique_ptr<Roster> roster_;
+  std::unique_ptr<ClusterWatch> watch_;
   std::map<NodeName, node_actor> actors_;
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
-  // A view is made when none is in force: forming (the first), closing (all say what they hold), paused
-  // (nodes are missing), installing (all greet each other).
-  // A coordinator that was started anew waits for the members of the last view (adopting).
+  // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
+  // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
+  // installing (all greet each other).
   enum class Phase { forming, adopting, closing, paused, installing, running };
   Phase phase_ = Phase::forming;
+  std::uint64_t term_ = 1;
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;

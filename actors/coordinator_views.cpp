@@ -119,6 +119,7 @@ void CoordinatorState::look_into_journal() {
                 "checkpoint.folder, or move the journal away");
   }
   view_ = entry->view;
+  watch_->entered(view_);
   note(view_);
   begun_ = true;
   phase_ = Phase::adopting;
@@ -254,8 +255,9 @@ void CoordinatorState::pause(const std::string& missing) {
 }
 
 void CoordinatorState::install(const View& view) {
-  view_ = view;
+  view_ = watch_->dealt(view);
   view_.term = term_;
+  watch_->entered(view_);
   try {
     note(view_);
   } catch (const Error& error) {

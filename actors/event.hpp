@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include <caf/meta/type_name.hpp>
+#include "muster/actors/message.hpp"
 
 namespace muster {
 
@@ -28,7 +28,7 @@ struct EventField {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, EventField& x) {
-  return f(caf::meta::type_name("muster::EventField"), x.key, x.kind, x.integer, x.number, x.text);
+  return inspect_as(f, "muster::EventField", x.key, x.kind, x.integer, x.number, x.text);
 }
 
 /// A typed message to every subscriber, a line of `--events`, an entry of the report.
@@ -48,7 +48,7 @@ struct Event {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, Event& x) {
-  return f(caf::meta::type_name("muster::Event"), x.name, x.time_ms, x.fields);
+  return inspect_as(f, "muster::Event", x.name, x.time_ms, x.fields);
 }
 
 struct EventFieldSpec {

@@ -14,8 +14,8 @@ using coordinator_actor =
                      caf::reacts_to<Closed>, caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>,
                      caf::reacts_to<Adopt>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
                      caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
-                     caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>, caf::reacts_to<StopRequest>,
-                     caf::reacts_to<Tick>>;
+                     caf::reacts_to<HeldUp>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
+                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>>;
 
 /// process -> its node: the coordinator was found again.
 struct NewCoordinator {
@@ -32,9 +32,10 @@ namespace muster {
 using node_actor = caf::typed_actor<
     caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>, caf::reacts_to<RoundDone>,
     caf::reacts_to<Begin>, caf::reacts_to<Close>, caf::reacts_to<Observe>, caf::reacts_to<Donate>,
-    caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>, caf::reacts_to<Halted>, caf::reacts_to<Trouble>,
-    caf::reacts_to<Failing>, caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>,
-    caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>, caf::reacts_to<Stop>>;
+    caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>, caf::reacts_to<Halted>, caf::reacts_to<Stalled>,
+    caf::reacts_to<Trouble>, caf::reacts_to<Failing>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
+    caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>, caf::reacts_to<Stop>,
+    caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>, caf::reacts_to<Adopted>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
@@ -49,7 +50,7 @@ using replica_actor =
                      caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
                      caf::reacts_to<Snapped>, caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>,
                      caf::reacts_to<HandedOut>, caf::reacts_to<Observing>, caf::reacts_to<DonateTo>,
-                     caf::reacts_to<StateCopied>, caf::reacts_to<Restored>>;
+                     caf::reacts_to<StateCopied>, caf::reacts_to<Restored>, caf::reacts_to<Adopted>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

@@ -18,6 +18,7 @@
 #include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -291,6 +292,11 @@ struct ViewClosed {
   std::uint32_t view = 0;
 };
 
+/// data plane -> node, every heartbeat while a round waits for others: what this member sees of them.
+struct Stalled {
+  RoundSight sight;
+};
+
 /// replica -> node: it has stopped, and holds so many records.
 struct Halted {
   std::uint32_t view = 0;
@@ -406,9 +412,11 @@ MUSTER_MESSAGE(ReplicaDone)
 /// node -> coordinator, every cluster.detect.heartbeat.
 struct Heartbeat {
   NodeName name;
-  std::uint64_t step = 0;  ///< last step applied
+  std::uint64_t step = 0;      ///< last step applied
+  std::uint64_t measured = 0;  ///< the step that `seconds` is of; 0: none yet
+  double seconds = 0;          ///< for data and computation of its shards at that step
 
-  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step); }
+  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step, x.measured, x.seconds); }
 };
 MUSTER_MESSAGE(Heartbeat)
 
@@ -426,6 +434,26 @@ struct Failing {
   static auto fields(Failing& x) { return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason); }
 };
 MUSTER_MESSAGE(Failing)
+
+/// node -> coordinator: replica `slot` holds up a step for longer than cluster.straggler.patience, or its own
+/// data does. Becomes the event `late`; evicts only if the job says so, or if it is stuck.
+struct HeldUp {
+  NodeName name;  ///< who waits
+  std::uint32_t view = 0;
+  std::uint64_t step = 0;
+  std::uint32_t slot = 0;
+  std::string cause;  ///< "data", "compute" or "link"
+  std::string waited_for;
+  double waited_ms = 0;
+  bool stuck = false;        ///< its progress counter stands still for stuck_after
+  bool link_broken = false;  ///< then there is a complaint, too
+
+  static auto fields(HeldUp& x) {
+    return std::tie(x.name, x.view, x.step, x.slot, x.cause, x.waited_for, x.waited_ms, x.stuck,
+                    x.link_broken);
+  }
+};
+MUSTER_MESSAGE(HeldUp)
 
 /// launcher -> coordinator: a child process has ended.
 struct ChildEnded {

@@ -90,6 +90,13 @@ Engine::Hooks NodeState::hooks() const {
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
+  hooks.stalled = [board = board_](RoundSight sight) {
+    caf::anon_send(board->node, Stalled{std::move(sight)});
+  };
+  hooks.progress = [progress = progress_] { return progress->word(); };
+  hooks.now = [&clock = self_->system().clock()] {
+    return std::chrono::nanoseconds(clock.now().time_since_epoch());
+  };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     const auto shard = board->actors.shards.find(frame.node);
     if (shard == board->actors.shards.end()) return;
@@ -143,6 +150,7 @@ void NodeState::on(const Welcome& message) {
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
+  stalls_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads] {
@@ -160,6 +168,7 @@ void NodeState::on(const Welcome& message) {
 void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   bench_ = message.bench;
+  bench_->progress = progress_;
   Prepared prepared;
   prepared.name = parts_.name;
   prepared.address = plane_->address();
@@ -353,7 +362,7 @@ void NodeState::on(const Leaving& message) {
 }
 
 void NodeState::on(const Begin& message) {
-  if (message.view == view_.number) begun_ = true;
+  if (message.view == view_.number) begun_ = was_in_force_ = true;
   if (replica_) self_->send(replica_, message);
 }
 
@@ -422,7 +431,7 @@ void NodeState::on(const Adopted& message) {
 
 void NodeState::on(const Tick& message) {
   look_for_silence();
-  self_->send(parts_.coordinator, Heartbeat{parts_.name, bench_ ? bench_->applied.load() : 0});
+  watch();
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
@@ -467,6 +476,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const NewCoordinator& message) { self->state.on(message); },
           [=](const Adopted& message) { self->state.on(message); },
           [=](const Halted& message) { self->state.on(message); },
+          [=](const Stalled& message) { self->state.on(message); },
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },

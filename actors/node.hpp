@@ -15,6 +15,7 @@
 #include "muster/actors/registry.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/rules/course.hpp"
+#include "muster/actors/rules/stall_watch.hpp"
 #include "muster/config/job.hpp"
 
 namespace muster {
@@ -64,6 +65,7 @@ class NodeState {
   void on(const Begin& message);
   void on(const Close& message);
   void on(const Halted& message);
+  void on(const Stalled& message);
   void on(const Observe& message);
   void on(const Donate& message);
   void on(const CaughtUp& message);
@@ -105,11 +107,15 @@ class NodeState {
   ReductionShape shape_of(const View& view) const;
   void fail(Failing message);
   void look_for_silence();
+  void watch();
   void notice(const std::string& text) const;
   void end_loading();
   void let_go();
 
   node_actor::pointer self_ = nullptr;
+  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
+  std::optional<StallWatch> stalls_;
+  bool was_in_force_ = false;  // some view that holds this node
   NodeParts parts_;
   std::optional<Job> job_;
   Welcome welcome_;

@@ -93,6 +93,7 @@ void ReplicaState::on(const ViewClosed& message) {
 }
 
 void ReplicaState::answer_halt() {
+  parts_.bench->progress->now(Activity::idle);
   ++turn_;
   self_->send(parts_.node, Halted{closed_view_, records_, kept_from()});
 }
@@ -111,20 +112,23 @@ void ReplicaState::next_round() {
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
-  if (!ledger_.open()) {
-    std::optional<std::uint64_t> samples;
-    if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
-    ledger_.begin_epoch(cursor.epoch, samples, parts_.bench->job.train.shards);
-    step_events_->begin_epoch();
-    dropped_ = 0;
-    epoch_loss_ = epoch_weight_ = 0;
-  }
   gather(cursor);
+}
+
+void ReplicaState::open_epoch(std::uint64_t epoch) {
+  if (ledger_.open()) return;
+  std::optional<std::uint64_t> samples;
+  if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
+  ledger_.begin_epoch(epoch, samples, parts_.bench->job.train.shards);
+  step_events_->begin_epoch();
+  dropped_ = 0;
+  epoch_loss_ = epoch_weight_ = 0;
 }
 
 void ReplicaState::gather(const Cursor& cursor) {
   gathering_ = cursor;
   items_in_ = 0;
+  parts_.bench->progress->now(Activity::loading);
   lap();
   for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
 }
@@ -137,6 +141,7 @@ void ReplicaState::on(const MicroBatch& message) {
   }
   MUSTER_CHECK(item.cursor == gathering_, item.shard);
   items_[item.shard - part_.begin] = item;
+  parts_.bench->progress->now(Activity::loading, item.shard);
   if (++items_in_ < items_.size()) return;
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
@@ -179,7 +184,7 @@ void ReplicaState::begin_step() {
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
-    self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
+    contribute({}, {});
     computed_s_ = 0;
     return;
   }
@@ -198,7 +203,15 @@ void ReplicaState::on(const Computed& message) {
     return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
   }
   phases_.compute_s += computed_s_;
-  self_->send(reducer_, Contribute{part_.view.number, round_, message.nodes, message.metrics, parts_.bench});
+  parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
+  contribute(message.nodes, message.metrics);
+}
+
+// This replica's part of the round is done; from here on it waits for others.
+void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics) {
+  parts_.bench->progress->now(Activity::reducing);
+  const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
+  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep});
 }
 
 void ReplicaState::on(const RoundDone& message) {
@@ -212,6 +225,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;
+  waits_.round_done(*record_, lap_.time_since_epoch());
   phases_.reduce_s += lap();
   feed();
   if (record_->kind == RoundKind::train) {
@@ -223,6 +237,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
 
 void ReplicaState::step_recorded(const RoundRecord& record) {
   try {
+    open_epoch(record.epoch);
     count_in_ledger(record);
   } catch (const Error& error) {
     return trouble(error.what());
@@ -335,7 +350,7 @@ void ReplicaState::begin_evaluation() {
 void ReplicaState::go_on_evaluating() {
   if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
     lap();
-    self_->send(reducer_, Contribute{part_.view.number, round_, {}, evaluation_, nullptr});
+    contribute({}, evaluation_);
     return;
   }
   compute([items = items_, sums = evaluation_](Workbench& bench) {
@@ -365,6 +380,7 @@ void ReplicaState::evaluation_recorded(const RoundRecord& record) {
 }
 
 void ReplicaState::finish() {
+  parts_.bench->progress->now(Activity::updating);
   compute([steps = course_->steps(), writes = speaks()](Workbench& bench) {
     return hash_state(bench, steps, writes);
   });
@@ -385,6 +401,7 @@ void ReplicaState::on(const Hashed& message) {
   done.samples = samples_;
   done.state_sha256 = message.state_sha256;
   done.phases = phases_;
+  waits_.fill(done.phases);
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = message.path;
   done_ = done;

@@ -14,6 +14,7 @@
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
+#include "muster/actors/rules/wait_share.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 
@@ -67,6 +68,7 @@ class ReplicaState {
 
   Time now() const;
   double lap();  // seconds since the last lap
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
   void record_taken(std::shared_ptr<const RoundRecord> record);
   void answer_halt();
   void hand_out();
@@ -78,6 +80,7 @@ class ReplicaState {
   void say_caught_up();
   bool speaks() const;
   void gather(const Cursor& cursor);
+  void open_epoch(std::uint64_t epoch);
   void begin_step();
   void go_on_evaluating();
   void step_recorded(const RoundRecord& record);
@@ -121,6 +124,7 @@ class ReplicaState {
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;
   Phases phases_;
+  WaitShare waits_;
 
   std::uint64_t round_ = 1;  // the greeting was 0
   std::uint64_t record_hash_ = 0;

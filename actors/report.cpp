@@ -58,7 +58,10 @@ Json phases_json(const Report& report) {
                     {"compute_s", phases.compute_s},
                     {"reduce_s", phases.reduce_s},
                     {"update_s", phases.update_s},
-                    {"evaluate_s", phases.evaluate_s}});
+                    {"evaluate_s", phases.evaluate_s},
+                    {"wait_for_peers_s", phases.wait_for_peers_s},
+                    {"waited_most_for", phases.waited_most_for},
+                    {"waited_most_s", phases.waited_most_s}});
   }
   return rows;
 }

@@ -249,7 +249,7 @@ std::string this_executable() {
 }
 
 Report run(const Job& job, const RunOptions& options) {
-  Preflight flight = preflight(job, options.places, options.registry.declarations());
+  Preflight flight = preflight(job, options.places, options.registry);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   Signals signals(options.handle_signals);
   prepare_ucx_process();

@@ -124,6 +124,7 @@ Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uin
       accumulator.skip_leaf();
       continue;
     }
+    bench.progress->now(Activity::computing, item.shard);
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, accumulator.leaf());
     accumulator.add_leaf();
@@ -137,6 +138,7 @@ Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uin
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums) {
   for (const Item& item : items) {
     if (item.ended) continue;
+    bench.progress->now(Activity::computing, item.shard);
     const Metrics metrics = bench.model->evaluate(bench.state, *item.batch);
     auto sum =
         std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
@@ -151,6 +153,7 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
 }
 
 void apply_step(Workbench& bench, std::uint64_t step) {
+  bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
   const std::span<const float> gradient(bench.gradient);
   bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));

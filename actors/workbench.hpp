@@ -19,6 +19,7 @@ namespace muster {
 struct Workbench {
   Job job;
   std::atomic<std::uint64_t> applied{0};  ///< last step applied; any thread may read it
+  std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
   // On a replica:
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;

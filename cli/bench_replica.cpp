@@ -157,7 +157,12 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Snapped&) {},
           [](const ViewClosed&) {},
           [=](const Assignment& message) { self->state.on(message); },
-          [](const HandedOut&) {}};
+          [](const HandedOut&) {},
+          [](const Observing&) {},
+          [](const DonateTo&) {},
+          [](const StateCopied&) {},
+          [](const Restored&) {},
+          [](const Adopted&) {}};
 }
 
 }  // namespace muster::cli

@@ -24,6 +24,8 @@ struct Command {
 const std::vector<Command>& commands();
 
 int run_command(const Arguments& arguments, const Registry& registry);
+int coordinate_command(const Arguments& arguments, const Registry& registry);
+int join_command(const Arguments& arguments, const Registry& registry);
 int plan_command(const Arguments& arguments, const Registry& registry);
 int bench_command(const Arguments& arguments, const Registry& registry);
 int events_command(const Arguments& arguments, const Registry& registry);

@@ -10,6 +10,9 @@ namespace muster::cli {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {"run", "train: start the replicas of a job, and report", true, run_command},
+      {"coordinate", "train on machines that join by hand: keep the roster, and report", true,
+       coordinate_command},
+      {"join", "add this machine to a run, at any time", true, join_command},
       {"plan", "show what a job would run, and run nothing", true, plan_command},
       {"bench", "measure the reduction (allreduce) or the cost of an empty step (step)", true, bench_command},
       {"job", "the reference of the job file", true, job_command},
@@ -32,7 +35,7 @@ void print_help() {
       "muster: distributed training with actors; the same bits on any number of replicas\n\n"
       "Usage: muster COMMAND [arguments]      'muster COMMAND --help' tells more\n\nCommands:\n");
   for (const Command& command : commands()) {
-    if (command.shown) std::printf("  %-8s %s\n", command.name, command.summary);
+    if (command.shown) std::printf("  %-11s %s\n", command.name, command.summary);
   }
   std::printf(
       "\n  --version  versions of CAF, UCX, CUDA and libtorch, and what was left out of this build\n"

@@ -11,6 +11,7 @@ int node_command(const Arguments& arguments, const Registry& registry) {
       "kind", po::value<std::string>()->required(), "replica or loader")(
       "slot", po::value<std::uint32_t>()->required(), "number of the replica or loader")(
       "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
+      "joins", "comes while others train: the coordinator gives it the next free number")(
       "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
       "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")(
       "help", "this text");
@@ -18,14 +19,12 @@ int node_command(const Arguments& arguments, const Registry& registry) {
   const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n",
                            arguments, options, nullptr, code);
   if (!given) return code;
-  const std::string where = (*given)["coordinator"].as<std::string>();
-  const auto colon = where.rfind(':');
-  if (colon == std::string::npos) return wrong_usage("node", "--coordinator is HOST:PORT");
   NodeArguments node;
-  node.host = where.substr(0, colon);
-  node.port = static_cast<std::uint16_t>(std::stoul(where.substr(colon + 1)));
+  if (!parse_address((*given)["coordinator"].as<std::string>(), node.host, node.port))
+    return wrong_usage("node", "--coordinator is HOST:PORT");
   node.name = {(*given)["kind"].as<std::string>() == "loader", (*given)["slot"].as<std::uint32_t>()};
   node.parent = (*given)["parent"].as<int>();
+  node.joins = given->count("joins") > 0;
   if (!given->count("bench-iterations")) return run_node(node, registry);
   BenchOptions bench;
   bench.iterations = (*given)["bench-iterations"].as<std::uint64_t>();

@@ -9,6 +9,7 @@
 #include "muster/actors/run.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/cli/progress_line.hpp"
+#include "muster/cli/training.hpp"
 
 namespace muster::cli {
 
@@ -97,24 +98,28 @@ Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int
 
 }  // namespace
 
-int run_command(const Arguments& arguments, const Registry& registry) {
+int train(const Training& training, const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
+  options.add(training.options);
   options.add_options()("report", po::value<std::string>()->value_name("FILE"),
                         "write one JSON object at the end, also on failure (docs/report.md)")(
       "events", po::value<std::string>()->value_name("FILE|-"),
       "write each event as a line of JSON when it happens")("quiet",
-                                                            "print nothing but failures and notices")(
-      "in-process", "replicas as threads of this process instead of processes of their own");
+                                                            "print nothing but failures and notices");
   add_job_options(options);
   int code = kCompleted;
-  const auto given = parse("run", kUsage, arguments, options, "JOB.toml", code);
+  const auto given = parse(training.command, training.usage, arguments, options, "JOB.toml", code);
   if (!given) return code;
   const auto text = [&](const char* key) {
     return given->count(key) ? (*given)[key].as<std::string>() : std::string{};
   };
   const std::string report_file = text("report");
   if (!can_write(report_file)) return kWrong;
-  const ParsedJob parsed = read_job(*given, registry);
+  RunOptions run_options;
+  std::vector<std::string> sets;
+  if (const std::string wrong = training.adjust(*given, run_options, sets); !wrong.empty())
+    return wrong_usage(training.command, wrong);
+  const ParsedJob parsed = read_job(*given, registry, sets);
   if (!parsed.job) {
     if (!report_file.empty()) write_report(refused_report(Job{}, render(parsed.mistakes)), report_file);
     return kWrong;
@@ -124,9 +129,7 @@ int run_command(const Arguments& arguments, const Registry& registry) {
   if (!lines) return kWrong;
   const bool quiet = given->count("quiet") > 0;
   ProgressLine progress(*parsed.job, quiet);
-  RunOptions run_options;
   run_options.registry = registry;
-  run_options.in_process = given->count("in-process") > 0;
   run_options.handle_signals = true;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
@@ -137,6 +140,17 @@ int run_command(const Arguments& arguments, const Registry& registry) {
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
   if (!report_file.empty()) write_report(report, report_file);
   return code;
+}
+
+int run_command(const Arguments& arguments, const Registry& registry) {
+  Training training{"run", kUsage, po::options_description(), nullptr};
+  training.options.add_options()("in-process",
+                                 "replicas as threads of this process instead of processes of their own");
+  training.adjust = [](const po::variables_map& given, RunOptions& options, std::vector<std::string>&) {
+    options.in_process = given.count("in-process") > 0;
+    return std::string();
+  };
+  return train(training, arguments, registry);
 }
 
 }  // namespace muster::cli

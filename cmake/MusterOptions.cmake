@@ -12,8 +12,8 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
 option(MUSTER_TESTS "build the tests and register the examples" ON)
 option(MUSTER_WERROR "treat warnings as errors" OFF)
-set(MUSTER_SANITIZE "" CACHE STRING "empty, address (ASan and UBSan) or thread (TSan)")
-set_property(CACHE MUSTER_SANITIZE PROPERTY STRINGS "" address thread)
+set(MUSTER_SANITIZE "" CACHE STRING "empty, address (ASan and UBSan), thread (TSan), or fuzzer (libFuzzer, ASan and UBSan)")
+set_property(CACHE MUSTER_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
 
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -36,8 +36,15 @@ if(MUSTER_SANITIZE STREQUAL "address")
 elseif(MUSTER_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
+elseif(MUSTER_SANITIZE STREQUAL "fuzzer")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MUSTER_SANITIZE=fuzzer needs clang++: -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index beyond a vector's end is found where it happens
+  add_link_options(-fsanitize=address,undefined)
 elseif(MUSTER_SANITIZE)
-  message(FATAL_ERROR "MUSTER_SANITIZE is '${MUSTER_SANITIZE}'; allowed: empty, address, thread")
+  message(FATAL_ERROR "MUSTER_SANITIZE is '${MUSTER_SANITIZE}'; allowed: empty, address, thread, fuzzer")
 endif()
 
 # Rooms include each other as an installed program does: "muster/<room>/<file>.hpp".

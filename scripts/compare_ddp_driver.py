@@ -97,4 +97,5 @@ def main():
         print(json.dumps({"samples_per_second": given.steps * batch * given.world / seconds}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -24,6 +24,8 @@ enum class FrameKind : std::uint16_t {
   demand = 6,        ///< a shard's demand for a micro-batch, to a loader on another node; no payload
   record = 7,        ///< a whole record with its result, from a member that has it to one that missed it
   state = 8,         ///< the whole state of a replica, to a newcomer
+  ping = 9,          ///< from a member that waits, to one that it waits for; no payload
+  word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
 };
 
 /// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
@@ -37,9 +39,10 @@ struct Frame {
   std::uint64_t round = 0;        ///< batch, demand: the ticket; record, state: its number
   std::uint64_t offset = 0;       ///< contribution, result: first element; demand: step of the cursor
   std::uint64_t bytes = 0;        ///< of the payload
-  std::uint32_t node = 0;         ///< contribution: tree node (canonical_tree.hpp); batch, demand: shard
-  std::uint32_t extra = 0;        ///< demand: phase of the cursor
-  std::uint64_t more = 0;         ///< demand: epoch of the cursor
+  std::uint32_t node =
+      0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand: shard; word: activity
+  std::uint32_t extra = 0;  ///< demand: phase of the cursor; word: shard
+  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
 

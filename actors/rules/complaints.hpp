@@ -46,6 +46,9 @@ class ComplaintBook {
   void add(const NodeName& by, const NodeName& about, const std::string& reason, Time now);
   /// Complaints by or about this node are settled: it is gone.
   void forget(const NodeName& name);
+  void keep_only(const std::function<bool(const NodeName&)>& wanted) {
+    std::erase_if(entries_, [&](const Entry& entry) { return !wanted(entry.by) || !wanted(entry.about); });
+  }
   /// A new view begins without complaints.
   void clear() { entries_.clear(); }
   bool empty() const { return entries_.empty(); }

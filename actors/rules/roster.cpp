@@ -100,11 +100,15 @@ bool Roster::all_begun(std::uint32_t view) const {
 std::string Roster::device_for(const Join& join) const {
   if (join.name.loader) return "-";
   if (!join.device.empty()) return join.device;
-  const auto neighbours = std::count_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return !node.first.loader && alive(node.first) && node.second.host == join.host &&
-           node.second.incarnation != join.incarnation;
-  });
-  return "cpu:" + std::to_string(static_cast<std::uint64_t>(neighbours) % std::max(join.cores, 1u));
+  // The core of that host that the fewest compute on.
+  std::vector<std::uint32_t> users(std::max(join.cores, 1u), 0);
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || !alive(name) || record.host != join.host || record.device.rfind("cpu:", 0) != 0)
+      continue;
+    const auto core = static_cast<std::size_t>(std::stoul(record.device.substr(4)));
+    if (core < users.size()) ++users[core];
+  }
+  return "cpu:" + std::to_string(std::min_element(users.begin(), users.end()) - users.begin());
 }
 
 std::string Roster::prepared(const Prepared& message) {
@@ -200,7 +204,7 @@ std::vector<NodeName> Roster::hungry() const {
 
 void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].fed_by = donor.name.slot;
-  nodes_[name].fed_in = view_.number;
+  nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
 // The last one: the first speaks for all, and has enough to do.

@@ -88,6 +88,13 @@ double Shedding::seconds_per_shard(std::uint32_t slot) const {
   return found == times_.end() ? 0 : median({found->second.begin(), found->second.end()});
 }
 
+std::vector<ShardInterval> Shedding::deal(const std::vector<std::uint32_t>& slots,
+                                          std::uint32_t shards) const {
+  std::vector<double> seconds;
+  for (const std::uint32_t slot : slots) seconds.push_back(seconds_per_shard(slot));
+  return deal_by_speed(shards, std::move(seconds));
+}
+
 std::optional<Shedding::Move> Shedding::decide() {
   if (slots_.size() < 2) return std::nullopt;
   std::uint64_t common = ~std::uint64_t{0};

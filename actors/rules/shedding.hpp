@@ -37,6 +37,9 @@ class Shedding {
 
   explicit Shedding(SheddingOptions options = {}) : options_(options) {}
 
+  /// The shards dealt by what is known of these replicas.
+  std::vector<ShardInterval> deal(const std::vector<std::uint32_t>& slots, std::uint32_t shards) const;
+
   /// A new view: what was measured stays, what was promised does not.
   void entered(std::vector<std::uint32_t> slots, std::vector<ShardInterval> deal);
 

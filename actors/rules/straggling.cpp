@@ -29,19 +29,6 @@ const char* owed_by(const PeerSight& peer) {
 
 }  // namespace
 
-void StepClock::step_took(std::chrono::nanoseconds time) {
-  last_.push_back(time);
-  if (last_.size() > kWindow) last_.pop_front();
-}
-
-std::chrono::nanoseconds StepClock::median() const {
-  if (last_.empty()) return std::chrono::nanoseconds{0};
-  std::vector<std::chrono::nanoseconds> sorted(last_.begin(), last_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
-}
-
 std::chrono::nanoseconds straggler_patience(std::optional<std::chrono::nanoseconds> given,
                                             std::chrono::nanoseconds median_step) {
   return given ? *given : std::max(kMedianSteps * median_step, kPatienceMin);
@@ -59,8 +46,8 @@ const char* text_of(LateCause cause) {
   return "?";
 }
 
-std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options,
-                                  std::chrono::nanoseconds now) {
+std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options) {
+  const auto now = sight.now;
   const auto waited = now - sight.waiting_since;
   const bool any_without_words =
       std::any_of(sight.peers.begin(), sight.peers.end(),
@@ -70,11 +57,12 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     const bool owes_words = !peer.header_in || !peer.words_in;
     if (!owes_words && (any_without_words || peer.sums_in)) continue;
     Lateness late;
-    late.slot = peer.slot;
+    late.slot = peer.peer;
     late.waited = waited;
     late.waited_for = owed_by(peer);
     late.cause = cause_of(peer, options, now);
-    late.link_broken = now - std::max(peer.heard, sight.waiting_since) >= options.link_patience;
+    late.silent = now - std::max(peer.heard, sight.waiting_since);
+    late.link_broken = late.silent >= options.link_patience;
     late.stuck = late.cause != LateCause::link &&
                  now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
     if (waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);

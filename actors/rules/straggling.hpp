@@ -7,29 +7,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "muster/transport/collective/progress.hpp"
+#include "muster/transport/collective/liveness.hpp"
 
 namespace muster {
-
-/// Times of the last steps, for a patience that fits the job.
-class StepClock {
- public:
-  static constexpr std::size_t kWindow = 31;
-
-  void step_took(std::chrono::nanoseconds time);
-  /// 0 before the first step.
-  std::chrono::nanoseconds median() const;
-
- private:
-  std::deque<std::chrono::nanoseconds> last_;
-};
 
 /// `given`: cluster.straggler.patience; without it, three times the median step, and at least a second.
 std::chrono::nanoseconds straggler_patience(std::optional<std::chrono::nanoseconds> given,
@@ -37,25 +23,6 @@ std::chrono::nanoseconds straggler_patience(std::optional<std::chrono::nanosecon
 
 enum class LateCause { data, compute, link };
 const char* text_of(LateCause cause);
-
-/// What a waiting member sees of another one.
-struct PeerSight {
-  std::uint32_t slot = 0;
-  bool header_in = false;                ///< of the open round
-  bool words_in = false;                 ///< its last word: it has nothing more to compute
-  bool sums_in = false;                  ///< every element that it owes this member has come
-  std::chrono::nanoseconds heard{0};     ///< when a frame of it came last
-  std::chrono::nanoseconds progress{0};  ///< when its counter was last seen to move
-  ProgressWord doing;                    ///< its last word on what it does
-};
-
-/// An open round, as the member that waits sees it. Times are of one clock.
-struct RoundSight {
-  std::uint64_t round = 0;
-  std::uint64_t step = 0;
-  std::chrono::nanoseconds waiting_since{0};  ///< when this member had nothing left to do but wait
-  std::vector<PeerSight> peers;
-};
 
 struct StragglerOptions {
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
@@ -68,15 +35,15 @@ struct Lateness {
   std::uint32_t slot = 0;
   LateCause cause = LateCause::compute;
   std::chrono::nanoseconds waited{0};
-  std::string waited_for;    ///< "its header", "its sums", "the elements that it adds up"
-  bool stuck = false;        ///< its counter stands still for stuck_after
-  bool link_broken = false;  ///< not a frame for link_patience
+  std::chrono::nanoseconds silent{0};  ///< without a frame of it, within the wait
+  std::string waited_for;              ///< "its header", "its sums", "the elements that it adds up"
+  bool stuck = false;                  ///< its counter stands still for stuck_after
+  bool link_broken = false;            ///< not a frame for link_patience
 };
 
 /// All who are late now, in order of slots. Where some owe a header or sums, those who only owe what follows
 /// from these are not blamed.
-std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options,
-                                  std::chrono::nanoseconds now);
+std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options);
 
 /// Says each lateness once: again only if it turns out to be stuck, or its cause changes.
 class LateMemory {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -65,6 +66,9 @@ class Suspicion {
   void heard(const NodeName& name, Time now);
   /// The watch over this node ends: it is lost, has left, or said goodbye.
   void forget(const NodeName& name) { watched_.erase(name); }
+  void keep_only(const std::function<bool(const NodeName&)>& wanted) {
+    std::erase_if(watched_, [&](const auto& entry) { return !wanted(entry.first); });
+  }
 
   enum class Kind { suspected, trusted, silent };
   struct Opinion {

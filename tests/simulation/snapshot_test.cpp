@@ -44,7 +44,12 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
           },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
-          [=](const HandedOut& message) { self->state.on(message); }};
+          [=](const HandedOut& message) { self->state.on(message); },
+          [=](const Observing& message) { self->state.on(message); },
+          [=](const DonateTo& message) { self->state.on(message); },
+          [=](const StateCopied& message) { self->state.on(message); },
+          [=](const Restored& message) { self->state.on(message); },
+          [=](const Adopted& message) { self->state.on(message); }};
 }
 
 struct Outcome {

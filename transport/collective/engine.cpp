@@ -32,6 +32,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   bounds_ = bounds;
   blamed_.clear();
   closing_.reset();
+  liveness_.enter();
   for (const PeerId peer : std::set(connected_)) {
     const bool stays =
         std::any_of(peers.begin(), peers.end(), [&](const Peer& other) { return other.number == peer; });
@@ -39,8 +40,12 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   }
   for (const Peer& peer : peers) accept(peer);
   if (shape) {
+    const auto done = [this](RoundRecord record) {
+      liveness_.round_done(record.kind == RoundKind::train, now());
+      hooks_.round_done(std::move(record));
+    };
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
-                                             Reduction::Hooks{hooks_.round_done, hooks_.reduction_failed});
+                                             Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
   }
   replay_early_frames();
 }
@@ -101,6 +106,42 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   transport_.send(to, frame, kept, token);
 }
 
+std::chrono::nanoseconds Engine::now() const {
+  return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
+}
+
+void Engine::tick() {
+  if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
+  RoundSight sight = reduction_->sight();
+  if (!liveness_.again(sight.round)) return;
+  sight.now = now();
+  sight.median_step = liveness_.median_step();
+  for (PeerSight& peer : sight.peers) {
+    liveness_.describe(peer);
+    Frame ping;
+    ping.kind = FrameKind::ping;
+    if (peer.owes()) send_loading(peer.peer, ping, {});
+  }
+  if (hooks_.stalled) hooks_.stalled(std::move(sight));
+}
+
+// Every frame of a peer is a sign of life. Those that are nothing else end here.
+bool Engine::about_life(const Frame& frame) {
+  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  if (!known(frame)) return life;
+  liveness_.heard(frame.from, now());
+  if (!life) return false;
+  if (frame.kind == FrameKind::ping) {
+    Frame word;
+    word.kind = FrameKind::word;
+    if (hooks_.progress) put_word(hooks_.progress(), word);
+    send_loading(frame.from, word, {});
+  } else if (const auto word = word_in(frame)) {
+    liveness_.told(frame.from, *word, now());
+  }
+  return true;
+}
+
 bool Engine::known(const Frame& frame) const {
   const auto peer = incarnations_.find(frame.from);
   return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
@@ -136,6 +177,7 @@ std::span<std::byte> Engine::place(const Frame& frame) {
 }
 
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (about_life(frame)) return;
   if (comes_whole(frame.kind)) {
     const auto held = arriving_.find(payload.data());
     if (payload.empty() || held == arriving_.end()) return;

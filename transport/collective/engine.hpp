@@ -33,6 +33,12 @@ class Engine final : public FrameSink {
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
     /// buffer that was given to its reduction is free.
     std::function<void(std::uint32_t view)> closed;
+    /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
+    std::function<void(RoundSight)> stalled = nullptr;
+    /// What this node is doing now; called on the engine's thread.
+    std::function<ProgressWord()> progress = nullptr;
+    /// The clock: real or virtual.
+    std::function<std::chrono::nanoseconds()> now = nullptr;
     /// A record (frame.kind) that this node missed, or a whole state, from a member that has it.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
   };
@@ -67,6 +73,9 @@ class Engine final : public FrameSink {
   /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as
   /// what is under way has run out. May be called again, with more lost peers; then `closed` comes again.
   void close(std::uint32_t view, const std::vector<PeerId>& lost);
+
+  /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled`.
+  void tick();
 
   /// The view that was installed last; 0 before the first.
   std::uint32_t view() const { return view_; }
@@ -106,6 +115,8 @@ class Engine final : public FrameSink {
   void replay_early_frames();
   void replay(const Early& held);
   bool known(const Frame& frame) const;
+  bool about_life(const Frame& frame);
+  std::chrono::nanoseconds now() const;
   std::span<std::byte> place_whole(const Frame& frame);
 
   Transport& transport_;
@@ -115,6 +126,7 @@ class Engine final : public FrameSink {
   std::uint64_t incarnation_ = 0;
   std::map<PeerId, std::uint64_t> incarnations_;
   std::set<PeerId> blamed_;
+  Liveness liveness_;
   std::unique_ptr<Reduction> reduction_;
   Bounds bounds_;
   std::set<PeerId> connected_;

@@ -37,6 +37,14 @@ class ProgressBoard {
     shard_.store(shard, std::memory_order_relaxed);
     counter_.fetch_add(1, std::memory_order_relaxed);
   }
+  /// How long data and computation of this node's shards took at a step. One thread writes.
+  void measured(std::uint64_t step, double seconds) {
+    seconds_.store(seconds, std::memory_order_relaxed);
+    measured_step_.store(step, std::memory_order_relaxed);
+  }
+  std::uint64_t measured_step() const { return measured_step_.load(std::memory_order_relaxed); }
+  double measured_seconds() const { return seconds_.load(std::memory_order_relaxed); }
+
   ProgressWord word() const {
     return {activity_.load(std::memory_order_relaxed), shard_.load(std::memory_order_relaxed),
             counter_.load(std::memory_order_relaxed)};
@@ -46,6 +54,8 @@ class ProgressBoard {
   std::atomic<Activity> activity_{Activity::idle};
   std::atomic<std::uint32_t> shard_{0};
   std::atomic<std::uint64_t> counter_{0};
+  std::atomic<std::uint64_t> measured_step_{0};
+  std::atomic<double> seconds_{0};
 };
 
 }  // namespace muster

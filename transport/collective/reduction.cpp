@@ -66,6 +66,7 @@ void Reduction::reset(Slot& slot) {
   slot.chunk_arrivals.assign(own_chunks(), 0);
   slot.chunk_folded.assign(own_chunks(), false);
   slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
+  slot.elements_in.assign(shape_.members.size(), 0);
   slot.contributed = slot.ready_to_fold = false;
   slot.nodes.clear();
   slot.keep.reset();
@@ -102,6 +103,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   current.headers[shape_.self] = header;
   ++current.headers_in;
   encode_header(header, current.header_bytes[shape_.self]);
+  if (header.kind == RoundKind::greeting) waits_since_ = now();
   {
     const Inside inside(inside_);
     broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
@@ -116,6 +118,7 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   current.contributed = true;
+  waits_since_ = now();
   current.nodes = std::move(nodes);
   current.keep = std::move(keep);
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
@@ -231,6 +234,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       target.headers[frame.from] = std::move(header);
       ++target.headers_in;
       last_word_ = frame.from;
+      last_word_at_ = now();
       break;
     }
     case FrameKind::metrics: {
@@ -241,13 +245,16 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       target.metrics[frame.from] = std::move(metrics);
       ++target.metrics_in;
       last_word_ = frame.from;
+      last_word_at_ = now();
       break;
     }
     case FrameKind::contribution:
       ++target.chunk_arrivals[(frame.offset - own_.begin) / shape_.chunk_elements];
+      target.elements_in[frame.from] += frame.bytes / sizeof(float);
       break;
     case FrameKind::result:
       target.result_elements += frame.bytes / sizeof(float);
+      target.elements_in[frame.from] += frame.bytes / sizeof(float);
       break;
     default:
       return;
@@ -416,7 +423,8 @@ RoundRecord Reduction::make_record(Slot& current) const {
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
   std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
   record.weight = current.weight;
-  record.waited_for = member_name(last_word_);
+  record.last_word_of = shape_.members[last_word_].peer;
+  record.last_word_at = last_word_at_;
 
   std::uint64_t hash = mine.record_hash;
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
@@ -430,10 +438,58 @@ RoundRecord Reduction::make_record(Slot& current) const {
   return record;
 }
 
+std::chrono::nanoseconds Reduction::now() const {
+  return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
+}
+
+// Whether this round moves elements at all. Known when all headers are in.
+bool Reduction::sums_follow(const Slot& current) const {
+  return current.headers_in == shape_.members.size() &&
+         current.headers[shape_.self]->kind == RoundKind::train && any_present(current);
+}
+
+std::size_t Reduction::elements_owed(const Slot& current, std::uint32_t member) const {
+  const auto present = [&](NodeId node) {
+    const auto leaves = leaves_below(height_, node);
+    const auto& words = current.headers[member]->shards;
+    return std::any_of(words.begin(), words.end(), [&](const ShardWord& word) {
+      return word.present() && word.shard >= leaves.begin && word.shard < leaves.end;
+    });
+  };
+  std::size_t owed = current.weight != 0 ? range_of(member).size() : 0;
+  for (const RemoteNode& remote : remote_nodes_) {
+    if (remote.member == member && present(remote.node)) owed += own_.size();
+  }
+  return owed;
+}
+
+RoundSight Reduction::sight() const {
+  const Slot& current = slot(round_);
+  RoundSight sight;
+  sight.view = shape_.view;
+  sight.round = round_;
+  sight.waiting_since = waits_since_.value_or(std::chrono::nanoseconds{0});
+  if (!opened_) return sight;
+  const RoundHeader& mine = *current.headers[shape_.self];
+  sight.kind = mine.kind;
+  sight.step = mine.step;
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (member == shape_.self) continue;
+    PeerSight peer;
+    peer.peer = shape_.members[member].peer;
+    peer.header_in = current.headers[member].has_value();
+    peer.words_in = mine.kind == RoundKind::greeting ? peer.header_in : current.metrics[member].has_value();
+    peer.sums_in = !sums_follow(current) || current.elements_in[member] >= elements_owed(current, member);
+    sight.peers.push_back(peer);
+  }
+  return sight;
+}
+
 void Reduction::finish(Slot& current) {
   RoundRecord record = make_record(current);
   reset(current);
   opened_ = false;
+  waits_since_.reset();
   ++round_;
   result_ = {};
   hooks_.done(std::move(record));

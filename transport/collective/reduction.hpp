@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -46,6 +47,8 @@ class Reduction {
   struct Hooks {
     std::function<void(RoundRecord)> done;
     std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
+    /// The clock, for the record's arrival times; none: they are 0.
+    std::function<std::chrono::nanoseconds()> now = nullptr;
   };
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
@@ -73,6 +76,10 @@ class Reduction {
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
   bool waiting() const { return opened_; }
+  /// Since when this member has done its part of the open round, and waits; nothing if it has not.
+  std::optional<std::chrono::nanoseconds> waits_since() const { return waits_since_; }
+  /// The open round and what each other member still owes to it.
+  RoundSight sight() const;
   /// Bytes that the reduction itself holds: staging for the nodes of others.
   std::size_t staging_bytes() const;
 
@@ -96,6 +103,7 @@ class Reduction {
     std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
     std::vector<bool> chunk_folded;             // by own chunk
     std::size_t result_elements = 0;            // arrived from others
+    std::vector<std::size_t> elements_in;       // by member: of its nodes and of its part of the result
     std::size_t headers_in = 0, metrics_in = 0, folded = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
@@ -122,6 +130,7 @@ class Reduction {
   };
 
   Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
+  const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
   std::size_t peers() const { return shape_.members.size() - 1; }
   Range range_of(std::uint32_t member) const;
   std::size_t own_chunks() const;
@@ -139,6 +148,9 @@ class Reduction {
   bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(Frame frame) const;
   std::string member_name(std::uint32_t member) const;
+  std::size_t elements_owed(const Slot& slot, std::uint32_t member) const;
+  bool sums_follow(const Slot& slot) const;
+  std::chrono::nanoseconds now() const;
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
@@ -153,6 +165,8 @@ class Reduction {
   std::array<Slot, 2> slots_;
   std::uint64_t round_ = 0;  // open, or the next to open
   std::uint32_t last_word_ = 0;
+  std::chrono::nanoseconds last_word_at_{0};
+  std::optional<std::chrono::nanoseconds> waits_since_;
   int inside_ = 0;
   std::size_t sends_ = 0;  // in flight, of all rounds
   bool opened_ = false;

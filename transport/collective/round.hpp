@@ -4,6 +4,7 @@
 // talk.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -67,7 +68,9 @@ struct RoundRecord {
   std::vector<ShardMetrics> metrics;  ///< ascending by shard; only shards that were present
   double weight = 0;                  ///< train: the divisor; 0: every shard has ended
   std::uint64_t hash = 0;
-  std::string waited_for;  ///< the member whose word came last, for people; not hashed
+  // Where the time went; not the same on all, neither hashed nor handed on:
+  std::uint32_t last_word_of = 0;            ///< the peer whose word (header, losses) came last
+  std::chrono::nanoseconds last_word_at{0};  ///< when it came
 
   bool all_ended() const { return weight == 0; }
 };

@@ -1,6 +1,9 @@
 // Every message that leaves its process, through CAF's serializer and back: no field is lost.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <limits>
+
 #include <caf/all.hpp>
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
@@ -149,6 +152,27 @@ TEST(EventMessage, SurvivesTheWire) {
   caf::binary_deserializer source(system, buffer);
   ASSERT_FALSE(source(received));
   EXPECT_EQ(received, sent);
+}
+
+// CAF's own way with numbers never ends for the infinite ones: a loss that grows beyond all bounds would have
+// stopped the node.
+TEST(ProgressMessage, CarriesEveryNumberAsItIs) {
+  caf::actor_system_config config;
+  configure(config);
+  config.set("scheduler.policy", caf::atom("testing"));  // no threads of CAF: nothing for TSan to misjudge
+  caf::actor_system system(config);
+  using Limits = std::numeric_limits<double>;
+  for (const double loss : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -0.0,
+                            Limits::denorm_min(), Limits::max(), 0.1}) {
+    std::vector<char> buffer;
+    caf::binary_serializer sink(system, buffer);
+    Progress sent{1, 2, 3, loss};
+    ASSERT_FALSE(sink(sent));
+    Progress received;
+    caf::binary_deserializer source(system, buffer);
+    ASSERT_FALSE(source(received));
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(received.loss), std::bit_cast<std::uint64_t>(loss)) << loss;
+  }
 }
 
 TEST(EpochEndMessage, IsComparedWithoutWhoSaysIt) {

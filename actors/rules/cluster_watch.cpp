@@ -1,0 +1,157 @@
+#include "muster/actors/rules/cluster_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace muster {
+
+namespace {
+
+constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::string rounded(double value) {
+  return std::to_string(std::llround(value));
+}
+
+SuspicionOptions suspicion_options(const ClusterConfig& cluster, std::chrono::nanoseconds tick) {
+  SuspicionOptions options;
+  options.heartbeat = cluster.detect.heartbeat;
+  options.patience = cluster.detect.patience;
+  options.tick = tick;
+  return options;
+}
+
+}  // namespace
+
+ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
+    : cluster_(cluster),
+      suspicion_(suspicion_options(cluster, tick)),
+      complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat) {}
+
+void ClusterWatch::heard(const Heartbeat& message, Time now) {
+  suspicion_.heard(message.name, now);
+  if (message.measured > 0) shedding_.measured(message.name.slot, message.measured, message.seconds);
+}
+
+void ClusterWatch::complained(const Failing& message, Time now) {
+  if (message.view == view_.number) complaints_.add(message.name, message.peer, message.reason, now);
+}
+
+View ClusterWatch::dealt(View view) const {
+  if (cluster_.straggler.action != StragglerAction::shed || view.replicas.empty()) return view;
+  std::vector<std::uint32_t> slots;
+  std::uint32_t shards = 0;
+  for (const Member& member : view.replicas) {
+    slots.push_back(member.name.slot);
+    shards = std::max(shards, member.end);
+  }
+  const auto deal = shedding_.deal(slots, shards);
+  for (std::size_t i = 0; i < deal.size(); ++i) {
+    view.replicas[i].begin = deal[i].begin;
+    view.replicas[i].end = deal[i].end;
+  }
+  return view;
+}
+
+void ClusterWatch::entered(const View& view) {
+  complaints_.clear();
+  said_.clear();
+  std::vector<std::uint32_t> slots;
+  std::vector<ShardInterval> deal;
+  for (const Member& member : view.replicas) {
+    slots.push_back(member.name.slot);
+    deal.push_back({member.begin, member.end});
+  }
+  shedding_.entered(std::move(slots), std::move(deal));
+  view_ = view;
+}
+
+// A loader serves many: where it and a replica quarrel, the replica goes.
+std::vector<Party> ClusterWatch::parties() const {
+  std::vector<Party> all;
+  for (const Member& member : view_.replicas) all.push_back({member.name, member.end - member.begin});
+  for (const Member& member : view_.loaders)
+    all.push_back({member.name, std::numeric_limits<std::uint32_t>::max()});
+  return all;
+}
+
+ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeName&)>& alive, Time now) {
+  suspicion_.keep_only(alive);
+  complaints_.keep_only(alive);
+  Judgement judgement;
+  for (const Suspicion::Opinion& opinion : suspicion_.judge(now).changed) {
+    if (opinion.kind == Suspicion::Kind::silent) {
+      judgement.losses.push_back(
+          {opinion.name, "coordinator", "silent for " + rounded(milliseconds(opinion.silence)) + " ms"});
+      continue;
+    }
+    const bool suspected = opinion.kind == Suspicion::Kind::suspected;
+    judgement.events.push_back(
+        make_event(suspected ? "suspected" : "trusted",
+                   {{opinion.name.loader ? "loader" : "replica", number(opinion.name.slot)},
+                    {"phi", std::round(opinion.phi * 10) / 10},
+                    {"silent_ms", milliseconds(opinion.silence)}}));
+  }
+  for (const auto& eviction : complaints_.judge(
+           parties(), [this](const NodeName& name) { return suspicion_.last_heard(name); }, now)) {
+    judgement.losses.push_back({eviction.name, eviction.by, eviction.reason});
+  }
+  return judgement;
+}
+
+std::string ClusterWatch::cause_of(const HeldUp& message) const {
+  if (message.cause != "data" || view_.loaders.empty()) return message.cause;
+  return view_.loader_of(message.slot).name.text();
+}
+
+Event ClusterWatch::late_event(const HeldUp& message, const Member& late) const {
+  const std::string shards =
+      late.begin == late.end ? "-" : std::to_string(late.begin) + "-" + std::to_string(late.end - 1);
+  return make_event("late", {{"replica", number(message.slot)},
+                             {"shards", shards},
+                             {"step", number(message.step)},
+                             {"waited_for", message.waited_for},
+                             {"waited_ms", message.waited_ms},
+                             {"cause", cause_of(message)},
+                             {"stuck", message.stuck},
+                             {"seen_by", message.name.text()}});
+}
+
+ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
+  const auto late = std::find_if(view_.replicas.begin(), view_.replicas.end(),
+                                 [&](const Member& member) { return member.name.slot == message.slot; });
+  Judgement judgement;
+  if (message.view != view_.number || late == view_.replicas.end()) return judgement;
+  if (said_.insert({message.step, message.slot, message.cause, message.stuck}).second)
+    judgement.events.push_back(late_event(message, *late));
+  const bool others_wait = message.name != late->name;
+  const bool loader = message.cause == "data" && !view_.loaders.empty();
+  const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
+  if (!others_wait || !can_go || loader || message.link_broken) return judgement;
+  const std::string held = "it holds up step " + std::to_string(message.step) + " for " +
+                           rounded(message.waited_ms) + " ms (" + message.cause + ")";
+  if (message.stuck) {
+    judgement.losses.push_back(
+        {late->name, message.name.text(), held + " and has done nothing for cluster.straggler.stuck_after"});
+  } else if (cluster_.straggler.action == StragglerAction::evict) {
+    judgement.losses.push_back(
+        {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
+  }
+  return judgement;
+}
+
+std::optional<Shedding::Move> ClusterWatch::shed() {
+  if (cluster_.straggler.action != StragglerAction::shed) return std::nullopt;
+  return shedding_.decide();
+}
+
+}  // namespace muster

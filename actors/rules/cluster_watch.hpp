@@ -1,0 +1,69 @@
+// What the coordinator makes of heartbeats, complaints and words of lateness: a pure rule that puts
+// suspicion, complaints and shedding together. It says who is lost, what is to be told, and when shards move.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "muster/actors/messages.hpp"
+#include "muster/actors/rules/complaints.hpp"
+#include "muster/actors/rules/shedding.hpp"
+#include "muster/actors/rules/suspicion.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+class ClusterWatch {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  /// `tick`: how often `judge` will be called.
+  ClusterWatch(const ClusterConfig& cluster, Time tick);
+
+  void heard(const Heartbeat& message, Time now);
+  /// A complaint about a peer, of the view in force.
+  void complained(const Failing& message, Time now);
+
+  /// A view that is to be installed, with its shards dealt by speed if the job sheds.
+  View dealt(View view) const;
+  /// The view that is watched from now on.
+  void entered(const View& view);
+
+  struct Loss {
+    NodeName name;
+    std::string noticed_by;
+    std::string reason;
+  };
+  struct Judgement {
+    std::vector<Event> events;
+    std::vector<Loss> losses;
+  };
+  /// `alive`: who takes part still; all others are forgotten.
+  Judgement judge(const std::function<bool(const NodeName&)>& alive, Time now);
+
+  /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
+  /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
+  /// process is not held against the replica that it serves.
+  Judgement held_up(const HeldUp& message);
+
+  /// Whether shards should move now, and why. Only if the job sheds.
+  std::optional<Shedding::Move> shed();
+
+ private:
+  std::vector<Party> parties() const;
+  Event late_event(const HeldUp& message, const Member& late) const;
+  std::string cause_of(const HeldUp& message) const;
+
+  ClusterConfig cluster_;
+  Suspicion suspicion_;
+  ComplaintBook complaints_;
+  Shedding shedding_;
+  View view_;
+  std::set<std::tuple<std::uint64_t, std::uint32_t, std::string, bool>> said_;  // step, slot, cause, stuck
+};
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+#include "muster/actors/rules/stall_watch.hpp"
+
+namespace muster {
+
+namespace {
+
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::string no_frame_for(std::chrono::nanoseconds time) {
+  return "no frame of it for " +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+}
+
+std::optional<std::chrono::nanoseconds> given_patience(const StragglerConfig& straggler) {
+  if (straggler.patience == std::chrono::milliseconds(0)) return std::nullopt;
+  return straggler.patience;
+}
+
+}  // namespace
+
+StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
+  median_step_ = sight.median_step;
+  const StragglerOptions options{straggler_patience(given_patience(cluster_.straggler), sight.median_step),
+                                 cluster_.detect.patience, cluster_.straggler.stuck_after};
+  Words words;
+  for (const Lateness& late : who_is_late(sight, options)) {
+    const NodeName name{false, self_}, peer{false, late.slot};
+    if (late.link_broken && complains && complained_.insert({sight.view, late.slot}).second)
+      words.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
+    const bool past = late.waited >= options.patience || late.stuck;
+    if (!past || sight.kind == RoundKind::greeting || !said_.is_news(sight.view, sight.round, late)) continue;
+    words.held_up.push_back({name, sight.view, sight.step, late.slot, text_of(late.cause), late.waited_for,
+                             milliseconds(late.waited), late.stuck, late.link_broken});
+  }
+  return words;
+}
+
+std::optional<HeldUp> StallWatch::of_self(const ProgressWord& word, std::uint32_t view, std::uint64_t step,
+                                          Time now) {
+  if (word != last_) {
+    last_ = word;
+    since_ = now;
+    told_ = false;
+    return std::nullopt;
+  }
+  const auto patience = straggler_patience(given_patience(cluster_.straggler), median_step_);
+  if (word.activity != Activity::loading || told_ || now - since_ < patience) return std::nullopt;
+  told_ = true;
+  const NodeName name{false, self_};
+  return HeldUp{name,
+                view,
+                step,
+                self_,
+                text_of(LateCause::data),
+                "micro-batches of its shards",
+                milliseconds(now - since_),
+                false,
+                false};
+}
+
+}  // namespace muster

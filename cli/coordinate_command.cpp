@@ -1,0 +1,47 @@
+// muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
+#include <cstdio>
+
+#include "muster/cli/training.hpp"
+
+namespace muster::cli {
+
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: muster coordinate JOB.toml --listen HOST:PORT [--insecure] [--replicas N] [--set "
+    "table.key=value]...\n\n"
+    "Keeps the roster of a run, and starts no process. Training begins when cluster.replicas replicas (and\n"
+    "cluster.loaders loaders) have come with `muster join --coordinator HOST:PORT`; more may come at any "
+    "time.\n"
+    "With checkpoint.folder a journal is kept there: a coordinator that died is started again by the same\n"
+    "command, and finds its replicas, which have gone on with their steps.\n"
+    "Exit codes as those of `muster run`.\n";
+
+std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
+  std::string host;
+  if (!given.count("listen") || !parse_address(given["listen"].as<std::string>(), host, options.port))
+    return "--listen HOST:PORT is needed: the address that the others reach this machine by";
+  if (!is_loopback(host) && !given.count("insecure")) {
+    return "--listen " + host +
+           " reaches beyond this machine, and nothing is encrypted or authenticated: whoever reaches the "
+           "port "
+           "can take part. If the network is trusted, say so with --insecure";
+  }
+  options.by_hand = true;
+  sets.push_back("cluster.listen=\"" + host + "\"");
+  std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
+               given["listen"].as<std::string>().c_str());
+  return {};
+}
+
+}  // namespace
+
+int coordinate_command(const Arguments& arguments, const Registry& registry) {
+  Training training{"coordinate", kUsage, po::options_description(), adjust};
+  training.options.add_options()("listen", po::value<std::string>()->value_name("HOST:PORT"),
+                                 "the address that the nodes reach this machine by")(
+      "insecure", "allow an address beyond this machine, without encryption or authentication");
+  return train(training, arguments, registry);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,50 @@
+// muster join: one replica (or loader) of a run that is coordinated elsewhere.
+#include <cstdio>
+
+#include "muster/actors/node_process.hpp"
+#include "muster/cli/job_arguments.hpp"
+
+namespace muster::cli {
+
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader]\n\n"
+    "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a "
+    "replica\n"
+    "while the others train on. SIGTERM: it hands its shards over at a step boundary, and ends. A replica "
+    "that\n"
+    "was cut off, and evicted, joins again when it hears the coordinator.\n"
+    "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr; 2 "
+    "wrong\n"
+    "command line.\n";
+
+}  // namespace
+
+int join_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  options.add_options()("coordinator", po::value<std::string>()->value_name("HOST:PORT")->required(),
+                        "where the coordinator listens")(
+      "device", po::value<std::string>()->value_name("D"),
+      "the device to compute on; default: the cores of this machine in turn")(
+      "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
+      "patience", po::value<unsigned>()->value_name("SECONDS")->default_value(60),
+      "how long the coordinator is looked for")(
+      "orphan-after", po::value<unsigned>()->value_name("SECONDS")->default_value(60),
+      "how long it may be gone later, before this process ends itself")("help", "this text");
+  int code = kCompleted;
+  const auto given = parse("join", kUsage, arguments, options, nullptr, code);
+  if (!given) return code;
+  JoinOptions join;
+  if (!parse_address((*given)["coordinator"].as<std::string>(), join.node.host, join.node.port))
+    return wrong_usage("join", "--coordinator is HOST:PORT");
+  join.node.joins = true;
+  join.node.name.loader = given->count("loader") > 0;
+  if (given->count("device")) join.node.device = (*given)["device"].as<std::string>();
+  join.patience = std::chrono::seconds((*given)["patience"].as<unsigned>());
+  join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<unsigned>());
+  join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
+  return run_joining_node(join, registry);
+}
+
+}  // namespace muster::cli

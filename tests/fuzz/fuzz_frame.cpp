@@ -1,0 +1,29 @@
+// The header of every message of the data plane (transport/frame.hpp).
+#include "muster/transport/frame.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+namespace muster::fuzz {
+
+bool accepts(Input input) {
+  std::string why;
+  const auto frame = decode_frame(input, why);
+  MUSTER_CHECK(frame.has_value() == why.empty(), why);
+  if (!frame) return false;
+  MUSTER_CHECK(same_bytes(raw(*frame), input));
+  MUSTER_CHECK(frame->bytes <= kPayloadBytesMax, frame->bytes);
+  return true;
+}
+
+std::vector<Bytes> seeds() {
+  std::vector<Bytes> all;
+  for (const FrameKind kind : {FrameKind::header, FrameKind::result, FrameKind::demand, FrameKind::record}) {
+    Frame frame;
+    frame.kind = kind;
+    frame.view = 3;
+    frame.bytes = 4096;
+    all.push_back(joined({raw(frame)}));
+  }
+  return all;
+}
+
+}  // namespace muster::fuzz

@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include "muster/actors/rules/cluster_watch.hpp"
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+NodeName replica(std::uint32_t slot) {
+  return {false, slot};
+}
+
+View view_of(std::uint32_t replicas, std::uint32_t shards_each, std::uint32_t loaders = 0) {
+  View view;
+  view.number = 4;
+  for (std::uint32_t slot = 0; slot < replicas; ++slot)
+    view.replicas.push_back({replica(slot), 1, "", slot * shards_each, (slot + 1) * shards_each});
+  for (std::uint32_t slot = 0; slot < loaders; ++slot) view.loaders.push_back({{true, slot}, 1, "", 0, 0});
+  return view;
+}
+
+ClusterConfig config(StragglerAction action) {
+  ClusterConfig cluster;
+  cluster.straggler.action = action;
+  return cluster;
+}
+
+bool everybody(const NodeName&) {
+  return true;
+}
+
+HeldUp held_up(std::uint32_t by, std::uint32_t slot, const std::string& cause = "compute") {
+  HeldUp message;
+  message.name = replica(by);
+  message.view = 4;
+  message.step = 17;
+  message.slot = slot;
+  message.cause = cause;
+  message.waited_for = "its sums";
+  message.waited_ms = 1234.4;
+  return message;
+}
+
+TEST(ClusterWatch, LatenessIsSaidOnceAndEvictsNobodyByItself) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  const auto first = watch.held_up(held_up(0, 2));
+  ASSERT_EQ(first.events.size(), 1u);
+  const Event& event = first.events[0];
+  EXPECT_EQ(event.name, "late");
+  EXPECT_EQ(event.integer("replica"), 2);
+  EXPECT_EQ(event.text("shards"), "4-5");
+  EXPECT_EQ(event.integer("step"), 17);
+  EXPECT_EQ(event.text("cause"), "compute");
+  EXPECT_EQ(event.text("seen_by"), "replica 0");
+  EXPECT_TRUE(first.losses.empty());
+  const auto second = watch.held_up(held_up(1, 2));
+  EXPECT_TRUE(second.events.empty() && second.losses.empty()) << "seen by another one, too";
+  HeldUp old = held_up(0, 1);
+  old.view = 3;
+  EXPECT_TRUE(watch.held_up(old).events.empty());
+  EXPECT_TRUE(watch.held_up(held_up(0, 9)).events.empty()) << "no member";
+}
+
+TEST(ClusterWatch, StuckIsLostWhateverTheActionIs) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  HeldUp stuck = held_up(0, 2);
+  stuck.stuck = true;
+  const auto judgement = watch.held_up(stuck);
+  ASSERT_EQ(judgement.losses.size(), 1u);
+  EXPECT_EQ(judgement.losses[0].name, replica(2));
+  EXPECT_EQ(judgement.losses[0].noticed_by, "replica 0");
+  EXPECT_EQ(
+      judgement.losses[0].reason,
+      "it holds up step 17 for 1234 ms (compute) and has done nothing for cluster.straggler.stuck_after");
+}
+
+TEST(ClusterWatch, EvictIsForThoseForWhomOthersWaitAndCanGoOn) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_EQ(watch.held_up(held_up(0, 2)).losses.size(), 1u);
+  EXPECT_TRUE(watch.held_up(held_up(1, 1, "data")).losses.empty()) << "it says so of itself";
+  HeldUp link = held_up(0, 1, "link");
+  link.link_broken = true;
+  EXPECT_TRUE(watch.held_up(link).losses.empty()) << "a broken link is for the complaints";
+  watch.entered(view_of(1, 2));
+  EXPECT_TRUE(watch.held_up(held_up(1, 0)).losses.empty()) << "the last one";
+}
+
+TEST(ClusterWatch, ALateLoaderIsNamedAndItsReplicaStays) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2, 2));
+  const auto judgement = watch.held_up(held_up(0, 1, "data"));
+  ASSERT_EQ(judgement.events.size(), 1u);
+  EXPECT_EQ(judgement.events[0].text("cause"), "loader 1");
+  EXPECT_TRUE(judgement.losses.empty());
+}
+
+// All beat every 100 ms from `from` on; judged every 50 ms. What came of it.
+ClusterWatch::Judgement live(ClusterWatch& watch, const std::vector<NodeName>& beating, milliseconds from,
+                             milliseconds to) {
+  ClusterWatch::Judgement all;
+  for (milliseconds now = from; now <= to; now += milliseconds(50)) {
+    if (now % milliseconds(100) == milliseconds(0)) {
+      for (const NodeName& name : beating) watch.heard({name, 0, 0, 0}, now);
+    }
+    auto judgement = watch.judge(everybody, now);
+    all.events.insert(all.events.end(), judgement.events.begin(), judgement.events.end());
+    all.losses.insert(all.losses.end(), judgement.losses.begin(), judgement.losses.end());
+    if (!all.losses.empty()) break;
+  }
+  return all;
+}
+
+TEST(ClusterWatch, ASilentNodeIsSuspectedThenLost) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(2, 2));
+  live(watch, {replica(0), replica(1)}, milliseconds(0), milliseconds(2000));
+  const auto all = live(watch, {replica(0)}, milliseconds(2050), milliseconds(4000));
+  ASSERT_EQ(all.events.size(), 1u);
+  EXPECT_EQ(all.events[0].name, "suspected");
+  EXPECT_EQ(all.events[0].integer("replica"), 1);
+  ASSERT_EQ(all.losses.size(), 1u);
+  EXPECT_EQ(all.losses[0].name, replica(1));
+  EXPECT_EQ(all.losses[0].noticed_by, "coordinator");
+  EXPECT_EQ(all.losses[0].reason, "silent for 1000 ms");
+}
+
+TEST(ClusterWatch, ABrokenLinkTakesTheFewestAndADeadNodeIsNotALink) {
+  const std::vector<NodeName> all{replica(0), replica(1), replica(2)};
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  live(watch, all, milliseconds(0), milliseconds(1000));
+  watch.complained({replica(1), 3, true, replica(0), "of an older view"}, milliseconds(1010));
+  watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(1010));
+  watch.complained({replica(2), 4, true, replica(0), "no frame"}, milliseconds(1020));
+  const auto broken = live(watch, all, milliseconds(1050), milliseconds(2000));
+  ASSERT_EQ(broken.losses.size(), 1u);
+  EXPECT_EQ(broken.losses[0].name, replica(0)) << "one instead of two, although its number is lower";
+
+  watch.entered(view_of(3, 2));
+  watch.complained({replica(0), 4, true, replica(1), "no frame"}, milliseconds(2010));
+  const auto dead = live(watch, {replica(0), replica(2)}, milliseconds(2050), milliseconds(4000));
+  ASSERT_EQ(dead.losses.size(), 1u);
+  EXPECT_EQ(dead.losses[0].name, replica(1));
+  EXPECT_EQ(dead.losses[0].noticed_by, "coordinator") << "it is silent: no link is to blame";
+}
+
+TEST(ClusterWatch, ShedsOnlyIfTheJobSaysSo) {
+  for (const auto action : {StragglerAction::wait, StragglerAction::shed}) {
+    ClusterWatch watch(config(action), milliseconds(50));
+    watch.entered(view_of(2, 4));
+    std::optional<Shedding::Move> move;
+    for (std::uint64_t step = 1; step < 10 && !move; ++step) {
+      watch.heard({replica(0), step, step, 0.4}, milliseconds(step * 100));
+      watch.heard({replica(1), step, step, 1.2}, milliseconds(step * 100));
+      move = watch.shed();
+    }
+    EXPECT_EQ(move.has_value(), action == StragglerAction::shed);
+    const View next = watch.dealt(view_of(2, 4));
+    EXPECT_EQ(next.replicas[0].end, move ? 6u : 4u);
+    EXPECT_EQ(next.replicas[1].begin, move ? 6u : 4u);
+    EXPECT_EQ(next.replicas[1].end, 8u);
+  }
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,96 @@
+// What a member knows of the life of its peers: when it heard of each last, what each says that it is doing,
+// and how long steps take. Lives with the engine; times are handed in.
+//
+// A member that waits in an open round pings those whose words it misses; each answers from its progress
+// thread, at once, with its progress word. So a link that is broken, a peer that computes and one that stands
+// still are told apart, and nobody sends anything while rounds go on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "muster/transport/collective/progress.hpp"
+#include "muster/transport/collective/round.hpp"
+#include "muster/transport/frame.hpp"
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+/// What a waiting member sees of another one.
+struct PeerSight {
+  PeerId peer = 0;
+  bool header_in = false;                ///< of the open round
+  bool words_in = false;                 ///< its last word: it has nothing more to compute
+  bool sums_in = false;                  ///< every element that it owes this member has come
+  std::chrono::nanoseconds heard{0};     ///< when a frame of it came last
+  std::chrono::nanoseconds progress{0};  ///< when its counter was last seen to move
+  ProgressWord doing;                    ///< its last word on what it does
+
+  bool owes() const { return !header_in || !words_in || !sums_in; }
+};
+
+/// An open round, as the member that waits sees it. Times are of one clock.
+struct RoundSight {
+  std::uint32_t view = 0;
+  std::uint64_t round = 0;
+  RoundKind kind = RoundKind::train;
+  std::uint64_t step = 0;
+  std::chrono::nanoseconds waiting_since{0};  ///< when this member had nothing left to do but wait
+  std::chrono::nanoseconds median_step{0};    ///< of the last steps; 0 before the first
+  std::chrono::nanoseconds now{0};
+  std::vector<PeerSight> peers;
+};
+
+/// Times of the last steps, for a patience that fits the job.
+class StepClock {
+ public:
+  static constexpr std::size_t kWindow = 31;
+
+  void step_took(std::chrono::nanoseconds time);
+  /// 0 before the first step.
+  std::chrono::nanoseconds median() const;
+
+ private:
+  std::deque<std::chrono::nanoseconds> last_;
+};
+
+class Liveness {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  /// A new view: what was known of peers is forgotten, how long steps take is not.
+  void enter();
+  void heard(PeerId peer, Time now) { peers_[peer].heard = now; }
+  /// Its answer to a ping.
+  void told(PeerId peer, const ProgressWord& word, Time now);
+  /// A round is over; `step`: it was a training round.
+  void round_done(bool step, Time now);
+
+  /// Fills in what is known of this peer.
+  void describe(PeerSight& sight) const;
+  Time median_step() const { return clock_.median(); }
+
+  /// Whether this round was looked at before: it waits for longer than a tick.
+  bool again(std::uint64_t round);
+
+ private:
+  struct Known {
+    Time heard{0}, progress{0};
+    ProgressWord doing;
+  };
+
+  std::map<PeerId, Known> peers_;
+  StepClock clock_;
+  std::optional<Time> last_done_;
+  std::optional<std::uint64_t> looked_at_;
+};
+
+/// The word in the fields of a frame, and back; nothing if it cannot be.
+void put_word(const ProgressWord& word, Frame& frame);
+std::optional<ProgressWord> word_in(const Frame& frame);
+
+}  // namespace muster
