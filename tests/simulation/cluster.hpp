@@ -32,6 +32,7 @@ struct ClusterOptions {
   Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
   SimulatedNetworkOptions network;
   ControlOptions control;
+  bool show_frames = true;  ///< to the watch; costs much where there are many
   /// What stands in a replica's place; empty: a replica.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
 };

@@ -34,6 +34,7 @@ struct SeamParts {
   std::shared_ptr<Pace> pace;
   Watch* watch = nullptr;  ///< may be null
   std::shared_ptr<Alive> alive;
+  bool show_frames = true;
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
   /// The workbench of the process's replica, once it has one.
