@@ -37,12 +37,29 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
                                {"shards", number(parts_.job.train.shards)},
                                {"loaders", number(parts_.job.cluster.loaders)}}));
   for (const Event& event : parts_.first_events) raise(event);
+  if (parts_.resume) tell_resumed();
   try {
     look_into_journal();
   } catch (const Error& error) {
     return fail(error.what());
   }
   self->delayed_send(self, kTick, Tick{});
+}
+
+// What was told before the checkpoint is part of this run's report.
+void CoordinatorState::tell_resumed() {
+  const Resume& resume = *parts_.resume;
+  std::string passed_over;
+  for (const PassedOver& one : resume.passed_over)
+    passed_over += (passed_over.empty() ? "" : "; ") + one.manifest + ": " + one.why;
+  raise(make_event("resumed", {{"step", number(resume.step)},
+                               {"epoch", number(resume.epoch)},
+                               {"path", resume.path},
+                               {"passed_over", passed_over}}));
+  report_.epochs = resume.epochs;
+  for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
+  report_.steps = resume.step;
+  report_.samples = resume.samples;
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -165,8 +182,8 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 void CoordinatorState::on(const ChildEnded& message) {
   if (ending_) return;
   NodeName who = message.name;
-  for (const auto& [name, record] : roster_->nodes()) {
-    if (record.pid == message.pid && roster_->alive(name)) who = name;
+  for (const auto& [each, record] : roster_->nodes()) {
+    if (record.pid == message.pid && roster_->alive(each)) who = each;
   }
   const NodeRecord* record = roster_->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
@@ -254,7 +271,8 @@ void CoordinatorState::finish() {
   if (begun_ && trained_to_ > trained_from_) {
     report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
     if (report_.train_seconds > 0) {
-      report_.samples_per_second = static_cast<double>(report_.samples) / report_.train_seconds;
+      const std::uint64_t before = parts_.resume ? parts_.resume->samples : 0;
+      report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
     }
   }
   if (parts_.on_end) parts_.on_end(report_);

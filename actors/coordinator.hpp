@@ -13,6 +13,7 @@
 #include "muster/actors/journal.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
+#include "muster/actors/resume.hpp"
 #include "muster/actors/rules/cluster_watch.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
@@ -30,7 +31,8 @@ struct CoordinatorParts {
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
   /// coordinator that dies is not replaced.
   std::shared_ptr<Journal> journal;
-  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
+  std::optional<Resume> resume;  ///< the checkpoint to go on from
+  bool by_hand = false;          ///< nodes are started by hand: no deadline for the first of them
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
@@ -76,6 +78,7 @@ class CoordinatorState {
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason);
   void form(const std::string& transport);
   void look_into_journal();
+  void tell_resumed();
   void adopted_all();
   void note(const View& view);
   void feed_newcomers();

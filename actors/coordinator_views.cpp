@@ -25,26 +25,27 @@ double milliseconds(std::chrono::nanoseconds time) {
 
 // ---- who comes
 
-void CoordinatorState::refuse(const node_actor& node, const NodeName& name, const std::string& reason) {
-  raise(make_event("refused", {{kind(name), number(name.slot)}, {"reason", reason}}));
+void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason) {
+  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
   self_->send(node, Stop{false, reason});
 }
 
 void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
   if (ending_) return refuse(actor, message.name, "the run has ended");
-  const auto [name, refusal] = roster_->join(message, elapsed());
-  if (!refusal.empty()) return refuse(actor, name, refusal);
-  actors_[name] = actor;
+  const auto [who, refusal] = roster_->join(message, elapsed());
+  if (!refusal.empty()) return refuse(actor, who, refusal);
+  actors_[who] = actor;
   self_->monitor(actor);
   Welcome welcome;
-  welcome.name = name;
+  welcome.name = who;
   welcome.term = term_;
   welcome.job_toml = parts_.job_toml;
   welcome.device =
-      message.joins || name.loader ? roster_->device_for(message) : parts_.placement.devices.at(name.slot);
+      message.joins || who.loader ? roster_->device_for(message) : parts_.placement.devices.at(who.slot);
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
-  roster_->placed(name, welcome.device);
+  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
+  roster_->placed(who, welcome.device);
   self_->send(actor, welcome);
 }
 
@@ -84,10 +85,10 @@ void CoordinatorState::feed_newcomers() {
   if (phase_ != Phase::running && phase_ != Phase::paused) return;
   const auto donor = roster_->donor();
   if (!donor) return;
-  for (const NodeName& name : roster_->hungry()) {
-    roster_->fed(name, *donor);
-    self_->send(actors_.at(name), Observe{view_, *donor});
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(name), false});
+  for (const NodeName& who : roster_->hungry()) {
+    roster_->fed(who, *donor);
+    self_->send(actors_.at(who), Observe{view_, *donor});
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false});
   }
 }
 
@@ -114,7 +115,8 @@ void CoordinatorState::look_into_journal() {
   if (!parts_.journal) return;
   const auto entry = parts_.journal->read();
   if (entry) term_ = entry->term + 1;
-  if (!entry || entry->ended || entry->view.number == 0) return note(View{});
+  // A run that goes on from a checkpoint has no members to wait for.
+  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
   if (entry->job_hash != parts_.job_hash) {
     throw Error(Advice::fix_job,
                 "the journal is of another job (its mathematics differ); give this one another "

@@ -169,13 +169,38 @@ std::vector<EventSpec> events_of_progress() {
            {epoch(),
             {"loss", kNumber, true, "mean loss"},
             {"accuracy", kNumber, true, "share of right answers"}}},
-          {"checkpoint",
-           "Weights have been written.",
-           "after the last step",
-           "replica 0",
-           {{"path", kText, true, "file"},
+          {"resumed",
+           "The run goes on from a checkpoint.",
+           "at the start, with --resume",
+           "coordinator",
+           {step(),
+            epoch(),
+            {"path", kText, true, "the weights that it goes on with"},
+            {"passed_over", kText, true,
+             "checkpoints that were not taken, each with the reason; may be empty"}}}};
+}
+
+std::vector<EventSpec> events_of_checkpoints() {
+  return {{"checkpoint",
+           "A checkpoint has been written, and is on disk.",
+           "after checkpoint.every, and at the end",
+           "the first replica of the view",
+           {{"path", kText, true, "file of the weights; the others have the same stem"},
             {"step", kInteger, true, "last step in it"},
-            {"bytes", kInteger, true, "size of the file"}}}};
+            {"bytes", kInteger, true, "size of its files together"},
+            {"seconds", kNumber, true, "from the copy in memory to its last sync"}}},
+          {"checkpoint_failed",
+           "A checkpoint could not be written; those before it are as they were, and training goes on.",
+           "when the disk refuses",
+           "the first replica of the view",
+           {{"step", kInteger, true, "last step of it"},
+            reason(),
+            {"advice", kText, true, "what can be done about it"}}},
+          {"checkpoint_passed_over",
+           "A checkpoint was due while another one was still being written; it is left out.",
+           "when it is due",
+           "the first replica of the view",
+           {{"step", kInteger, true, "last step before it"}}}};
 }
 
 std::vector<EventSpec> events_of_failure() {
@@ -255,7 +280,7 @@ std::vector<EventSpec> events_of_the_end() {
 std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
   for (const auto& group : {events_of_membership(), events_of_data(), events_of_progress(),
-                            events_of_failure(), events_of_the_end()}) {
+                            events_of_checkpoints(), events_of_failure(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

@@ -48,9 +48,10 @@ using shard_actor =
 using replica_actor =
     caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
                      caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
-                     caf::reacts_to<Snapped>, caf::reacts_to<ViewClosed>, caf::reacts_to<Assignment>,
-                     caf::reacts_to<HandedOut>, caf::reacts_to<Observing>, caf::reacts_to<DonateTo>,
-                     caf::reacts_to<StateCopied>, caf::reacts_to<Restored>, caf::reacts_to<Adopted>>;
+                     caf::reacts_to<Snapped>, caf::reacts_to<Written>, caf::reacts_to<ViewClosed>,
+                     caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>, caf::reacts_to<Observing>,
+                     caf::reacts_to<DonateTo>, caf::reacts_to<StateCopied>, caf::reacts_to<Restored>,
+                     caf::reacts_to<Adopted>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

@@ -57,8 +57,11 @@ struct Welcome {
   std::string job_toml;  ///< the whole job; a node needs no file but the data
   std::string device;
   bool loader_thread = false;  ///< whether loading has a thread of its own
+  std::string resume;          ///< manifest in checkpoint.folder to go on from; empty: the beginning
 
-  static auto fields(Welcome& x) { return std::tie(x.name, x.term, x.job_toml, x.device, x.loader_thread); }
+  static auto fields(Welcome& x) {
+    return std::tie(x.name, x.term, x.job_toml, x.device, x.loader_thread, x.resume);
+  }
 };
 MUSTER_MESSAGE(Welcome)
 
@@ -270,13 +273,24 @@ struct Updated {
   std::string error;
 };
 
-/// compute thread -> replica: the state's hash, and where it was written to if it was.
+/// compute thread -> replica: the state's hash.
 struct Hashed {
   std::uint64_t turn = 0;
   std::string state_sha256;
-  std::string path;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  ///< used by `muster bench`
   std::string error;
+};
+
+/// disk thread -> replica: a checkpoint was written, or was not.
+struct Written {
+  std::uint64_t turn = 0;  ///< of the replica that asked
+  bool last = false;       ///< at the end of the run, which waits for it
+  std::string path;        ///< of the weights
+  std::uint64_t step = 0;
+  std::uint64_t bytes = 0;
+  std::string state_sha256;
+  std::string error;   ///< not empty: it was not written
+  std::string advice;  ///< what a user can do about that
 };
 
 /// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
@@ -367,6 +381,7 @@ struct Trouble {
 struct Workbench;
 struct Ready {
   std::shared_ptr<Workbench> bench;
+  std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
   std::string error;
 };
 

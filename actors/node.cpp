@@ -9,6 +9,7 @@
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/reducer.hpp"
 #include "muster/actors/replica.hpp"
+#include "muster/actors/resume.hpp"
 #include "muster/actors/shard.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
@@ -56,6 +57,7 @@ NodeSeams real_seams(const std::string& address) {
   seams.make_executor = [](const std::string& name, const std::string& device) {
     return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
   };
+  seams.open_disk = open_disk;
   seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
     const std::string& listen = address.empty() ? job.cluster.listen : address;
     return std::shared_ptr<DataPlane>(make_ucx_data_plane(listen, std::move(hooks)));
@@ -153,10 +155,15 @@ void NodeState::on(const Welcome& message) {
   stalls_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
-                    computes = !parts_.name.loader, loads] {
+                    computes = !parts_.name.loader, loads, resume = message.resume,
+                    open = parts_.seams.open_disk] {
     Ready ready;
     try {
       ready.bench = make_workbench(job, registry, device, computes, loads);
+      if (computes && !resume.empty()) {
+        ready.resumed = load_resume(*ready.bench, job_hash(job, registry.declarations()),
+                                    open(job.checkpoint.folder), resume);
+      }
     } catch (const std::exception& error) {
       ready.error = error.what();
     }
@@ -169,6 +176,7 @@ void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   bench_ = message.bench;
   bench_->progress = progress_;
+  resumed_ = message.resumed;
   Prepared prepared;
   prepared.name = parts_.name;
   prepared.address = plane_->address();
@@ -288,8 +296,16 @@ void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_
 
 void NodeState::make_replica(const View& view) {
   if (replica_) return;
-  ReplicaParts parts{parts_.name.slot, view.facts,   bench_,
-                     compute_,         board_->node, parts_.seams.make_executor("muster-back", "-")};
+  ReplicaParts parts{
+      parts_.name.slot,
+      view.facts,
+      bench_,
+      compute_,
+      board_->node,
+      parts_.seams.make_executor("muster-back", "-"),
+      make_checkpointer(*job_, job_hash(*job_, parts_.registry.declarations()), bench_->model->layout(),
+                        view.facts.fingerprint, parts_.seams.open_disk, parts_.seams.make_executor),
+      std::exchange(resumed_, nullptr)};
   replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
                                         : self_->spawn(replica, std::move(parts));
   actors_.reducer = self_->spawn(reducer, plane_, replica_);

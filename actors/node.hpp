@@ -26,6 +26,8 @@ struct NodeSeams {
   std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
   std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)>
       make_data_plane;
+  /// The folder of checkpoints; empty: the one on this machine.
+  std::function<std::shared_ptr<Disk>(const std::string& folder)> open_disk;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
@@ -123,6 +125,7 @@ class NodeState {
   std::shared_ptr<Executor> loading_;
   std::shared_ptr<DataPlane> plane_;
   std::shared_ptr<Workbench> bench_;
+  std::shared_ptr<const Snapshot> resumed_;
   std::shared_ptr<Board> board_;
   replica_actor replica_;
   Actors actors_;

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
-#include "muster/gpu/safetensors.hpp"
 #include "muster/gpu/state_hash.hpp"
 
 namespace muster {
@@ -17,22 +15,6 @@ namespace {
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
 
-Hashed hash_state(const Workbench& bench, std::uint64_t steps, bool writes) {
-  Hashed hashed;
-  hashed.state_sha256 = state_sha256(bench.state);
-  const std::string& folder = bench.job.checkpoint.folder;
-  if (!writes || folder.empty()) return hashed;
-  std::filesystem::create_directories(folder);
-  const auto path =
-      std::filesystem::path(folder) / (bench.job.name + "-step-" + std::to_string(steps) + ".safetensors");
-  write_safetensors(
-      path.string(), bench.model->layout(), bench.state,
-      {{"job", bench.job.name}, {"step", std::to_string(steps)}, {"weights_sha256", hashed.state_sha256}});
-  hashed.path = path.string();
-  hashed.bytes = std::filesystem::file_size(path);
-  return hashed;
-}
-
 }  // namespace
 
 void ReplicaState::start(Self self, ReplicaParts parts) {
@@ -41,6 +23,10 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   const Job& job = parts_.bench->job;
   course_ = std::make_unique<Course>(course_options(job, parts_.facts.has_test));
   step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
+  if (const auto from = std::move(parts_.from)) {
+    restore(from);
+    go_on_from(*from);
+  }
 }
 
 ReplicaState::Time ReplicaState::now() const {
@@ -111,6 +97,7 @@ void ReplicaState::next_round() {
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
+  consider_checkpoint();
   if (course_->finished()) return finish();
   const Cursor& cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
@@ -383,31 +370,34 @@ void ReplicaState::evaluation_recorded(const RoundRecord& record) {
   next_round();
 }
 
+// One who speaks writes the last checkpoint, and is done when it is there.
 void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
-  compute([steps = course_->steps(), writes = speaks()](Workbench& bench) {
-    return hash_state(bench, steps, writes);
+  if (last_written_) return say_done(last_written_->state_sha256, last_written_->path);
+  if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
+  compute([](Workbench& bench) {
+    Hashed hashed;
+    hashed.state_sha256 = state_sha256(bench.state);
+    return hashed;
   });
 }
 
 void ReplicaState::on(const Hashed& message) {
   if (message.turn != turn_) return;
-  if (!message.error.empty()) return trouble("the weights could not be written: " + message.error);
-  if (!message.path.empty()) {
-    self_->send(parts_.node,
-                Raised{make_event("checkpoint", {{"path", message.path},
-                                                 {"step", static_cast<std::int64_t>(course_->steps())},
-                                                 {"bytes", static_cast<std::int64_t>(message.bytes)}})});
-  }
+  if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
+  say_done(message.state_sha256, {});
+}
+
+void ReplicaState::say_done(const std::string& state_sha256, const std::string& checkpoint) {
   ReplicaDone done;
   done.slot = parts_.slot;
   done.steps = course_->steps();
   done.samples = samples_;
-  done.state_sha256 = message.state_sha256;
+  done.state_sha256 = state_sha256;
   done.phases = phases_;
   waits_.fill(done.phases);
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
-  done.checkpoint = message.path;
+  done.checkpoint = checkpoint;
   done_ = done;
   self_->send(parts_.node, done);
 }
@@ -427,6 +417,7 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const Updated& message) { self->state.on(message); },
           [=](const Hashed& message) { self->state.on(message); },
           [=](const Snapped& message) { self->state.on(message); },
+          [=](const Written& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
           [=](const HandedOut& message) { self->state.on(message); },

@@ -9,8 +9,10 @@
 #include <optional>
 #include <set>
 
+#include "muster/actors/checkpointer.hpp"
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
+#include "muster/actors/rules/checkpoint_due.hpp"
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
@@ -27,7 +29,9 @@ struct ReplicaParts {
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<Executor> compute;
   node_actor node;
-  std::shared_ptr<Executor> background;  ///< what no step waits for: encoding, hashing, writing
+  std::shared_ptr<Executor> background;       ///< what no step waits for: encoding, hashing
+  std::shared_ptr<Checkpointer> checkpoints;  ///< null: none are written
+  std::shared_ptr<const Snapshot> from;       ///< to go on from; null: the beginning
 };
 
 class ReplicaState {
@@ -46,6 +50,7 @@ class ReplicaState {
   void on(const Assignment& message);
   void on(const HandedOut& message);
   void on(const Snapped& message);
+  void on(const Written& message);
   void on(const Observing& message);
   void on(const DonateTo& message);
   void on(const StateCopied& message);
@@ -93,6 +98,10 @@ class ReplicaState {
   void next_round();
   void begin_evaluation();
   void finish();
+  void say_done(const std::string& state_sha256, const std::string& checkpoint);
+  void go_on_from(const Snapshot& snapshot);
+  void consider_checkpoint();
+  void raise_written(const Written& message);
   void trouble(const std::string& reason);
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
@@ -138,6 +147,12 @@ class ReplicaState {
   std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
   std::vector<SnapshotUse> snapshots_wanted_;
+  // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
+  // end.
+  CoursePoint looked_at_;
+  bool writing_ = false;
+  Time snapped_at_{};
+  std::optional<Written> last_written_;
   std::uint64_t dropped_ = 0;
   double epoch_loss_ = 0, epoch_weight_ = 0;
   Time lap_{}, progress_at_{};

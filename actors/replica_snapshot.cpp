@@ -64,8 +64,64 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
   });
 }
 
+// A run that goes on may have another end than the one that was given up.
+void ReplicaState::go_on_from(const Snapshot& snapshot) {
+  const ReplicaPlace& place = snapshot.place;
+  const std::string reason = course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows());
+  if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
+  looked_at_ = course_point(course_->cursor(), course_->steps());
+}
+
+// Every replica looks at every place, so that one who comes to speak later goes on at the next point.
+void ReplicaState::consider_checkpoint() {
+  const CoursePoint here = course_point(course_->cursor(), course_->steps());
+  const CoursePoint before = std::exchange(looked_at_, here);
+  if (!parts_.checkpoints || !speaks() || course_->finished()) return;  // at the end one is written anyway
+  if (!checkpoint_due(parts_.checkpoints->every(), before, here)) return;
+  if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
+  self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
+                                             {{"step", static_cast<std::int64_t>(here.steps)}})});
+}
+
 void ReplicaState::on(const Snapped& message) {
-  if (!message.error.empty()) trouble("the snapshot could not be taken: " + message.error);
+  if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
+  if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
+  Written written;
+  written.turn = message.turn;
+  written.last = message.use == SnapshotUse::last_checkpoint;
+  if (written.last && message.turn != turn_) return;  // the next view ends the run
+  snapped_at_ = now();
+  parts_.checkpoints->write(message.snapshot, written, [replica = replica_actor(self_)](Written answer) {
+    caf::anon_send(replica, std::move(answer));
+  });
+}
+
+void ReplicaState::on(const Written& message) {
+  raise_written(message);
+  if (!message.last) {
+    writing_ = false;
+    return;
+  }
+  if (message.error.empty()) last_written_ = message;
+  if (message.turn != turn_ || halted_) return;
+  if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
+  say_done(message.state_sha256, message.path);
+}
+
+void ReplicaState::raise_written(const Written& message) {
+  const auto step = static_cast<std::int64_t>(message.step);
+  if (!message.error.empty()) {
+    self_->send(parts_.node,
+                Raised{make_event("checkpoint_failed",
+                                  {{"step", step}, {"reason", message.error}, {"advice", message.advice}})});
+    return;
+  }
+  self_->send(parts_.node,
+              Raised{make_event("checkpoint",
+                                {{"path", message.path},
+                                 {"step", step},
+                                 {"bytes", static_cast<std::int64_t>(message.bytes)},
+                                 {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
 }
 
 }  // namespace muster

@@ -198,6 +198,8 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   parts.placement = flight.placement;
   parts.observers = options.observers;
   parts.by_hand = options.by_hand;
+  if (options.resume)
+    parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
   for (const std::string& text : flight.placement.notices)
     parts.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {

@@ -52,6 +52,10 @@ struct RunOptions {
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 
+  /// Goes on from the newest whole checkpoint of this job in checkpoint.folder; throws NothingToResume if
+  /// there is none.
+  bool resume = false;
+
   /// Nothing is launched: nodes are started by hand with `muster join`, and come to this port of
   /// cluster.listen. The journal lies in checkpoint.folder, if there is one; then a coordinator that died can
   /// be started again while the steps go on.

@@ -155,6 +155,7 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Updated&) {},
           [=](const Hashed& message) { self->state.on(message); },
           [](const Snapped&) {},
+          [](const Written&) {},
           [](const ViewClosed&) {},
           [=](const Assignment& message) { self->state.on(message); },
           [](const HandedOut&) {},

@@ -90,6 +90,11 @@ void ProgressLine::show(const Event& event) {
                       whole("asked"), whole("had")));
   } else if (event.name == "view") {
     write_line(format("%lld replicas ready  (%s)", whole("members"), event.text("transport").c_str()));
+  } else if (event.name == "resumed") {
+    write_line(format("resumed after step %lld, epoch %lld, from ", whole("step"), whole("epoch")) +
+               event.text("path"));
+  } else if (event.name == "checkpoint_failed") {
+    write_line(event.name + ": " + event.text("reason") + "; " + event.text("advice"));
   } else if (event.name == "lost" || event.name == "refused" || event.name == "diverged") {
     write_line(event.name + ": " + event.text(event.name == "diverged" ? "what" : "reason"));
   }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kUsage =
     "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
-    "[--quiet]\n\n"
+    "[--resume] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
     "all again.\n"
     "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130 or 143 interrupted.\n";
@@ -89,6 +89,10 @@ Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int
     std::fprintf(stderr, "%s", refused.what());
     code = kWrong;
     return refused_report(job, refused.what());
+  } catch (const NothingToResume& error) {
+    std::fprintf(stderr, "muster: %s\n", error.what());
+    code = kWrong;
+    return refused_report(job, error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "muster: failed: %s\n", error.what());
     code = kFailed;
@@ -105,7 +109,8 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
                         "write one JSON object at the end, also on failure (docs/report.md)")(
       "events", po::value<std::string>()->value_name("FILE|-"),
       "write each event as a line of JSON when it happens")("quiet",
-                                                            "print nothing but failures and notices");
+                                                            "print nothing but failures and notices")(
+      "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder");
   add_job_options(options);
   int code = kCompleted;
   const auto given = parse(training.command, training.usage, arguments, options, "JOB.toml", code);
@@ -131,6 +136,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   ProgressLine progress(*parsed.job, quiet);
   run_options.registry = registry;
   run_options.handle_signals = true;
+  run_options.resume = given->count("resume") > 0;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);

@@ -29,6 +29,9 @@ inline Value value_of(const std::vector<std::string>& member, const ValueSpec&) 
 inline Value value_of(std::chrono::milliseconds member, const ValueSpec&) {
   return std::int64_t{member.count()};
 }
+inline Value value_of(const Interval& member, const ValueSpec&) {
+  return format_interval(member);
+}
 inline Value value_of(std::uint32_t member, const ValueSpec&) {
   return std::int64_t{member};
 }
@@ -60,6 +63,11 @@ inline void assign(std::vector<std::string>& member, const Value& value, const V
 }
 inline void assign(std::chrono::milliseconds& member, const Value& value, const ValueSpec&) {
   member = std::chrono::milliseconds(std::get<std::int64_t>(value));
+}
+inline void assign(Interval& member, const Value& value, const ValueSpec&) {
+  const auto interval = parse_interval(std::get<std::string>(value));
+  MUSTER_CHECK(interval.has_value(), std::get<std::string>(value));
+  member = *interval;
 }
 template <class I>
 requires std::is_unsigned_v<I>

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/config/interval.hpp"
 #include "muster/config/options.hpp"
 
 namespace muster {
@@ -133,7 +134,9 @@ struct ClusterConfig {
 };
 
 struct CheckpointConfig {
-  std::string folder;  ///< where the weights are written at the end; empty: nowhere
+  std::string folder;      ///< where checkpoints are written; empty: nowhere
+  Interval every;          ///< and one at the end in any case
+  std::uint32_t keep = 3;  ///< the last so many stay
 
   bool operator==(const CheckpointConfig&) const = default;
 };

@@ -341,9 +341,19 @@ std::vector<Key> straggler_keys() {
 
 std::vector<Key> checkpoint_keys() {
   return {
-      bind(key("checkpoint.folder", of(ValueType::text), "Where the weights are written at the end.",
+      bind(key("checkpoint.folder", of(ValueType::text),
+               "Where checkpoints are written, on the way and at the end; `muster run --resume` goes on from "
+               "them.",
                "nowhere"),
            MUSTER_MEMBER(checkpoint.folder)),
+      bind(key("checkpoint.every", of(ValueType::interval),
+               "How often one is written. A step waits only until its state is copied; more often means less "
+               "to compute again after a loss of all."),
+           MUSTER_MEMBER(checkpoint.every)),
+      bind(key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
+               "The last so many stay in the folder; with more than one, a damaged one costs only the way "
+               "from the one before."),
+           MUSTER_MEMBER(checkpoint.keep)),
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include "muster/config/check.hpp"
 #include "muster/config/file_check.hpp"
+#include "muster/config/interval.hpp"
 #include "muster/config/nearest.hpp"
 #include "muster/config/text.hpp"
 #include "muster/config/units.hpp"
@@ -20,7 +21,8 @@ bool is_amount(ValueType type) {
 }
 
 bool is_text(ValueType type) {
-  return type == ValueType::text || type == ValueType::choice || type == ValueType::path;
+  return type == ValueType::text || type == ValueType::choice || type == ValueType::path ||
+         type == ValueType::interval;
 }
 
 // A bound in the unit of the type.
@@ -71,6 +73,9 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
     }
     const std::string near = nearest(text, spec.choices);
     return problem(spec, "unknown value", quoted(text), near.empty() ? "" : quoted(near));
+  }
+  if (spec.type == ValueType::interval && !parse_interval(text)) {
+    return problem(spec, "not a distance in a run", quoted(text));
   }
   if (text.empty()) {
     return spec.not_empty ? std::optional(problem(spec, "empty", quoted(text))) : std::nullopt;
@@ -195,6 +200,8 @@ std::string allowed_text(const ValueSpec& spec) {
              (spec.automatic ? ", or " + quoted(kAutomatic) : "");
     case ValueType::size:
       return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed);
+    case ValueType::interval:
+      return std::string(kIntervalAllowed);
     case ValueType::texts:
       return "a list of strings";
     case ValueType::integers:

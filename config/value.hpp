@@ -24,6 +24,7 @@ enum class ValueType {
   path,      ///< a text that names a readable regular file, or is empty
   duration,  ///< "500ms"; held as an integer of milliseconds
   size,      ///< "64MiB"; held as an integer of bytes
+  interval,  ///< "500 steps" or "1 epoch"; held as a text
   texts,     ///< a list of strings
   integers,  ///< a list of integers
 };

@@ -39,12 +39,25 @@ std::string header_text(const Layout& layout, const std::map<std::string, std::s
   throw Error(Advice::fix_job, path.string() + " is not a whole safetensors file: " + what);
 }
 
+// The elements of a shape; none that a file could not hold.
+std::size_t count_of(const std::filesystem::path& path, const std::string& name,
+                     const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || (extent > 0 && count > kMost / extent))
+      damaged(path, "tensor " + name + " cannot be so large");
+    count *= extent;
+  }
+  return static_cast<std::size_t>(count);
+}
+
 LayoutEntry parse_entry(const std::filesystem::path& path, const std::string& name, const Json& value) {
   if (value.at("dtype") != "F32") damaged(path, "tensor " + name + " is not F32");
   LayoutEntry entry;
   entry.name = name;
   entry.shape = value.at("shape").get<std::vector<std::int64_t>>();
-  entry.count = Field{DType::float32, entry.shape}.count();
+  entry.count = count_of(path, name, entry.shape);
   const auto begin = value.at("data_offsets").at(0).get<std::size_t>();
   const auto end = value.at("data_offsets").at(1).get<std::size_t>();
   if (begin % sizeof(float) != 0 || end < begin || end - begin != entry.count * sizeof(float))
@@ -74,15 +87,26 @@ void parse_header(const std::filesystem::path& path, std::string_view text, Safe
 void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
                        const std::map<std::string, std::string>& metadata) {
   MUSTER_CHECK(state.size() == layout.total(), state.size(), layout.total());
-  const std::string header = header_text(layout, metadata);
-  const std::uint64_t size = header.size();
-  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&size, 1)),
-                                               std::as_bytes(std::span(header)), std::as_bytes(state)};
+  const std::vector<std::byte> prefix = safetensors_prefix(layout, metadata);
+  const std::span<const std::byte> pieces[] = {prefix, std::as_bytes(state)};
   replace_file(path, pieces);
 }
 
+std::vector<std::byte> safetensors_prefix(const Layout& layout,
+                                          const std::map<std::string, std::string>& metadata) {
+  const std::string header = header_text(layout, metadata);
+  const std::uint64_t size = header.size();
+  std::vector<std::byte> prefix(sizeof size + header.size());
+  std::memcpy(prefix.data(), &size, sizeof size);
+  std::memcpy(prefix.data() + sizeof size, header.data(), header.size());
+  return prefix;
+}
+
 Safetensors read_safetensors(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
+  return parse_safetensors(read_file(path), path);
+}
+
+Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& path) {
   std::uint64_t header_bytes = 0;
   if (bytes.size() < kPrefixBytes) damaged(path, "it is shorter than its prefix");
   std::memcpy(&header_bytes, bytes.data(), kPrefixBytes);
@@ -90,7 +114,7 @@ Safetensors read_safetensors(const std::filesystem::path& path) {
     damaged(path, "it is shorter than its header");
   Safetensors result;
   parse_header(path, {reinterpret_cast<const char*>(bytes.data()) + kPrefixBytes, header_bytes}, result);
-  const auto data = std::span(bytes).subspan(kPrefixBytes + header_bytes);
+  const auto data = bytes.subspan(kPrefixBytes + header_bytes);
   std::size_t expected = 0;
   for (const auto& entry : result.entries) {
     if (entry.offset != expected) damaged(path, "there is a gap before tensor " + entry.name);

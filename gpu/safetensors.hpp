@@ -2,6 +2,7 @@
 // header, then the raw tensors. Any tool that reads the format reads them.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -25,6 +26,14 @@ struct Safetensors {
   std::vector<float> state;
   std::map<std::string, std::string> metadata;
 };
+
+/// What stands before the tensors in a file of this layout.
+std::vector<std::byte> safetensors_prefix(const Layout& layout,
+                                          const std::map<std::string, std::string>& metadata);
+
+/// Reads the bytes of a file of F32 tensors without gaps; `name` is for messages. Believes no length, and
+/// throws Error (fix_job) when they are damaged or hold another type.
+Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
 /// Reads a file of F32 tensors without gaps. Throws Error (give_up) when the file cannot be read, and Error
 /// (fix_job) when it is damaged or holds another type.

@@ -10,6 +10,28 @@ CourseOptions course_options(const Job& job, bool has_test) {
   return options;
 }
 
+std::string Course::resume(const Cursor& cursor, std::uint64_t steps, bool finished,
+                           const std::vector<LedgerRow>& rows) {
+  const bool closed = !rows.empty() && rows.back().epoch == cursor.epoch;
+  const bool begins = !closed && cursor.step == 0;  // stands before the first step of an epoch
+  const bool at_end = options_.steps && steps == *options_.steps;
+  if (options_.steps && steps > *options_.steps) return "it lies beyond train.steps";
+  if (options_.passes != 0 && cursor.epoch > options_.passes + (begins ? 1 : 0)) {
+    return "it lies beyond the epochs that are asked for";
+  }
+  if (closed && !rows.back().complete && !at_end)
+    return "its last epoch was cut short by another train.steps";
+  if (!closed && !begins && at_end) return "train.steps would end its open epoch";
+  restore(cursor, steps, finished);
+  if (begins) {
+    finished_ = cursor.epoch > 1 && (at_end || !has_epoch_after(options_, cursor.epoch - 1));
+  } else if (closed && finished && cursor != Cursor{Phase::train, cursor.epoch, 0}) {
+    finished_ = false;
+    next_epoch();
+  }
+  return {};
+}
+
 Course::Move Course::step_committed() {
   ++steps_;
   ++cursor_.step;

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "muster/actors/pipeline/item.hpp"
+#include "muster/actors/rules/ledger.hpp"
 #include "muster/config/job.hpp"
 
 namespace muster {
@@ -36,6 +39,12 @@ class Course {
 
   /// Whether the data ended before train.steps: then the job is `exhausted`.
   bool ran_out() const { return finished_ && options_.steps && steps_ < *options_.steps; }
+
+  /// Stands from now on where a course stood that may have had another end: one that was finished goes on if
+  /// more is asked for now. `rows`: of the epochs that were closed. Gives a reason, and changes nothing, if
+  /// this course never comes to that place.
+  std::string resume(const Cursor& cursor, std::uint64_t steps, bool finished,
+                     const std::vector<LedgerRow>& rows);
 
   /// What a move means. `epoch_ended`: the ledger of this epoch is closed now; the cursor stands at its
   /// evaluation, at the next epoch, or nowhere (finished).

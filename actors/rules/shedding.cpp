@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "muster/config/check.hpp"
 
@@ -85,7 +86,11 @@ void Shedding::measured(std::uint32_t slot, std::uint64_t step, double seconds) 
 
 double Shedding::seconds_per_shard(std::uint32_t slot) const {
   const auto found = times_.find(slot);
-  return found == times_.end() ? 0 : median({found->second.begin(), found->second.end()});
+  if (found == times_.end()) return 0;
+  std::vector<double> times(found->second.begin(), found->second.end());
+  std::sort(times.begin(), times.end());
+  if (times.size() > 2 * kOutliers) times.resize(times.size() - kOutliers);
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
 std::vector<ShardInterval> Shedding::deal(const std::vector<std::uint32_t>& slots,
@@ -114,10 +119,13 @@ std::optional<Shedding::Move> Shedding::decide() {
   const double now = slowest_seconds(deal_, seconds), then = slowest_seconds(better, seconds);
   if (better == deal_ || now - then < options_.gain_min * now) {
     promising_ = 0;
+    if (++calm_ >= kCalmSteps) moves_ = 0;
     return std::nullopt;
   }
-  if (++promising_ < options_.in_a_row) return std::nullopt;
+  calm_ = 0;
+  if (++promising_ < options_.in_a_row << moves_) return std::nullopt;
   promising_ = 0;
+  moves_ = std::min(moves_ + 1, kDoublingsMax);
   return Move{better, "replica " + std::to_string(slots_[slow]) + " takes " + milliseconds(seconds[slow]) +
                           " a shard; the slowest replica's part of a step falls from " + milliseconds(now) +
                           " to " + milliseconds(then)};

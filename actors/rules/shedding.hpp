@@ -26,14 +26,18 @@ double slowest_seconds(const std::vector<ShardInterval>& deal, const std::vector
 
 struct SheddingOptions {
   double gain_min = 0.15;      ///< share of the slowest replica's time that a move must save
-  std::uint32_t in_a_row = 5;  ///< steps in a row that must promise it
+  std::uint32_t in_a_row = 5;  ///< steps in a row that must promise it, at first
 };
 
-/// Decides when to move: what moves shards costs a view change and the redoing of a step, so one slow step is
-/// no reason, and neither is a small gain.
+/// Decides when to move. To move shards costs a view change and the redoing of a step, so one slow step is no
+/// reason, and neither is a small gain. Each move doubles the steps that the next one must be promised for:
+/// where times are mere noise, shards do not swing.
 class Shedding {
  public:
-  static constexpr std::size_t kWindow = 5;  ///< steps whose median is a replica's time
+  static constexpr std::size_t kWindow = 15;   ///< steps whose mean is a replica's time
+  static constexpr std::size_t kOutliers = 3;  ///< of them that are left out: the slowest
+  static constexpr std::uint32_t kDoublingsMax = 7;
+  static constexpr std::uint32_t kCalmSteps = 1000;  ///< without a promise: earlier moves are forgotten
 
   explicit Shedding(SheddingOptions options = {}) : options_(options) {}
 
@@ -63,6 +67,8 @@ class Shedding {
   std::map<std::uint32_t, std::uint64_t> steps_;       // last one told of, by slot
   std::uint64_t decided_ = 0;                          // last step that was decided on
   std::uint32_t promising_ = 0;
+  std::uint32_t moves_ = 0;  // of late
+  std::uint32_t calm_ = 0;   // steps without a promise
 };
 
 }  // namespace muster

@@ -73,6 +73,7 @@ void Cluster::start_coordinator() {
     if (watch_) watch_->event(event);
   };
   parts.by_hand = options_.by_hand;
+  if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
   if (options_.by_hand) {
     parts.journal = std::make_shared<MemoryJournal>(
         journal_, [this, process] { return world_->alive(process); }, [this] { crash_coordinator(); });
@@ -91,6 +92,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.watch = watch_;
   seams.alive = things_;
   seams.show_frames = options_.show_frames;
+  seams.disk = options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;

@@ -30,6 +30,8 @@ struct ClusterOptions {
   /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
   bool by_hand = false;
   Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
+  std::shared_ptr<Disk> disk;  ///< where checkpoints are written; null: the job must ask for none
+  bool resume = false;         ///< go on from the newest checkpoint; throws NothingToResume
   SimulatedNetworkOptions network;
   ControlOptions control;
   bool show_frames = true;  ///< to the watch; costs much where there are many

@@ -12,7 +12,7 @@ namespace {
 // Jobs one after the other, each after a seeded time of virtual work.
 class SimulatedExecutor final : public Executor {
  public:
-  SimulatedExecutor(SeamParts parts, bool loads) : parts_(std::move(parts)), loads_(loads) {}
+  SimulatedExecutor(SeamParts parts, Nanoseconds Pace::*most) : parts_(std::move(parts)), most_(most) {}
 
   void submit(std::function<void()> job) override {
     queue_->push_back(std::move(job));
@@ -24,7 +24,7 @@ class SimulatedExecutor final : public Executor {
 
   void schedule() {
     const Pace& pace = *parts_.pace;
-    const Nanoseconds time = parts_.world->up_to(loads_ ? pace.loading_max : pace.compute_max);
+    const Nanoseconds time = parts_.world->up_to(pace.*most_);
     const Nanoseconds slowed(static_cast<std::int64_t>(static_cast<double>(time.count()) * pace.slower));
     parts_.world->after(parts_.process, slowed, [this, alive = std::weak_ptr<Queue>(queue_)] {
       const auto queue = alive.lock();
@@ -38,7 +38,7 @@ class SimulatedExecutor final : public Executor {
   }
 
   SeamParts parts_;
-  bool loads_;
+  Nanoseconds Pace::*most_;
   std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 
@@ -110,12 +110,16 @@ class SimulatedDataPlane final : public DataPlane {
 NodeSeams simulated_seams(const SeamParts& parts) {
   NodeSeams seams;
   seams.make_executor = [parts](const std::string& thread, const std::string&) {
-    return std::make_shared<SimulatedExecutor>(parts, thread == "muster-load");
+    const auto most = thread == "muster-load"   ? &Pace::loading_max
+                      : thread == "muster-disk" ? &Pace::disk_max
+                                                : &Pace::compute_max;
+    return std::make_shared<SimulatedExecutor>(parts, most);
   };
   seams.make_data_plane = [parts](const Job&, const NodeName& name, Engine::Hooks hooks) {
     if (parts.named) parts.named(name);
     return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks));
   };
+  seams.open_disk = [disk = parts.disk](const std::string&) { return disk; };
   // A replica as ever; its workbench is looked at.
   seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {
     *parts.bench = replica_parts.bench;

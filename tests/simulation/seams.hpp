@@ -17,7 +17,8 @@ namespace muster::simulation {
 struct Pace {
   Nanoseconds compute_max{std::chrono::milliseconds(20)};  ///< a job on the compute executor takes up to this
   Nanoseconds loading_max{std::chrono::milliseconds(5)};   ///< the same for reading one micro-batch
-  double slower = 1;                                       ///< both times this
+  Nanoseconds disk_max{std::chrono::milliseconds(5)};      ///< for writing a checkpoint
+  double slower = 1;                                       ///< all times this
 };
 
 /// Things that live as long as something of the cluster does; to see that all has gone at the end.
@@ -35,6 +36,7 @@ struct SeamParts {
   Watch* watch = nullptr;  ///< may be null
   std::shared_ptr<Alive> alive;
   bool show_frames = true;
+  std::shared_ptr<Disk> disk;                  ///< where checkpoints are written; may be null
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
   /// The workbench of the process's replica, once it has one.

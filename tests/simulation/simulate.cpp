@@ -22,6 +22,9 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
   of_cluster.seed = options.seed;
   of_cluster.pace.compute_max = options.compute_max;
   of_cluster.pace.loading_max = options.loading_max;
+  of_cluster.pace.disk_max = options.disk_max;
+  of_cluster.disk = options.disk;
+  of_cluster.resume = options.resume;
   of_cluster.spawn_replica = options.spawn_replica;
   EventWatch watch(options);
   Cluster cluster(job, registry, of_cluster, &watch);

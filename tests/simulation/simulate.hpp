@@ -22,6 +22,10 @@ struct SimulationOptions {
   Nanoseconds loading_max = std::chrono::milliseconds(5);   ///< the same for reading one micro-batch
   Nanoseconds time_max = std::chrono::hours(1);             ///< virtual; beyond it the run has hung
   std::vector<Loss> losses = {};
+  Nanoseconds disk_max = std::chrono::milliseconds(5);  ///< for writing a checkpoint
+  /// Where checkpoints are written; null: the job must ask for none.
+  std::shared_ptr<Disk> disk = nullptr;
+  bool resume = false;  ///< go on from the newest checkpoint; throws NothingToResume
   /// What stands in a replica's place; empty: a replica.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
   /// Called for each event, in virtual time; may kill nodes by name ("replica 1").

@@ -42,6 +42,7 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
             const auto [at, is_new] = wrapping.kept->emplace(snapshot.place.records, bytes);
             EXPECT_EQ(at->second, bytes) << "replicas differ after record " << at->first;
           },
+          [=](const Written& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
           [=](const HandedOut& message) { self->state.on(message); },

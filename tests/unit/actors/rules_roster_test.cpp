@@ -34,8 +34,8 @@ Prepared prepared_of(const NodeName& name) {
 
 Roster joined_roster(std::uint32_t replicas, std::uint32_t loaders) {
   Roster roster(job_of(replicas, loaders));
-  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i}), 0s), "");
-  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i}), 0s), "");
+  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i}), 0s).refusal, "");
+  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i}), 0s).refusal, "");
   return roster;
 }
 
@@ -43,12 +43,12 @@ TEST(Roster, RefusesAnotherProtocolAStrangerAndASecondOne) {
   Roster roster(job_of(2, 0));
   Join old = join_of(kReplica0);
   old.protocol = kProtocolVersion + 1;
-  EXPECT_NE(roster.join(old, 0s).find("protocol version"), std::string::npos);
-  EXPECT_NE(roster.join(join_of(kReplica2), 0s).find("the run has no replica 2"), std::string::npos);
-  EXPECT_NE(roster.join(join_of(kLoader0), 0s).find("the run has no loader 0"), std::string::npos);
+  EXPECT_NE(roster.join(old, 0s).refusal.find("protocol version"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kReplica2), 0s).refusal.find("the run has no replica 2"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kLoader0), 0s).refusal.find("the run has no loader 0"), std::string::npos);
   EXPECT_FALSE(roster.alive(kReplica0)) << "a refusal changes nothing";
-  EXPECT_EQ(roster.join(join_of(kReplica0), 0s), "");
-  EXPECT_NE(roster.join(join_of(kReplica0), 0s).find("has joined already, as process 100"),
+  EXPECT_EQ(roster.join(join_of(kReplica0), 0s).refusal, "");
+  EXPECT_NE(roster.join(join_of(kReplica0), 0s).refusal.find("has joined already, as process 100"),
             std::string::npos);
   EXPECT_EQ(roster.at(kReplica0).incarnation, 7000u);
 }

@@ -28,6 +28,8 @@ Value changed(const Key& key, const Job& job) {
       return key.value.choices.back();
     case ValueType::texts:
       return std::vector<std::string>{"cpu:3"};
+    case ValueType::interval:
+      return std::string("77 steps");
     case ValueType::text:
       return std::string("changed");
     default:

@@ -85,6 +85,8 @@ TEST_F(JobRoundTrip, RandomJobs) {
       } else if (type == ValueType::integer || type == ValueType::size || type == ValueType::duration) {
         const double most = std::min(key.value.most.value_or(1e18), 1e18);
         key.set(job, static_cast<std::int64_t>(1 + random() % static_cast<std::uint64_t>(most)));
+      } else if (type == ValueType::interval) {
+        key.set(job, std::to_string(2 + random() % 1000) + (random() % 2 == 0 ? " steps" : " epochs"));
       } else if (type == ValueType::choice) {
         key.set(job, key.value.choices[random() % key.value.choices.size()]);
       }

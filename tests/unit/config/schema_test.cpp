@@ -46,6 +46,9 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
       case ValueType::choice:
         value = key.value.choices.back();
         break;
+      case ValueType::interval:
+        value = std::string("77 steps");
+        break;
       case ValueType::text:
         value = std::string("changed");
         break;

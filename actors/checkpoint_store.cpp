@@ -1,0 +1,282 @@
+#include "muster/actors/checkpoint_store.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "muster/config/check.hpp"
+#include "muster/gpu/safetensors.hpp"
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
+constexpr const char* kSlots = "slots";
+
+[[noreturn]] void damaged(const std::string& what) {
+  throw Error(Advice::give_up, what);
+}
+
+std::string sha256_of(Disk::Pieces pieces) {
+  std::vector<std::byte> whole;
+  if (pieces.size() == 1) return sha256_hex(pieces.front());
+  for (const auto piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+  return sha256_hex(whole);
+}
+
+bool same_entries(const std::vector<LayoutEntry>& kept, const std::vector<LayoutEntry>& wanted) {
+  return std::equal(kept.begin(), kept.end(), wanted.begin(), wanted.end(),
+                    [](const LayoutEntry& a, const LayoutEntry& b) {
+                      return a.name == b.name && a.shape == b.shape && a.offset == b.offset;
+                    });
+}
+
+std::string joined(const std::vector<Snapshot::Slot>& slots) {
+  std::string names;
+  for (const auto& slot : slots) names += (names.empty() ? "" : ",") + slot.name;
+  return names;
+}
+
+std::vector<std::string> split(const std::string& names) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t comma = std::min(names.find(',', at), names.size());
+    parts.push_back(names.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+// The optimiser's vectors, each cut into the model's parameters: "momentum.layer.weight".
+Layout layout_of_slots(const Layout& model, const std::vector<std::string>& slots) {
+  Layout layout;
+  for (const std::string& slot : slots) {
+    for (const LayoutEntry& entry : model.entries) {
+      if (entry.offset < model.parameters) layout.add_parameter(slot + "." + entry.name, entry.shape);
+    }
+  }
+  return layout;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity)
+    : disk_(std::move(disk)), identity_(std::move(identity)) {}
+
+CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces) {
+  const std::string temporary = name + ".tmp." + std::to_string(::getpid());
+  try {
+    disk_->write(temporary, pieces);
+    disk_->rename(temporary, name);
+  } catch (const DiskError&) {
+    try {
+      disk_->remove(temporary);
+    } catch (const DiskError&) {
+      // It was not even begun, or the disk takes nothing any more: the next save removes it.
+    }
+    throw;
+  }
+  CheckpointFile file{name, 0, sha256_of(pieces)};
+  for (const auto piece : pieces) file.bytes += piece.size();
+  return file;
+}
+
+SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, std::uint32_t keep) {
+  ReplicaPlace place = snapshot.place;
+  if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
+  const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
+  std::map<std::string, std::string> words{
+      {"job", identity_.job}, {"step", std::to_string(place.steps)}, {"weights_sha256", place.state_sha256}};
+  Manifest manifest;
+  manifest.job = identity_.job;
+  manifest.job_hash = identity_.job_hash;
+  manifest.fingerprint = identity_.fingerprint;
+  manifest.seed = identity_.seed;
+  manifest.shards = identity_.shards;
+  manifest.epoch = place.cursor.epoch;
+  manifest.step = place.steps;
+  manifest.records = place.records;
+  manifest.weights_sha256 = place.state_sha256;
+  manifest.ledger = place.ledger.rows();
+
+  const auto weights_prefix = safetensors_prefix(identity_.layout, words);
+  const std::span<const std::byte> weights[] = {weights_prefix, std::as_bytes(std::span(snapshot.state))};
+  manifest.weights = put(stem + ".safetensors", weights);
+
+  words[kSlots] = joined(snapshot.slots);
+  const auto slots_prefix =
+      safetensors_prefix(layout_of_slots(identity_.layout, split(words[kSlots])), words);
+  std::vector<std::span<const std::byte>> slots{slots_prefix};
+  for (const auto& slot : snapshot.slots) slots.push_back(std::as_bytes(std::span(slot.values)));
+  manifest.optimizer = put(stem + ".optimizer.safetensors", slots);
+
+  const auto place_bytes = encode_place(place);
+  const std::span<const std::byte> place_pieces[] = {place_bytes};
+  manifest.place = put(stem + "-" + std::to_string(place.records) + ".place", place_pieces);
+  disk_->sync_folder();
+
+  const std::string text = to_json(manifest);
+  const std::span<const std::byte> manifest_pieces[] = {std::as_bytes(std::span(text))};
+  put(stem + ".manifest.json", manifest_pieces);
+  disk_->sync_folder();
+  prune(stem + ".manifest.json", place.steps, keep);
+  return {disk_->folder() + "/" + manifest.weights.name,
+          manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
+          place.state_sha256};
+}
+
+// Keeps the last `keep` manifests up to this step, what they name, and all that is newer; manifests of other
+// jobs, and what these name, are not touched. A disk that takes no removal has the checkpoint nevertheless.
+void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step, std::uint32_t keep) {
+  try {
+    std::set<std::string> kept;
+    const auto files = disk_->list();
+    std::vector<std::pair<std::uint64_t, std::string>> manifests;  // by step
+    for (const auto& file : files) {
+      const auto name = parse_checkpoint_name(file.name, identity_.job);
+      if (!name || !name->is_manifest()) continue;
+      std::string why;
+      const auto manifest = read_manifest(file.name, why);
+      const bool other = manifest && manifest->job_hash != identity_.job_hash;
+      if (name->step > step || other || file.name == manifest_name) {
+        kept.insert(file.name);
+        if (manifest) kept.insert({manifest->weights.name, manifest->optimizer.name, manifest->place.name});
+      } else if (manifest) {
+        manifests.emplace_back(name->step, file.name);
+      }
+    }
+    std::sort(manifests.rbegin(), manifests.rend());
+    for (std::size_t i = 0; i < manifests.size() && i + 1 < keep; ++i) {
+      std::string why;
+      const auto manifest = read_manifest(manifests[i].second, why);
+      kept.insert(manifests[i].second);
+      if (manifest) kept.insert({manifest->weights.name, manifest->optimizer.name, manifest->place.name});
+    }
+    // The manifest first: a crash in between leaves files without one, not one without its files.
+    for (const bool manifests_now : {true, false}) {
+      for (const auto& file : files) {
+        const auto name = parse_checkpoint_name(file.name, identity_.job);
+        if (!name || name->step > step || kept.contains(file.name)) continue;
+        if (name->is_manifest() == manifests_now) disk_->remove(file.name);
+      }
+      disk_->sync_folder();
+    }
+  } catch (const DiskError&) {
+    // What could not be removed now is beyond `keep` at the next save, too.
+  }
+}
+
+std::optional<Manifest> CheckpointStore::read_manifest(const std::string& name, std::string& why) {
+  try {
+    const Disk::Bytes bytes = disk_->read(name);
+    if (bytes.size() > kManifestBytesMax) {
+      why = "its manifest is too large to be one";
+      return std::nullopt;
+    }
+    return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, why);
+  } catch (const DiskError& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+Disk::Bytes CheckpointStore::read_whole(const CheckpointFile& file) {
+  Disk::Bytes bytes = disk_->read(file.name);
+  if (bytes.size() != file.bytes) {
+    damaged(file.name + " has " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(file.bytes));
+  }
+  if (sha256_hex(bytes) != file.sha256) damaged(file.name + " is damaged: its SHA-256 is another one");
+  return bytes;
+}
+
+LoadedCheckpoint CheckpointStore::load_files(const Manifest& manifest) {
+  LoadedCheckpoint loaded;
+  loaded.manifest = manifest;
+  auto place = decode_place(read_whole(manifest.place), identity_.shards);
+  if (!place) damaged(manifest.place.name + " is not a place of this job");
+  Safetensors weights = parse_safetensors(read_whole(manifest.weights), manifest.weights.name);
+  if (!same_entries(weights.entries, identity_.layout.entries))
+    damaged("its weights have other names or shapes");
+  if (place->state_sha256 != manifest.weights_sha256 || place->steps != manifest.step ||
+      place->records != manifest.records || state_sha256(weights.state) != manifest.weights_sha256) {
+    damaged("its files are not of one checkpoint");
+  }
+  const Safetensors optimizer = parse_safetensors(read_whole(manifest.optimizer), manifest.optimizer.name);
+  const auto names = optimizer.metadata.find(kSlots);
+  const auto slots = split(names == optimizer.metadata.end() ? std::string{} : names->second);
+  if (!same_entries(optimizer.entries, layout_of_slots(identity_.layout, slots).entries)) {
+    damaged("its optimiser's vectors have other names or shapes");
+  }
+  loaded.snapshot.place = std::move(*place);
+  loaded.snapshot.state = std::move(weights.state);
+  const std::size_t parameters = identity_.layout.parameters;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto values = std::span(optimizer.state).subspan(i * parameters, parameters);
+    loaded.snapshot.slots.push_back({slots[i], {values.begin(), values.end()}});
+  }
+  return loaded;
+}
+
+std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifest_name, std::string& why) {
+  const auto manifest = read_manifest(manifest_name, why);
+  if (!manifest) return std::nullopt;
+  if (manifest->job_hash != identity_.job_hash || manifest->shards != identity_.shards) {
+    why = "it is of another job (" + manifest->job + ", job hash " + manifest->job_hash.substr(0, 12) +
+          ", this one has " + identity_.job_hash.substr(0, 12) + ")";
+    return std::nullopt;
+  }
+  if (!identity_.fingerprint.empty() && manifest->fingerprint != identity_.fingerprint) {
+    why = "its data had another content (" + manifest->fingerprint + ", now " + identity_.fingerprint + ")";
+    return std::nullopt;
+  }
+  try {
+    auto loaded = load_files(*manifest);
+    loaded.manifest_name = manifest_name;
+    return loaded;
+  } catch (const Error& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse) {
+  FoundCheckpoint found;
+  struct Candidate {
+    std::uint64_t step, records;
+    std::string name;
+  };
+  std::vector<Candidate> candidates;
+  for (const auto& file : disk_->list()) {
+    const auto name = parse_checkpoint_name(file.name, "");
+    if (!name || !name->is_manifest()) continue;
+    std::string why;
+    const auto manifest = read_manifest(file.name, why);
+    if (!manifest || manifest->job_hash != identity_.job_hash) {
+      if (manifest) load(file.name, why);  // for its words
+      found.passed_over.push_back({file.name, why});
+      continue;
+    }
+    candidates.push_back({manifest->step, manifest->records, file.name});
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.step, a.records, a.name) > std::tie(b.step, b.records, b.name);
+  });
+  for (const Candidate& candidate : candidates) {
+    std::string why;
+    auto loaded = load(candidate.name, why);
+    if (loaded && refuse) why = refuse(loaded->snapshot);
+    if (loaded && why.empty()) {
+      found.newest = std::move(loaded);
+      break;
+    }
+    found.passed_over.push_back({candidate.name, why});
+  }
+  return found;
+}
+
+}  // namespace muster

@@ -1,0 +1,87 @@
+// Checkpoints in a folder. One at step t of job NAME is four files with the stem NAME-step-t-HASH (HASH: the
+// first 12 digits of the weights' SHA-256):
+//
+//   .safetensors            the weights, for any reader of the format
+//   .optimizer.safetensors  the optimiser's vectors, one tensor for each parameter
+//   -<records>.place        where the job stands, with its ledger (snapshot.hpp)
+//   .manifest.json          written last; names the others with size and SHA-256
+//
+// Each file is written beside its name, synced, then renamed. So a manifest is there only with all it names,
+// a crash leaves the old checkpoints or the new one, and what is damaged later is noticed by its hash. There
+// is no pointer to the latest one: a reader takes the highest that is whole.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/actors/checkpoint_manifest.hpp"
+#include "muster/actors/disk.hpp"
+#include "muster/actors/snapshot.hpp"
+#include "muster/gpu/model.hpp"
+
+namespace muster {
+
+/// What a checkpoint must be of to be gone on from.
+struct CheckpointIdentity {
+  std::string job;  ///< its name; not compared
+  std::string job_hash;
+  std::string fingerprint;  ///< of the data; empty: not compared
+  std::uint64_t seed = 0;
+  std::uint32_t shards = 1;
+  Layout layout;
+};
+
+struct SavedCheckpoint {
+  std::string path;  ///< of the weights
+  std::uint64_t bytes = 0;
+  std::string weights_sha256;
+};
+
+/// One that was passed over, and why.
+struct PassedOver {
+  std::string manifest;
+  std::string why;
+};
+
+struct LoadedCheckpoint {
+  Manifest manifest;
+  std::string manifest_name;
+  Snapshot snapshot;
+};
+
+struct FoundCheckpoint {
+  std::optional<LoadedCheckpoint> newest;
+  std::vector<PassedOver> passed_over;  ///< newer ones, and those of other jobs
+};
+
+/// One thread at a time; blocks.
+class CheckpointStore {
+ public:
+  CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
+
+  /// Writes the checkpoint, then removes what is beyond the last `keep` of this job. Throws DiskError; then
+  /// the older ones are as they were. One of the same step and weights is replaced.
+  SavedCheckpoint save(const Snapshot& snapshot, std::uint32_t keep);
+
+  /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Throws
+  /// DiskError if the folder cannot be listed.
+  FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
+
+  /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
+  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why);
+
+ private:
+  CheckpointFile put(const std::string& name, Disk::Pieces pieces);
+  void prune(const std::string& manifest_name, std::uint64_t step, std::uint32_t keep);
+  std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
+  Disk::Bytes read_whole(const CheckpointFile& file);
+  LoadedCheckpoint load_files(const Manifest& manifest);
+
+  std::shared_ptr<Disk> disk_;
+  CheckpointIdentity identity_;
+};
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+// Writes a replica's snapshots on a thread of its own, "muster-disk": no step waits for the disk.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/executor.hpp"
+#include "muster/actors/messages.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+class Checkpointer {
+ public:
+  Checkpointer(std::shared_ptr<Executor> disk_thread, std::shared_ptr<CheckpointStore> store,
+               CheckpointConfig config)
+      : disk_thread_(std::move(disk_thread)), store_(std::move(store)), config_(std::move(config)) {}
+
+  const Interval& every() const { return config_.every; }
+
+  /// Writes after what is being written; `done` is called on the disk's thread with the answer, from which
+  /// `error` is not empty if nothing was written. Does not block.
+  void write(std::shared_ptr<const Snapshot> snapshot, Written written, std::function<void(Written)> done);
+
+ private:
+  std::shared_ptr<Executor> disk_thread_;
+  std::shared_ptr<CheckpointStore> store_;
+  CheckpointConfig config_;
+};
+
+/// Of a job that asks for checkpoints; null for one that does not. Every replica has one, for which of them
+/// writes may change. The functions are those of NodeSeams.
+std::shared_ptr<Checkpointer> make_checkpointer(
+    const Job& job, const std::string& job_hash, const Layout& layout, const std::string& fingerprint,
+    const std::function<std::shared_ptr<Disk>(const std::string&)>& open_disk,
+    const std::function<std::shared_ptr<Executor>(const std::string&, const std::string&)>& make_executor);
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+#include "muster/actors/resume.hpp"
+
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/rules/course.hpp"
+
+namespace muster {
+
+namespace {
+
+std::string list_of(const std::vector<PassedOver>& passed_over) {
+  std::string text;
+  for (const PassedOver& one : passed_over) text += "\n  " + one.manifest + ": " + one.why;
+  return text;
+}
+
+}  // namespace
+
+CheckpointIdentity checkpoint_identity(const Job& job, const std::string& job_hash, const Layout& layout,
+                                       const std::string& fingerprint) {
+  return {job.name, job_hash, fingerprint, job.seed, job.train.shards, layout};
+}
+
+Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk) {
+  if (job.checkpoint.folder.empty()) {
+    throw NothingToResume("--resume needs checkpoint.folder, which the job does not set");
+  }
+  const auto bench = make_workbench(job, registry, "cpu:0", true, true);
+  const DataFacts facts = data_facts(*bench);
+  CheckpointStore store(disk, checkpoint_identity(job, job_hash(job, registry.declarations()),
+                                                  bench->model->layout(), facts.fingerprint));
+  auto found = store.newest([&](const Snapshot& snapshot) {
+    const ReplicaPlace& place = snapshot.place;
+    return Course(course_options(job, facts.has_test))
+        .resume(place.cursor, place.steps, place.finished, place.ledger.rows());
+  });
+  if (!found.newest) {
+    throw NothingToResume("there is no checkpoint of this job in " + disk->folder() +
+                          (found.passed_over.empty() ? "" : "; passed over:" + list_of(found.passed_over)));
+  }
+  const LoadedCheckpoint& newest = *found.newest;
+  const ReplicaPlace& place = newest.snapshot.place;
+  return {newest.manifest_name,
+          disk->folder() + "/" + newest.manifest.weights.name,
+          place.steps,
+          place.cursor.epoch,
+          place.samples,
+          place.told,
+          std::move(found.passed_over)};
+}
+
+std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,
+                                            std::shared_ptr<Disk> disk, const std::string& manifest) {
+  const std::string folder = disk->folder();
+  CheckpointStore store(std::move(disk), checkpoint_identity(bench.job, job_hash, bench.model->layout(), {}));
+  std::string why;
+  auto loaded = store.load(manifest, why);
+  if (!loaded) {
+    throw Error(Advice::fix_job, "the checkpoint " + folder + "/" + manifest + " cannot be gone on from: " +
+                                     why + "; every replica must see the folder");
+  }
+  return std::make_shared<const Snapshot>(std::move(loaded->snapshot));
+}
+
+}  // namespace muster

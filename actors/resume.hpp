@@ -1,0 +1,45 @@
+// Going on from a checkpoint: which one, and what a run that does must know.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/config/error.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+/// There is no checkpoint that this job can go on from; says what was passed over, and why.
+class NothingToResume : public Error {
+ public:
+  explicit NothingToResume(const std::string& what) : Error(Advice::fix_job, what) {}
+};
+
+/// What a coordinator tells of a run that goes on.
+struct Resume {
+  std::string manifest;  ///< its name in checkpoint.folder; empty: the run begins at the beginning
+  std::string path;      ///< of the weights
+  std::uint64_t step = 0;
+  std::uint64_t epoch = 1;
+  std::uint64_t samples = 0;
+  std::vector<EpochEnd> epochs;  ///< told so far
+  std::vector<PassedOver> passed_over;
+};
+
+/// `fingerprint`: of the data; empty: not compared.
+CheckpointIdentity checkpoint_identity(const Job& job, const std::string& job_hash, const Layout& layout,
+                                       const std::string& fingerprint);
+
+/// Looks for the newest whole checkpoint of this job that lies on its way; builds the model and opens the
+/// data to compare. Blocks. Throws NothingToResume, DiskError, or what making the model and the source throw.
+Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk);
+
+/// Reads the checkpoint that the coordinator chose. Blocks. Throws Error.
+std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,
+                                            std::shared_ptr<Disk> disk, const std::string& manifest);
+
+}  // namespace muster

@@ -1,0 +1,215 @@
+// Replicas, loaders and links that are slow or broken, while every process lives: who is blamed, who goes,
+// and that the bits stay those of the oracle.
+#include <gtest/gtest.h>
+
+#include "tests/simulation/oracle.hpp"
+#include "tests/simulation/simulate.hpp"
+
+namespace muster::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Job job_of(std::uint32_t shards, std::uint32_t replicas, StragglerAction action, std::uint32_t loaders = 0) {
+  Job job;
+  job.name = "stragglers";
+  job.seed = 3;
+  job.model.name = "linear";
+  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
+  job.data.source = "synthetic";
+  job.data.options = {{"samples", Option(std::int64_t{97})},
+                      {"inputs", Option(std::int64_t{4})},
+                      {"outputs", Option(std::int64_t{2})},
+                      {"test_samples", Option(std::int64_t{17})},
+                      {"seed", Option(std::int64_t{9})}};
+  job.train.shards = shards;
+  job.train.batch = 3;
+  job.train.epochs = 3;
+  job.train.optimizer.learning_rate.initial = 0.03;
+  job.train.optimizer.momentum = 0.9;
+  job.cluster.replicas = replicas;
+  job.cluster.loaders = loaders;
+  job.cluster.on_loss = OnLoss::go_on;
+  job.cluster.straggler.action = action;
+  return job;
+}
+
+struct Run {
+  Report report;
+  std::vector<Event> events;
+
+  std::vector<Event> named(const std::string& name) const {
+    std::vector<Event> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [&](const Event& e) { return e.name == name; });
+    return found;
+  }
+};
+
+// Runs to the end; `act` is called once, `after` from the start.
+Run run(const Job& job, std::uint64_t seed, milliseconds after, const std::function<void(Cluster&)>& act) {
+  struct EventWatch final : Watch {
+    void event(const Event& event) override { events.push_back(event); }
+    std::vector<Event> events;
+  };
+  static const Registry registry = builtin_registry();
+  ClusterOptions options;
+  options.seed = seed;
+  EventWatch watch;
+  Cluster cluster(job, registry, options, &watch);
+  cluster.start();
+  cluster.world().after(after, [&] { act(cluster); });
+  while (!cluster.report() && cluster.world().now() < std::chrono::hours(1) && cluster.step()) {
+  }
+  EXPECT_TRUE(cluster.report()) << "hung: seed " << seed;
+  Run run;
+  if (cluster.report()) run.report = *cluster.report();
+  run.events = watch.events;
+  EXPECT_EQ(run.report.outcome, "completed") << run.report.reason << " seed " << seed;
+  EXPECT_EQ(run.report.weights_sha256, train_plainly(job, registry).weights_sha256) << "seed " << seed;
+  for (const EpochEnd& epoch : run.report.epochs) EXPECT_EQ(epoch.used, 97u) << "seed " << seed;
+  return run;
+}
+
+constexpr std::uint64_t kSeeds = 15;
+
+TEST(Stragglers, ASlowReplicaIsLateAndStays) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(150),
+                           [](Cluster& cluster) { cluster.set_slower("replica 1", 300); });
+    ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
+    for (const Event& late : result.named("late")) {
+      EXPECT_EQ(late.integer("replica"), 1) << "seed " << seed;
+      EXPECT_GE(late.number("waited_ms"), 1000) << "seed " << seed;
+      EXPECT_NE(late.text("cause"), "link") << "seed " << seed;
+      EXPECT_FALSE(late.integer("stuck") != 0);
+    }
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+    EXPECT_EQ(result.report.phases.at(0).waited_most_for, 1) << "seed " << seed;
+    EXPECT_GT(result.report.phases.at(0).wait_for_peers_s, 1) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, ASlowLoaderProcessIsNamed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
+                           [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
+    ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
+    for (const Event& late : result.named("late"))
+      EXPECT_EQ(late.text("cause"), "loader 0") << "seed " << seed;
+    EXPECT_TRUE(result.named("lost").empty())
+        << "a loader's lateness is not held against replicas, seed " << seed;
+  }
+}
+
+TEST(Stragglers, EvictMeansLost) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result = run(job_of(6, 3, StragglerAction::evict), seed, milliseconds(150),
+                           [](Cluster& cluster) { cluster.set_slower("replica 2", 2000); });
+    ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+    EXPECT_EQ(result.named("lost")[0].integer("replica"), 2) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, StuckIsLostAfterItsTime) {
+  Job job = job_of(6, 3, StragglerAction::wait);
+  job.cluster.straggler.stuck_after = seconds(20);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result =
+        run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 1e6); });
+    ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+    const Event lost = result.named("lost")[0];
+    EXPECT_EQ(lost.integer("replica"), 2) << "seed " << seed;
+    EXPECT_NE(lost.text("reason").find("stuck_after"), std::string::npos) << lost.text("reason");
+    EXPECT_GT(lost.time_ms, 20000);
+    EXPECT_LT(lost.time_ms, 24000);
+  }
+}
+
+TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
+  Job job = job_of(8, 2, StragglerAction::shed);
+  job.train.epochs = 6;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result =
+        run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 0", 30); });
+    ASSERT_FALSE(result.named("shed").empty()) << "seed " << seed;
+    EXPECT_LE(result.named("shed").size(), 3u) << "it settles, seed " << seed;
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+    const std::string deal = result.named("shed")[0].text("shards");
+    EXPECT_EQ(deal.rfind("0-0 ", 0), 0u) << deal << " seed " << seed;
+  }
+}
+
+TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (const bool both_ways : {true, false}) {
+      const Run result =
+          run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
+            cluster.disturb_data("replica 1", "replica 3", {.blocked = true});
+            if (both_ways) cluster.disturb_data("replica 3", "replica 1", {.blocked = true});
+          });
+      ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+      EXPECT_EQ(result.named("lost")[0].integer("replica"), 3) << "the higher number, seed " << seed;
+      EXPECT_LT(result.named("lost")[0].time_ms, 150 + 1000 + 1000) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Stragglers, ATwoTwoCutCostsTwo) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result =
+        run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
+          for (const char* one : {"replica 0", "replica 1"}) {
+            for (const char* other : {"replica 2", "replica 3"}) {
+              cluster.disturb_data(one, other, {.blocked = true});
+              cluster.disturb_data(other, one, {.blocked = true});
+            }
+          }
+        });
+    ASSERT_EQ(result.named("lost").size(), 2u) << "seed " << seed;
+    EXPECT_EQ(result.named("lost")[0].integer("replica") + result.named("lost")[1].integer("replica"), 5)
+        << "2 and 3, seed " << seed;
+  }
+}
+
+TEST(Stragglers, APausedProcessIsSuspectedAndLostAtThePatience) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400),
+                           [](Cluster& cluster) { cluster.pause("replica 1"); });
+    ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+    const Event lost = result.named("lost")[0];
+    EXPECT_EQ(lost.integer("replica"), 1) << "seed " << seed;
+    EXPECT_EQ(lost.text("noticed_by"), "coordinator") << "silence, and no link, seed " << seed;
+    EXPECT_LT(lost.time_ms, 400 + 1100) << "seed " << seed;
+    ASSERT_EQ(result.named("suspected").size(), 1u) << "seed " << seed;
+    EXPECT_LT(result.named("suspected")[0].time_ms, lost.time_ms);
+  }
+}
+
+TEST(Stragglers, AShortPauseCostsNobody) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Run result =
+        run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400), [](Cluster& cluster) {
+          cluster.pause("replica 1");
+          cluster.world().after(milliseconds(850), [&cluster] { cluster.resume("replica 1"); });
+        });
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+    EXPECT_EQ(result.named("trusted").size(), result.named("suspected").size()) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, ACoordinatorThatWasStoppedBlamesNobody) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Job job = job_of(6, 3, StragglerAction::wait);
+    job.train.epochs = 20;
+    const Run result = run(job, seed, milliseconds(400), [](Cluster& cluster) {
+      cluster.pause(Cluster::kCoordinator);
+      cluster.world().after(seconds(3), [&cluster] { cluster.resume(Cluster::kCoordinator); });
+    });
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace muster::simulation

@@ -1,0 +1,310 @@
+// Checkpoints on a disk that crashes, fills, tears and flips: the old one or the new one, never a mix, and
+// never a damaged one.
+#include "muster/actors/checkpoint_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "muster/gpu/safetensors.hpp"
+#include "muster/gpu/state_hash.hpp"
+#include "tests/support/faulty_disk.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t kShards = 2;
+
+CheckpointIdentity identity(const std::string& hash = std::string(64, 'a')) {
+  CheckpointIdentity identity;
+  identity.job = "tiny";
+  identity.job_hash = hash;
+  identity.fingerprint = "data 1";
+  identity.seed = 3;
+  identity.shards = kShards;
+  identity.layout.add_parameter("layer.weight", {2, 2});
+  identity.layout.add_parameter("layer.bias", {2});
+  identity.layout.add_buffer("mean", {2});
+  return identity;
+}
+
+Snapshot snapshot_at(std::uint64_t step, std::uint64_t records = 0) {
+  Snapshot snapshot;
+  snapshot.place.records = records ? records : step + 2;
+  snapshot.place.steps = step;
+  snapshot.place.cursor = {Phase::train, 2, step};
+  snapshot.place.ledger.begin_epoch(1, 100, kShards);
+  snapshot.place.ledger.finish(true, 0);
+  snapshot.place.told = {{0, 1, true, step, 100, 100, 0, 0, 0, false, 0, 0, 0.5}};
+  for (int i = 0; i < 8; ++i) snapshot.state.push_back(static_cast<float>(step) + 0.25F * i);
+  for (const char* name : {"exp_avg", "exp_avg_sq"}) {
+    snapshot.slots.push_back({name, {}});
+    for (int i = 0; i < 6; ++i) snapshot.slots.back().values.push_back(static_cast<float>(step * 7 + i));
+  }
+  return snapshot;
+}
+
+void expect_is(const std::optional<LoadedCheckpoint>& loaded, std::uint64_t step) {
+  ASSERT_TRUE(loaded);
+  Snapshot wanted = snapshot_at(step, loaded->snapshot.place.records);
+  seal(wanted);
+  EXPECT_EQ(encode_snapshot(loaded->snapshot), encode_snapshot(wanted));
+}
+
+std::vector<std::string> names_on(Disk& disk) {
+  std::vector<std::string> names;
+  for (const auto& file : disk.list()) names.push_back(file.name);
+  return names;
+}
+
+TEST(CheckpointStore, WhatWasSavedIsFoundAgain) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  EXPECT_FALSE(store.newest().newest);
+  const auto saved = store.save(snapshot_at(7), 3);
+  EXPECT_EQ(saved.weights_sha256, state_sha256(snapshot_at(7).state));
+  const std::string stem = "tiny-step-7-" + saved.weights_sha256.substr(0, 12);
+  EXPECT_EQ(saved.path, "disk/" + stem + ".safetensors");
+  EXPECT_EQ(names_on(*disk),
+            (std::vector<std::string>{stem + "-9.place", stem + ".manifest.json",
+                                      stem + ".optimizer.safetensors", stem + ".safetensors"}));
+  const auto found = store.newest();
+  EXPECT_TRUE(found.passed_over.empty());
+  expect_is(found.newest, 7);
+  EXPECT_EQ(found.newest->manifest.epoch, 2u);
+  EXPECT_EQ(found.newest->manifest.ledger.size(), 1u);
+  std::uint64_t bytes = 0;
+  for (const auto& file : disk->list()) bytes += file.bytes;
+  EXPECT_EQ(saved.bytes, bytes);
+}
+
+TEST(CheckpointStore, WeightsAndOptimizerAreTensorsByName) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  store.save(snapshot_at(4), 3);
+  const auto found = store.newest().newest;
+  ASSERT_TRUE(found);
+  const auto weights = parse_safetensors(disk->read(found->manifest.weights.name), "weights");
+  ASSERT_EQ(weights.entries.size(), 3u);
+  EXPECT_EQ(weights.entries[1].name, "layer.bias");
+  EXPECT_EQ(weights.metadata.at("step"), "4");
+  const auto optimizer = parse_safetensors(disk->read(found->manifest.optimizer.name), "optimizer");
+  ASSERT_EQ(optimizer.entries.size(), 4u);
+  EXPECT_EQ(optimizer.entries[2].name, "exp_avg_sq.layer.weight");
+  EXPECT_EQ(optimizer.entries[2].shape, (std::vector<std::int64_t>{2, 2}));
+}
+
+TEST(CheckpointStore, TheHighestCountsAndTheLastAreKept) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  for (const std::uint64_t step : {1u, 2u, 9u, 10u, 11u}) store.save(snapshot_at(step), 3);
+  expect_is(store.newest().newest, 11);
+  EXPECT_EQ(disk->list().size(), 12u);
+  for (const auto& name : names_on(*disk)) {
+    EXPECT_GE(parse_checkpoint_name(name, "tiny")->step, 9u) << name;
+  }
+}
+
+TEST(CheckpointStore, NobodyPrunesWhatIsNewerThanItsOwnStep) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  for (const std::uint64_t step : {5u, 50u}) store.save(snapshot_at(step), 1);
+  store.save(snapshot_at(20), 1);
+  EXPECT_EQ(disk->list().size(), 8u);  // of 20 and 50
+  expect_is(store.newest().newest, 50);
+}
+
+TEST(CheckpointStore, OrphansAndTemporaryFilesOfOlderOnesGo) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  const std::span<const std::byte> nothing[] = {std::span<const std::byte>{}};
+  for (const char* name :
+       {"tiny-step-3-0123456789ab.safetensors", "tiny-step-3-0123456789ab.safetensors.tmp.77",
+        "tiny-step-99-0123456789ab.safetensors.tmp.77", "other-step-3-0123456789ab.safetensors",
+        "tiny.journal", "tiny-step-x-0123456789ab.place", "notes"}) {
+    disk->write(name, nothing);
+  }
+  store.save(snapshot_at(7), 3);
+  EXPECT_FALSE(disk->holds("tiny-step-3-0123456789ab.safetensors"));
+  EXPECT_FALSE(disk->holds("tiny-step-3-0123456789ab.safetensors.tmp.77"));
+  EXPECT_EQ(disk->list().size(), 4u + 5u);
+}
+
+TEST(CheckpointStore, OneOfTheSameStepIsReplacedAsAWhole) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  store.save(snapshot_at(7, 8), 1);
+  store.save(snapshot_at(7, 11), 1);
+  const auto found = store.newest();
+  ASSERT_TRUE(found.newest);
+  EXPECT_EQ(found.newest->snapshot.place.records, 11u);
+  EXPECT_EQ(disk->list().size(), 4u);
+}
+
+// The machine stops at every operation of a save, in several ways each: what is found is the old checkpoint
+// or the new one, whole.
+void crash_everywhere(std::uint64_t new_step, std::uint64_t new_records, std::uint32_t keep) {
+  std::uint64_t old_found = 0, new_found = 0, operations = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t at = 0;; ++at) {
+      auto disk = std::make_shared<FaultyDisk>(seed * 1000 + at);
+      CheckpointStore store(disk, identity());
+      store.save(snapshot_at(5), keep);
+      store.save(snapshot_at(6), keep);
+      disk->start_again();  // counts from 0
+      disk->crash_at(at);
+      try {
+        store.save(snapshot_at(new_step, new_records), keep);
+      } catch (const DiskError&) {
+      }
+      if (disk->operations() <= at) {
+        operations = at;
+        break;
+      }
+      disk->start_again();
+      const auto found = store.newest();
+      ASSERT_TRUE(found.newest) << "stopped at " << at << " seed " << seed;
+      const auto& place = found.newest->snapshot.place;
+      const bool is_new = place.records == new_records;
+      is_new ? ++new_found : ++old_found;
+      expect_is(found.newest, is_new ? new_step : 6);
+      EXPECT_TRUE(is_new || place.records == 8) << place.records;
+      // And the next save works, and leaves nothing behind.
+      store.save(snapshot_at(30), 1);
+      EXPECT_EQ(disk->list().size(), 4u) << "stopped at " << at << " seed " << seed;
+      expect_is(store.newest().newest, 30);
+    }
+  }
+  EXPECT_GT(operations, 15u);
+  EXPECT_GT(old_found, 100u);
+  EXPECT_GT(new_found, 20u);
+}
+
+TEST(CheckpointStore, ACrashAtAnyOperationLeavesTheOldOrTheNew) {
+  crash_everywhere(7, 9, 1);
+  crash_everywhere(7, 9, 3);
+}
+
+TEST(CheckpointStore, ACrashWhileTheSameStepIsReplacedLeavesOneOfTheTwo) {
+  crash_everywhere(6, 12, 1);
+}
+
+TEST(CheckpointStore, AFullDiskKeepsTheOldOnes) {
+  for (std::uint64_t room = 0; room < 3000; room += 37) {
+    auto disk = std::make_shared<FaultyDisk>(room);
+    CheckpointStore store(disk, identity());
+    store.save(snapshot_at(5), 3);
+    const auto before = names_on(*disk);
+    disk->set_room(room);
+    try {
+      store.save(snapshot_at(6), 3);
+      expect_is(store.newest().newest, 6);
+    } catch (const DiskError& error) {
+      EXPECT_EQ(error.code(), ENOSPC);
+      EXPECT_NE(advice_for(error).find("free space"), std::string::npos);
+      expect_is(store.newest().newest, 5);
+    }
+    disk->set_room(1 << 20);
+    store.save(snapshot_at(7), 1);
+    expect_is(store.newest().newest, 7);
+    EXPECT_EQ(disk->list().size(), before.size()) << room;
+  }
+}
+
+TEST(CheckpointStore, AReadOnlyDiskIsSaidToBeOne) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  store.save(snapshot_at(5), 3);
+  disk->set_read_only(true);
+  try {
+    store.save(snapshot_at(6), 3);
+    FAIL() << "it was written";
+  } catch (const DiskError& error) {
+    EXPECT_EQ(error.code(), EROFS);
+    EXPECT_NE(advice_for(error).find("writable"), std::string::npos);
+  }
+  expect_is(store.newest().newest, 5);
+}
+
+TEST(CheckpointStore, DamageInAnyFileIsSeenAndTheOneBeforeIsTaken) {
+  for (int which = 0; which < 4; ++which) {
+    for (std::uint64_t bit = 0; bit < 4000; bit += 53) {
+      auto disk = std::make_shared<FaultyDisk>();
+      CheckpointStore store(disk, identity());
+      store.save(snapshot_at(5), 3);
+      store.save(snapshot_at(6), 3);
+      const auto newest = store.newest().newest;
+      ASSERT_TRUE(newest);
+      const std::string victim = which == 0   ? newest->manifest.weights.name
+                                 : which == 1 ? newest->manifest.optimizer.name
+                                 : which == 2 ? newest->manifest.place.name
+                                              : newest->manifest_name;
+      if (bit == 0) {
+        disk->tear(victim);
+      } else {
+        disk->flip(victim, bit);
+      }
+      const auto found = store.newest();
+      ASSERT_TRUE(found.newest) << victim;
+      // A flip in the manifest may hit a word that means nothing for the files; all it names is whole then.
+      const auto step = found.newest->snapshot.place.steps;
+      EXPECT_TRUE(step == 5 || which == 3) << victim << " bit " << bit;
+      expect_is(found.newest, step);
+      if (step == 5) {
+        ASSERT_EQ(found.passed_over.size(), 1u) << victim;
+        EXPECT_FALSE(found.passed_over[0].why.empty());
+      }
+    }
+  }
+}
+
+TEST(CheckpointStore, OfAnotherJobOrOtherDataIsPassedOver) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore(disk, identity(std::string(64, 'b'))).save(snapshot_at(50), 3);
+  CheckpointIdentity other_data = identity();
+  other_data.fingerprint = "data 2";
+  CheckpointStore(disk, other_data).save(snapshot_at(40), 3);
+  CheckpointStore store(disk, identity());
+  auto found = store.newest();
+  EXPECT_FALSE(found.newest);
+  ASSERT_EQ(found.passed_over.size(), 2u);
+  EXPECT_NE(found.passed_over[0].why.find("another job"), std::string::npos);
+  EXPECT_NE(found.passed_over[1].why.find("other content"), std::string::npos);
+  store.save(snapshot_at(7), 1);
+  expect_is(store.newest().newest, 7);
+  EXPECT_EQ(disk->list().size(),
+            12u);  // nothing of the others is removed: one is newer, one is of another job
+}
+
+TEST(CheckpointStore, OnARealDisk) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "muster-checkpoint-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const auto disk = open_disk((folder / "deep" / "er").string());
+  CheckpointStore store(disk, identity());
+  EXPECT_FALSE(store.newest().newest);  // there is no folder yet
+  for (const std::uint64_t step : {1u, 2u, 3u}) store.save(snapshot_at(step), 2);
+  expect_is(store.newest().newest, 3);
+  EXPECT_EQ(disk->list().size(), 8u);
+  EXPECT_EQ(
+      read_safetensors(store.newest().newest->manifest.weights.name.insert(0, disk->folder() + "/")).state,
+      snapshot_at(3).state);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(CheckpointName, IsReadBack) {
+  const std::string stem = checkpoint_stem("a-step-b", 12, "0123456789abcdef");
+  EXPECT_EQ(stem, "a-step-b-step-12-0123456789ab");
+  const auto parsed = parse_checkpoint_name(stem + ".manifest.json", "a-step-b");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->stem, stem);
+  EXPECT_EQ(parsed->step, 12u);
+  EXPECT_TRUE(parsed->is_manifest());
+  EXPECT_FALSE(parse_checkpoint_name(stem + ".manifest.json", "a"));
+  EXPECT_FALSE(parse_checkpoint_name("a-step-b-step-12-0123456789aX.place", ""));
+  EXPECT_FALSE(parse_checkpoint_name("a-step-99999999999999999999999-0123456789ab.place", ""));
+  EXPECT_FALSE(parse_checkpoint_name("a-step-1-0123456789ab", ""));
+  EXPECT_EQ(checkpoint_stem("../up", 1, "0123456789abcdef"), "_._up-step-1-0123456789ab");
+}
+
+}  // namespace
+}  // namespace muster
