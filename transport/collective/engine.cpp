@@ -185,6 +185,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (payload.empty() || held == arriving_.end()) return;
     std::vector<std::byte> bytes = std::move(held->second.bytes);
     arriving_.erase(held);
+    if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
     if (frame.kind == FrameKind::batch) return hooks_.batch(frame, std::move(bytes));
     return hooks_.handed_out(frame, std::move(bytes));
   }
