@@ -182,8 +182,8 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 void CoordinatorState::on(const ChildEnded& message) {
   if (ending_) return;
   NodeName who = message.name;
-  for (const auto& [name, record] : roster_->nodes()) {
-    if (record.pid == message.pid && roster_->alive(name)) who = name;
+  for (const auto& [each, record] : roster_->nodes()) {
+    if (record.pid == message.pid && roster_->alive(each)) who = each;
   }
   const NodeRecord* record = roster_->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;

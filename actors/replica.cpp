@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -81,7 +82,8 @@ void ReplicaState::on(const ViewClosed& message) {
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   ++turn_;
-  self_->send(parts_.node, Halted{closed_view_, records_, kept_from()});
+  self_->send(parts_.node,
+              Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from()});
 }
 
 // In each view one replica speaks for all: the first.
@@ -244,8 +246,10 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
                      std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
     }
   }
-  compute([step = record.step](Workbench& bench) {
+  const bool twice = behind_ && canary("applies-twice");
+  compute([step = record.step, twice](Workbench& bench) {
     apply_step(bench, step);
+    if (twice) apply_step(bench, step);
     return Updated{};
   });
 }

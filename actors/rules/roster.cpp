@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/transport/frame.hpp"
 
@@ -335,7 +336,7 @@ Roster::Next Roster::next_view(const View& last) const {
   std::uint64_t records = 0;
   for (const auto& [name, record] : nodes_) {
     if (view_.holds(name) && !name.loader && !gone(record) && !record.leaving)
-      records = std::max(records, record.records);
+      records = canary("least-records") ? record.records : std::max(records, record.records);
   }
   // The donor: of those that hold every record, the one that can go back furthest.
   const NodeRecord* best = nullptr;

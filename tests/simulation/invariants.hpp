@@ -68,6 +68,7 @@ class Invariants final : public Watch {
   Seen& seen(ProcessId process) { return seen_.at(process); }
   void say(ProcessId process, Wrong wrong);
   void lost(const Event& event);
+  bool excused(const std::string& who, const std::string& reason);
   std::uint32_t members_left(const std::string& kind) const;
   void made(const View& view);
   void count_view(const View& view);

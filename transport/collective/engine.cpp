@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -64,13 +65,14 @@ void Engine::disconnect(PeerId peer) {
 void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
   if (view != view_) return;  // of a view that this node has left, or never entered
   closing_ = view;
-  if (reduction_) reduction_->close();
+  if (reduction_ && !canary("keeps-going")) reduction_->close();
   for (const PeerId peer : lost) disconnect(peer);
   say_closed_if_drained();
 }
 
 void Engine::say_closed_if_drained() {
-  if (!closing_ || placed_ > 0 || (reduction_ && !reduction_->drained())) return;
+  const bool drained = placed_ == 0 && (!reduction_ || reduction_->drained());
+  if (!closing_ || (!drained && !canary("closes-at-once"))) return;
   hooks_.closed(*std::exchange(closing_, std::nullopt));
 }
 
@@ -183,6 +185,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (payload.empty() || held == arriving_.end()) return;
     std::vector<std::byte> bytes = std::move(held->second.bytes);
     arriving_.erase(held);
+    if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
     if (frame.kind == FrameKind::batch) return hooks_.batch(frame, std::move(bytes));
     return hooks_.handed_out(frame, std::move(bytes));
   }
