@@ -42,7 +42,8 @@ Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
       return {name, "this run has no loader processes (cluster.loaders = 0)"};
     // A place that is still expected, else the next number.
     const auto expected = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-      return node.first.loader == name.loader && node.second.stage == NodeStage::expected;
+      return view_.number == 0 && node.first.loader == name.loader &&
+             node.second.stage == NodeStage::expected;
     });
     if (expected != nodes_.end()) {
       name.slot = expected->first.slot;
