@@ -120,6 +120,7 @@ void ReplicaState::gather(const Cursor& cursor) {
   parts_.bench->progress->now(Activity::loading);
   lap();
   for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
+  if (part_.shards.empty()) gathered();  // a member with nothing to add says so
 }
 
 void ReplicaState::on(const MicroBatch& message) {
@@ -131,7 +132,10 @@ void ReplicaState::on(const MicroBatch& message) {
   MUSTER_CHECK(item.cursor == gathering_, item.shard);
   items_[item.shard - part_.begin] = item;
   parts_.bench->progress->now(Activity::loading, item.shard);
-  if (++items_in_ < items_.size()) return;
+  if (++items_in_ == items_.size()) gathered();
+}
+
+void ReplicaState::gathered() {
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
   if (gathering_.phase == Phase::train) {
