@@ -44,6 +44,7 @@ void CoordinatorState::on(const Join& message) {
     }
   }
   actors_[who] = actor;
+  watch_->came(who, elapsed());
   self_->monitor(actor);
   Welcome welcome;
   welcome.name = who;
@@ -157,6 +158,7 @@ void CoordinatorState::on(const Adopt& message) {
   const std::string refusal = roster_->adopt(message, elapsed());
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[message.join.name] = actor;
+  watch_->came(message.join.name, elapsed());
   self_->monitor(actor);
   if (report_.transport.empty()) report_.transport = message.prepared.transport;
   self_->send(actor, Adopted{term_});

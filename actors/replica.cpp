@@ -181,6 +181,7 @@ void ReplicaState::begin_step() {
     computed_s_ = 0;
     return;
   }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
   compute(
       [items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
 }
@@ -218,6 +219,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;
+  parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   phases_.reduce_s += lap();
   feed();
@@ -348,6 +350,7 @@ void ReplicaState::go_on_evaluating() {
     contribute({}, evaluation_);
     return;
   }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
   compute([items = items_, sums = evaluation_](Workbench& bench) {
     Computed computed;
     computed.metrics = sums;

@@ -119,10 +119,12 @@ void Engine::tick() {
   sight.now = now();
   sight.median_step = liveness_.median_step();
   for (PeerSight& peer : sight.peers) {
-    liveness_.describe(peer);
+    liveness_.describe(peer, sight.now);
     Frame ping;
     ping.kind = FrameKind::ping;
-    if (peer.owes()) send_loading(peer.peer, ping, {});
+    if (!peer.owes()) continue;
+    liveness_.asked(peer.peer, sight.now);
+    send_loading(peer.peer, ping, {});
   }
   if (hooks_.stalled) hooks_.stalled(std::move(sight));
 }
@@ -131,7 +133,7 @@ void Engine::tick() {
 bool Engine::about_life(const Frame& frame) {
   const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
   if (!known(frame)) return life;
-  liveness_.heard(frame.from, now());
+  liveness_.heard(frame.from);
   if (!life) return false;
   if (frame.kind == FrameKind::ping) {
     Frame word;

@@ -475,6 +475,7 @@ RoundSight Reduction::sight() const {
   const RoundHeader& mine = *current.headers[shape_.self];
   sight.kind = mine.kind;
   sight.step = mine.step;
+  sight.last_word_at = last_word_at_;
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     if (member == shape_.self) continue;
     PeerSight peer;
