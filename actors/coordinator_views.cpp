@@ -31,6 +31,7 @@ void CoordinatorState::refuse(const node_actor& node, const NodeName& name, cons
 
 void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   const auto [name, refusal] = roster_->join(message, elapsed());
   if (!refusal.empty()) return refuse(actor, name, refusal);
@@ -40,8 +41,9 @@ void CoordinatorState::on(const Join& message) {
   welcome.name = name;
   welcome.term = term_;
   welcome.job_toml = parts_.job_toml;
-  welcome.device =
-      message.joins || name.loader ? roster_->device_for(message) : parts_.placement.devices.at(name.slot);
+  const auto& placed = parts_.placement.devices;
+  const bool comes_by_itself = message.joins || name.loader || name.slot >= placed.size();
+  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[name.slot];
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
   if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
   roster_->placed(name, welcome.device);
@@ -139,6 +141,7 @@ void CoordinatorState::on(const Adopt& message) {
                      {{kind(message.join.name), number(message.join.name.slot)}, {"reason", reason}}));
     self_->send(actor, Stop{false, reason, again});
   };
+  if (!actor) return refuse_it("it has no address to answer to", false);
   if (ending_) return refuse_it("the run has ended", false);
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   if (message.term > term_)
@@ -225,8 +228,8 @@ void CoordinatorState::close_view() {
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != Phase::closing || message.view != roster_->view_of(message.name) ||
-      !roster_->alive(message.name))
+  if (ending_ || phase_ != Phase::closing || !roster_->alive(message.name) ||
+      message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
   if (roster_->all(NodeStage::closed)) next_view();
