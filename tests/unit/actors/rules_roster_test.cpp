@@ -280,7 +280,7 @@ TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
   View view;
   roster_in_view(2, 0, view);
   Roster roster(job_of(2, 0));
-  roster.entered_before(view, 0s);
+  roster.entered_before(view, 5, 0, 0s);
   Adopt adopt;
   adopt.join = join_of(kReplica0);
   adopt.prepared = prepared_of(kReplica0);
