@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/strangers.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -26,12 +27,25 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   self_ = self;
   parts_ = std::move(parts);
   began_ = self->clock().now();
+  self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      fail(std::string("a bug in the coordinator: ") + error.what());
+    } catch (...) {
+      fail("a bug in the coordinator");
+    }
+    return caf::exit_reason::unhandled_exception;
+  });
   roster_ = std::make_unique<Roster>(parts_.job);
   watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
   report_.job = parts_.job.name;
   report_.replicas = parts_.job.cluster.replicas;
   report_.shards = parts_.job.train.shards;
   self->set_down_handler([this](const caf::down_msg& down) { node_down(down.source); });
+  refuse_strangers(self, [this](const std::string& reason) {
+    raise(make_event("refused", {{"reason", reason}}));
+  });
   raise(make_event("started", {{"job", parts_.job.name},
                                {"replicas", number(parts_.job.cluster.replicas)},
                                {"shards", number(parts_.job.train.shards)},

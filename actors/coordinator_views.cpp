@@ -32,6 +32,7 @@ void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const
 
 void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   const auto [who, refusal] = roster_->join(message, elapsed());
   if (!refusal.empty()) return refuse(actor, who, refusal);
@@ -50,8 +51,9 @@ void CoordinatorState::on(const Join& message) {
   welcome.name = who;
   welcome.term = term_;
   welcome.job_toml = parts_.job_toml;
-  welcome.device =
-      message.joins || who.loader ? roster_->device_for(message) : parts_.placement.devices.at(who.slot);
+  const auto& placed = parts_.placement.devices;
+  const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
+  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
   if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
   roster_->placed(who, welcome.device);
@@ -151,6 +153,7 @@ void CoordinatorState::on(const Adopt& message) {
                      {{kind(message.join.name), number(message.join.name.slot)}, {"reason", reason}}));
     self_->send(actor, Stop{false, reason, again});
   };
+  if (!actor) return refuse_it("it has no address to answer to", false);
   if (ending_) return refuse_it("the run has ended", false);
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   if (message.term > term_)
@@ -238,8 +241,8 @@ void CoordinatorState::close_view() {
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != Phase::closing || message.view != roster_->view_of(message.name) ||
-      !roster_->alive(message.name))
+  if (ending_ || phase_ != Phase::closing || !roster_->alive(message.name) ||
+      message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
   if (roster_->all(NodeStage::closed)) next_view();

@@ -11,6 +11,7 @@
 #include "muster/actors/replica.hpp"
 #include "muster/actors/resume.hpp"
 #include "muster/actors/shard.hpp"
+#include "muster/actors/strangers.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
@@ -57,6 +58,10 @@ void NodeState::start(Self self, NodeParts parts) {
     }
     let_go();  // the coordinator is gone: nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
+  });
+  refuse_strangers(self, [this](const std::string& reason) {
+    self_->send(parts_.coordinator,
+                Raised{make_event("refused", {{"reason", parts_.name.text() + ": " + reason}})});
   });
   self->monitor(parts_.coordinator);
   self->send(parts_.coordinator,

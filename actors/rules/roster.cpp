@@ -1,6 +1,7 @@
 #include "muster/actors/rules/roster.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "muster/config/canary.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 // Members look for a coordinator that is gone a few times a second; the name of its host may take longer.
 constexpr std::chrono::seconds kComeBackTime{4};
+// More than any host has; what a stranger says costs no more than this.
+constexpr std::uint32_t kCoresMax = 4096;
 
 bool gone(const NodeRecord& record) {
   return record.stage == NodeStage::left || record.stage == NodeStage::lost;
@@ -107,11 +110,13 @@ std::string Roster::device_for(const Join& join) const {
   if (join.name.loader) return "-";
   if (!join.device.empty()) return join.device;
   // The core of that host that the fewest compute on.
-  std::vector<std::uint32_t> users(std::max(join.cores, 1u), 0);
+  std::vector<std::uint32_t> users(std::clamp(join.cores, 1u, kCoresMax), 0);
   for (const auto& [name, record] : nodes_) {
     if (name.loader || !alive(name) || record.host != join.host || record.device.rfind("cpu:", 0) != 0)
       continue;
-    const auto core = static_cast<std::size_t>(std::stoul(record.device.substr(4)));
+    const char* digits = record.device.data() + 4;
+    std::size_t core = users.size();
+    std::from_chars(digits, record.device.data() + record.device.size(), core);
     if (core < users.size()) ++users[core];
   }
   return "cpu:" + std::to_string(std::min_element(users.begin(), users.end()) - users.begin());
