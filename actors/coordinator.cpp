@@ -261,12 +261,6 @@ void CoordinatorState::fail(const std::string& reason) {
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   ending_ = true;
   ended_ = self_->clock().now();
-  try {
-    note(view_, true);
-  } catch (const Error& error) {
-    raise(
-        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
-  }
   report_.outcome = outcome;
   report_.reason = reason;
   for (const auto& [who, actor] : actors_) {
@@ -278,6 +272,12 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
 
 void CoordinatorState::finish() {
   if (std::exchange(finished_, true)) return;
+  try {
+    note(view_, true);
+  } catch (const Error& error) {
+    raise(
+        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
+  }
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;

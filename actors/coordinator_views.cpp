@@ -164,13 +164,15 @@ void CoordinatorState::on(const Adopt& message) {
   watch_->came(message.join.name, elapsed());
   self_->monitor(actor);
   if (report_.transport.empty()) report_.transport = message.prepared.transport;
-  self_->send(actor, Adopted{term_});
   if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
 }
 
 // All members that are left have come back.
 void CoordinatorState::adopted_all() {
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->member(who)) self_->send(actor, Adopted{term_});
+  }
   if (lost_.empty() && roster_->all_begun(view_.number)) {
     phase_ = Phase::running;
     raise(make_event("view", {{"view", number(view_.number)},

@@ -56,7 +56,8 @@ void NodeState::start(Self self, NodeParts parts) {
       notice("the coordinator is gone; steps go on, and it is looked for");
       return parts_.on_orphaned();
     }
-    let_go();  // the coordinator is gone: nobody is left to work for
+    if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", true});
+    let_go();  // nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
   refuse_strangers(self, [this](const std::string& reason) {
