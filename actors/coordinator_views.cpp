@@ -35,6 +35,14 @@ void CoordinatorState::on(const Join& message) {
   if (ending_) return refuse(actor, message.name, "the run has ended");
   const auto [who, refusal] = roster_->join(message, elapsed());
   if (!refusal.empty()) return refuse(actor, who, refusal);
+  if (message.joins) {
+    try {
+      note(view_);  // its number is never given again
+    } catch (const Error& error) {
+      roster_->lost(who);
+      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what());
+    }
+  }
   actors_[who] = actor;
   self_->monitor(actor);
   Welcome welcome;
@@ -105,9 +113,10 @@ void CoordinatorState::on(const CaughtUp& message) {
 
 // ---- a coordinator that was started anew
 
-void CoordinatorState::note(const View& view) {
-  if (canary("no-journal") && view.number > 1) return;
-  if (parts_.journal) parts_.journal->write({parts_.job_hash, term_, view, false});
+void CoordinatorState::note(const View& view, bool ended) {
+  if (!parts_.journal) return;
+  parts_.journal->write(
+      {parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended});
 }
 
 // Throws Error: then nothing was begun.
@@ -124,10 +133,10 @@ void CoordinatorState::look_into_journal() {
   }
   view_ = entry->view;
   watch_->entered(view_);
-  note(view_);
   begun_ = true;
   phase_ = Phase::adopting;
-  roster_->entered_before(view_, elapsed());
+  roster_->entered_before(view_, entry->next_replica, entry->next_loader, elapsed());
+  note(view_);
   trained_from_ = began_;
   raise(make_event(
       "restarted",
