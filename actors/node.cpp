@@ -332,6 +332,8 @@ void NodeState::on(const Observe& message) {
   view_ = message.view;
   try {
     make_replica(view_);
+    // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.
+    plane_->post([donor = peer_of(message.donor.name)](Engine& engine) { engine.disconnect(donor); });
     install_engine(view_, {message.donor}, nullptr);
     self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer)});
   } catch (const std::exception& error) {

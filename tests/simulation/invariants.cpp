@@ -51,7 +51,8 @@ void Invariants::say(ProcessId process, Wrong wrong) {
 }
 
 void Invariants::process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) {
-  seen_.emplace(process, Seen{name, incarnation, ReplicaRule(oracle_), {}});
+  const bool named = cluster_->world().name(process) == name.text();
+  seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}});
 }
 
 // ---- records
@@ -169,7 +170,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
 void Invariants::made(const View& view) {
   std::map<std::uint32_t, ViewRule::Holds> holds;
   for (const auto& [process, who] : seen_) {
-    if (!who.name.loader && cluster_->world().alive(process))
+    if (who.named && !who.name.loader && cluster_->world().alive(process))
       holds[who.name.slot] = {who.replica.least(), who.replica.most()};
   }
   // Who died meanwhile cannot be asked any more; what it reported stands.
