@@ -258,11 +258,21 @@ void CoordinatorState::fail(const std::string& reason) {
   conclude("failed", reason);
 }
 
+void CoordinatorState::last_note(bool all_know) {
+  try {
+    note(view_, all_know);
+  } catch (const Error& error) {
+    raise(
+        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
+  }
+}
+
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   ending_ = true;
   ended_ = self_->clock().now();
   report_.outcome = outcome;
   report_.reason = reason;
+  last_note(false);
   for (const auto& [who, actor] : actors_) {
     if (roster_->alive(who)) self_->send(actor, Stop{outcome == "completed", reason});
   }
@@ -272,12 +282,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
 
 void CoordinatorState::finish() {
   if (std::exchange(finished_, true)) return;
-  try {
-    note(view_, true);
-  } catch (const Error& error) {
-    raise(
-        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
-  }
+  last_note(true);
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;

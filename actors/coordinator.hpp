@@ -80,6 +80,7 @@ class CoordinatorState {
   void look_into_journal();
   void tell_resumed();
   void adopted_all();
+  void say_completed(const JournalEntry& entry);
   void note(const View& view, bool ended = false);
   void feed_newcomers();
   void close_view();
@@ -91,6 +92,7 @@ class CoordinatorState {
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
+  void last_note(bool all_know);
   void finish();
 
   coordinator_actor::pointer self_ = nullptr;

@@ -118,8 +118,9 @@ void CoordinatorState::on(const CaughtUp& message) {
 
 void CoordinatorState::note(const View& view, bool ended) {
   if (!parts_.journal) return;
-  parts_.journal->write(
-      {parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended});
+  parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended,
+                         report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
+                         report_.completed() ? report_.epochs : std::vector<EpochEnd>{}});
 }
 
 // Throws Error: then nothing was begun.
@@ -136,6 +137,7 @@ void CoordinatorState::look_into_journal() {
   }
   view_ = entry->view;
   watch_->entered(view_);
+  if (entry->completed) return say_completed(*entry);
   begun_ = true;
   phase_ = Phase::adopting;
   roster_->entered_before(view_, entry->next_replica, entry->next_loader, elapsed());
@@ -146,6 +148,18 @@ void CoordinatorState::look_into_journal() {
       {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
 }
 
+// The one before was gone before all knew of the end: they are told when they come back, for a while.
+void CoordinatorState::say_completed(const JournalEntry& entry) {
+  begun_ = true;
+  report_.steps = entry.steps;
+  report_.samples = entry.samples;
+  report_.weights_sha256 = entry.weights_sha256;
+  report_.epochs = entry.epochs;
+  report_.outcome = "completed";
+  ending_ = true;
+  ended_ = self_->clock().now();
+}
+
 void CoordinatorState::on(const Adopt& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
   const auto refuse_it = [&](const std::string& reason, bool again) {
@@ -154,7 +168,7 @@ void CoordinatorState::on(const Adopt& message) {
     self_->send(actor, Stop{false, reason, again});
   };
   if (!actor) return refuse_it("it has no address to answer to", false);
-  if (ending_) return refuse_it("the run has ended", false);
+  if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended"});
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   if (message.term > term_)
     return refuse_it("it has seen a later coordinator (term " + std::to_string(message.term) + ")", false);

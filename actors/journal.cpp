@@ -63,6 +63,17 @@ Json to_json(const View& view) {
   return json;
 }
 
+Json to_json(EpochEnd epoch) {
+  return std::apply([](const auto&... field) { return Json::array({field...}); }, EpochEnd::fields(epoch));
+}
+
+EpochEnd epoch_from(const Json& json) {
+  EpochEnd epoch;
+  std::size_t at = 0;
+  std::apply([&](auto&... field) { (json.at(at++).get_to(field), ...); }, EpochEnd::fields(epoch));
+  return epoch;
+}
+
 View view_from(const Json& json) {
   View view;
   view.term = json.at("term");
@@ -116,9 +127,19 @@ class FileJournal final : public Journal {
 
 // CBOR and, behind it, 64 digits of its SHA-256.
 std::string encode_journal(const JournalEntry& entry) {
-  const Json json{{"job_hash", entry.job_hash},       {"term", entry.term},
-                  {"view", to_json(entry.view)},      {"next_replica", entry.next_replica},
-                  {"next_loader", entry.next_loader}, {"ended", entry.ended}};
+  Json epochs = Json::array();
+  for (const EpochEnd& epoch : entry.epochs) epochs.push_back(to_json(epoch));
+  const Json json{{"job_hash", entry.job_hash},
+                  {"term", entry.term},
+                  {"view", to_json(entry.view)},
+                  {"next_replica", entry.next_replica},
+                  {"next_loader", entry.next_loader},
+                  {"ended", entry.ended},
+                  {"completed", entry.completed},
+                  {"steps", entry.steps},
+                  {"samples", entry.samples},
+                  {"weights_sha256", entry.weights_sha256},
+                  {"epochs", epochs}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -130,8 +151,12 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
   if (sha256_hex(std::as_bytes(bytes)) != text.substr(bytes.size())) return std::nullopt;
   try {
     const Json json = Json::from_cbor(bytes.begin(), bytes.end());
-    return JournalEntry{json.at("job_hash"),     json.at("term"),        view_from(json.at("view")),
-                        json.at("next_replica"), json.at("next_loader"), json.at("ended")};
+    JournalEntry entry{json.at("job_hash"),      json.at("term"),        view_from(json.at("view")),
+                       json.at("next_replica"),  json.at("next_loader"), json.at("ended"),
+                       json.at("completed"),     json.at("steps"),       json.at("samples"),
+                       json.at("weights_sha256")};
+    for (const Json& epoch : json.at("epochs")) entry.epochs.push_back(epoch_from(epoch));
+    return entry;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

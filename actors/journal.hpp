@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "muster/actors/epoch_end.hpp"
 #include "muster/actors/view.hpp"
 
 namespace muster {
@@ -17,7 +19,11 @@ struct JournalEntry {
   std::uint64_t term = 0;                           ///< raised at each start, before anybody is listened to
   View view;                                        ///< sent last; number 0: none yet
   std::uint32_t next_replica = 0, next_loader = 0;  ///< the first numbers that nobody had
-  bool ended = false;                               ///< the run came to its end, whatever it was
+  bool ended = false;      ///< the run came to its end, whatever it was, and all were told
+  bool completed = false;  ///< it was completed, with what follows; some may not know yet
+  std::uint64_t steps = 0, samples = 0;
+  std::string weights_sha256 = {};
+  std::vector<EpochEnd> epochs = {};
 };
 
 class Journal {
