@@ -196,8 +196,8 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 void CoordinatorState::on(const ChildEnded& message) {
   if (ending_) return;
   NodeName who = message.name;
-  for (const auto& [name, record] : roster_->nodes()) {
-    if (record.pid == message.pid && roster_->alive(name)) who = name;
+  for (const auto& [each, record] : roster_->nodes()) {
+    if (record.pid == message.pid && roster_->alive(each)) who = each;
   }
   const NodeRecord* record = roster_->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
@@ -261,12 +261,6 @@ void CoordinatorState::fail(const std::string& reason) {
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   ending_ = true;
   ended_ = self_->clock().now();
-  try {
-    note(view_, true);
-  } catch (const Error& error) {
-    raise(
-        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
-  }
   report_.outcome = outcome;
   report_.reason = reason;
   for (const auto& [who, actor] : actors_) {
@@ -278,6 +272,12 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
 
 void CoordinatorState::finish() {
   if (std::exchange(finished_, true)) return;
+  try {
+    note(view_, true);
+  } catch (const Error& error) {
+    raise(
+        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
+  }
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -24,8 +25,8 @@ double milliseconds(std::chrono::nanoseconds time) {
 
 // ---- who comes
 
-void CoordinatorState::refuse(const node_actor& node, const NodeName& name, const std::string& reason) {
-  raise(make_event("refused", {{kind(name), number(name.slot)}, {"reason", reason}}));
+void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason) {
+  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
   self_->send(node, Stop{false, reason});
 }
 
@@ -33,28 +34,29 @@ void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
-  const auto [name, refusal] = roster_->join(message, elapsed());
-  if (!refusal.empty()) return refuse(actor, name, refusal);
+  const auto [who, refusal] = roster_->join(message, elapsed());
+  if (!refusal.empty()) return refuse(actor, who, refusal);
   if (message.joins) {
     try {
       note(view_);  // its number is never given again
     } catch (const Error& error) {
-      roster_->lost(name);
-      return refuse(actor, name, std::string("the journal cannot be written: ") + error.what());
+      roster_->lost(who);
+      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what());
     }
   }
-  actors_[name] = actor;
+  actors_[who] = actor;
+  watch_->came(who, elapsed());
   self_->monitor(actor);
   Welcome welcome;
-  welcome.name = name;
+  welcome.name = who;
   welcome.term = term_;
   welcome.job_toml = parts_.job_toml;
   const auto& placed = parts_.placement.devices;
-  const bool comes_by_itself = message.joins || name.loader || name.slot >= placed.size();
-  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[name.slot];
+  const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
+  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];
   welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
   if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
-  roster_->placed(name, welcome.device);
+  roster_->placed(who, welcome.device);
   self_->send(actor, welcome);
 }
 
@@ -94,10 +96,10 @@ void CoordinatorState::feed_newcomers() {
   if (phase_ != Phase::running && phase_ != Phase::paused) return;
   const auto donor = roster_->donor();
   if (!donor) return;
-  for (const NodeName& name : roster_->hungry()) {
-    roster_->fed(name, *donor);
-    self_->send(actors_.at(name), Observe{view_, *donor});
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(name), false});
+  for (const NodeName& who : roster_->hungry()) {
+    roster_->fed(who, *donor);
+    self_->send(actors_.at(who), Observe{view_, *donor});
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false});
   }
 }
 
@@ -159,15 +161,18 @@ void CoordinatorState::on(const Adopt& message) {
   const std::string refusal = roster_->adopt(message, elapsed());
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[message.join.name] = actor;
+  watch_->came(message.join.name, elapsed());
   self_->monitor(actor);
   if (report_.transport.empty()) report_.transport = message.prepared.transport;
-  self_->send(actor, Adopted{term_});
   if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
 }
 
 // All members that are left have come back.
 void CoordinatorState::adopted_all() {
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->member(who)) self_->send(actor, Adopted{term_});
+  }
   if (lost_.empty() && roster_->all_begun(view_.number)) {
     phase_ = Phase::running;
     raise(make_event("view", {{"view", number(view_.number)},

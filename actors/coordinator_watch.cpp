@@ -45,7 +45,7 @@ bool CoordinatorState::judge() {
       return true;
     }
   }
-  return follow(watch_->judge([this](const NodeName& name) { return roster_->alive(name); }, elapsed()));
+  return follow(watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed()));
 }
 
 // Whether anybody is lost by it. Where nothing may be lost by choice, a straggler is better than a pause.

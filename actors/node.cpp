@@ -56,7 +56,8 @@ void NodeState::start(Self self, NodeParts parts) {
       notice("the coordinator is gone; steps go on, and it is looked for");
       return parts_.on_orphaned();
     }
-    let_go();  // the coordinator is gone: nobody is left to work for
+    if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", true});
+    let_go();  // nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
   refuse_strangers(self, [this](const std::string& reason) {
@@ -331,6 +332,8 @@ void NodeState::on(const Observe& message) {
   view_ = message.view;
   try {
     make_replica(view_);
+    // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.
+    plane_->post([donor = peer_of(message.donor.name)](Engine& engine) { engine.disconnect(donor); });
     install_engine(view_, {message.donor}, nullptr);
     self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer)});
   } catch (const std::exception& error) {

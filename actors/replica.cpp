@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -81,7 +82,8 @@ void ReplicaState::on(const ViewClosed& message) {
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   ++turn_;
-  self_->send(parts_.node, Halted{closed_view_, records_, kept_from()});
+  self_->send(parts_.node,
+              Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from()});
 }
 
 // In each view one replica speaks for all: the first.
@@ -118,6 +120,7 @@ void ReplicaState::gather(const Cursor& cursor) {
   parts_.bench->progress->now(Activity::loading);
   lap();
   for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
+  if (part_.shards.empty()) gathered();  // a member with nothing to add says so
 }
 
 void ReplicaState::on(const MicroBatch& message) {
@@ -129,7 +132,10 @@ void ReplicaState::on(const MicroBatch& message) {
   MUSTER_CHECK(item.cursor == gathering_, item.shard);
   items_[item.shard - part_.begin] = item;
   parts_.bench->progress->now(Activity::loading, item.shard);
-  if (++items_in_ < items_.size()) return;
+  if (++items_in_ == items_.size()) gathered();
+}
+
+void ReplicaState::gathered() {
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
   if (gathering_.phase == Phase::train) {
@@ -175,6 +181,7 @@ void ReplicaState::begin_step() {
     computed_s_ = 0;
     return;
   }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
   compute(
       [items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
 }
@@ -212,6 +219,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;
+  parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   phases_.reduce_s += lap();
   feed();
@@ -244,8 +252,10 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
                      std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
     }
   }
-  compute([step = record.step](Workbench& bench) {
+  const bool twice = behind_ && canary("applies-twice");
+  compute([step = record.step, twice](Workbench& bench) {
     apply_step(bench, step);
+    if (twice) apply_step(bench, step);
     return Updated{};
   });
 }
@@ -340,6 +350,7 @@ void ReplicaState::go_on_evaluating() {
     contribute({}, evaluation_);
     return;
   }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
   compute([items = items_, sums = evaluation_](Workbench& bench) {
     Computed computed;
     computed.metrics = sums;

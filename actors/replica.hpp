@@ -85,6 +85,7 @@ class ReplicaState {
   void say_caught_up();
   bool speaks() const;
   void gather(const Cursor& cursor);
+  void gathered();
   void open_epoch(std::uint64_t epoch);
   void begin_step();
   void go_on_evaluating();

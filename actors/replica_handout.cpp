@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "muster/actors/replica.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -98,6 +99,8 @@ void ReplicaState::on(const Observing& message) {
   ++turn_;
   observing_ = true;
   restored_ = caught_up_ = false;
+  if (canary("caught-up-early"))
+    self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
   part_ = Assignment{};
   part_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);

@@ -24,6 +24,8 @@ class ClusterWatch {
   /// `tick`: how often `judge` will be called.
   ClusterWatch(const ClusterConfig& cluster, Time tick);
 
+  /// It has come: silence counts from now on, also before its first heartbeat.
+  void came(const NodeName& name, Time now) { suspicion_.heard(name, now); }
   void heard(const Heartbeat& message, Time now);
   /// A complaint about a peer, of the view in force.
   void complained(const Failing& message, Time now);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/transport/frame.hpp"
 
@@ -44,7 +45,8 @@ Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
       return {name, "this run has no loader processes (cluster.loaders = 0)"};
     // A place that is still expected, else the next number.
     const auto expected = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-      return node.first.loader == name.loader && node.second.stage == NodeStage::expected;
+      return view_.number == 0 && node.first.loader == name.loader &&
+             node.second.stage == NodeStage::expected;
     });
     if (expected != nodes_.end()) {
       name.slot = expected->first.slot;
@@ -340,7 +342,7 @@ Roster::Next Roster::next_view(const View& last) const {
   std::uint64_t records = 0;
   for (const auto& [name, record] : nodes_) {
     if (view_.holds(name) && !name.loader && !gone(record) && !record.leaving)
-      records = std::max(records, record.records);
+      records = canary("least-records") ? record.records : std::max(records, record.records);
   }
   // The donor: of those that hold every record, the one that can go back furthest.
   const NodeRecord* best = nullptr;

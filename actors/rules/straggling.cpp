@@ -9,17 +9,19 @@ namespace {
 constexpr int kMedianSteps = 3;
 constexpr std::chrono::nanoseconds kPatienceMin = std::chrono::seconds(1);
 
-// Not a frame for so long, or it says that it has done its part and nothing of it comes: then it is the link.
+std::chrono::nanoseconds silence_of(const PeerSight& peer, std::chrono::nanoseconds now) {
+  return peer.unanswered_since ? now - *peer.unanswered_since : std::chrono::nanoseconds{0};
+}
+
+// Not a frame for so long: the link. Else what it spent most of the wait with; one that says that it has done
+// its part, while nothing of it comes, has a slow link.
 LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::chrono::nanoseconds now) {
-  if (now - peer.heard >= options.link_patience) return LateCause::link;
-  switch (peer.doing.activity) {
-    case Activity::loading:
-      return LateCause::data;
-    case Activity::reducing:
-      return LateCause::link;
-    default:
-      return LateCause::compute;
-  }
+  if (silence_of(peer, now) >= options.link_patience) return LateCause::link;
+  const auto spent = [&](Activity activity) { return peer.spent[static_cast<std::size_t>(activity)]; };
+  const auto data = spent(Activity::loading), link = spent(Activity::reducing);
+  const auto compute = spent(Activity::computing) + spent(Activity::updating) + spent(Activity::idle);
+  if (data > compute && data > link) return LateCause::data;
+  return link > compute ? LateCause::link : LateCause::compute;
 }
 
 const char* owed_by(const PeerSight& peer) {
@@ -48,7 +50,6 @@ const char* text_of(LateCause cause) {
 
 std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options) {
   const auto now = sight.now;
-  const auto waited = now - sight.waiting_since;
   const bool any_without_words =
       std::any_of(sight.peers.begin(), sight.peers.end(),
                   [](const PeerSight& peer) { return !peer.header_in || !peer.words_in; });
@@ -58,14 +59,16 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     if (!owes_words && (any_without_words || peer.sums_in)) continue;
     Lateness late;
     late.slot = peer.peer;
-    late.waited = waited;
+    // What follows from the words of all is waited for from the last of them on.
+    late.waited =
+        now - (owes_words ? sight.waiting_since : std::max(sight.waiting_since, sight.last_word_at));
     late.waited_for = owed_by(peer);
     late.cause = cause_of(peer, options, now);
-    late.silent = now - std::max(peer.heard, sight.waiting_since);
+    late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
     late.stuck = late.cause != LateCause::link &&
                  now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
-    if (waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
+    if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });
   return all;

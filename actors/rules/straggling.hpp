@@ -35,7 +35,7 @@ struct Lateness {
   std::uint32_t slot = 0;
   LateCause cause = LateCause::compute;
   std::chrono::nanoseconds waited{0};
-  std::chrono::nanoseconds silent{0};  ///< without a frame of it, within the wait
+  std::chrono::nanoseconds silent{0};  ///< it was asked so long ago, and not a frame of it has come
   std::string waited_for;              ///< "its header", "its sums", "the elements that it adds up"
   bool stuck = false;                  ///< its counter stands still for stuck_after
   bool link_broken = false;            ///< not a frame for link_patience

@@ -110,9 +110,9 @@ std::string included_room(const std::string& line) {
 
 void expect_arrows(const std::string& room, const std::set<std::string>& rooms_below) {
   // Values and checks that every room may use.
-  const std::set<std::string> common{"#include \"muster/config/error.hpp\"",
-                                     "#include \"muster/config/check.hpp\"",
-                                     "#include \"muster/config/options.hpp\""};
+  const std::set<std::string> common{
+      "#include \"muster/config/error.hpp\"", "#include \"muster/config/check.hpp\"",
+      "#include \"muster/config/options.hpp\"", "#include \"muster/config/canary.hpp\""};
   for (const auto& file : files_below({room}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
       const std::string target = included_room(line);

@@ -91,6 +91,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.pace = started.pace;
   seams.watch = watch_;
   seams.alive = things_;
+  seams.show_frames = options_.show_frames;
   seams.disk = options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };

@@ -34,6 +34,7 @@ struct ClusterOptions {
   bool resume = false;         ///< go on from the newest checkpoint; throws NothingToResume
   SimulatedNetworkOptions network;
   ControlOptions control;
+  bool show_frames = true;  ///< to the watch; costs much where there are many
   /// What stands in a replica's place; empty: a replica.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
 };

@@ -202,19 +202,21 @@ std::vector<FaultKind> partitions() {
              return true;
            },
            cut, heal},
-          {"no-talk-short", "two nodes cannot talk, one way or both, for less than any connection's end",
+          {"no-talk-short", "two nodes cannot talk, one way or both, for less than the patience",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              if (!pair_of_nodes(dice, scene, fault)) return false;
-             fault.lasts = long_time(dice, scene);
+             fault.lasts = short_time(dice, scene);
              draw_direction(dice, fault);
              return true;
            },
            cut_pair, heal_pair},
-          {"no-talk-long", "two replicas cannot talk until their connection ends; the coordinator hears both",
+          {"no-talk-long", "two nodes cannot talk for longer than the patience; the coordinator hears both",
            [](Dice& dice, const Scene& scene, Fault& fault) {
-             if (!pair_of_replicas(dice, scene, fault)) return false;
-             fault.lasts = endless_time(dice);
-             fault.costs = {fault.a, fault.b};
+             if (!pair_of_nodes(dice, scene, fault)) return false;
+             for (const std::string& who : {fault.a, fault.b}) {
+               if (who.rfind("replica", 0) == 0) fault.costs.insert(who);
+             }
+             fault.lasts = dice.one_in(4) ? endless_time(dice) : long_time(dice, scene);
              draw_direction(dice, fault);
              return true;
            },

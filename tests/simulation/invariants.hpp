@@ -39,7 +39,10 @@ class Invariants final : public Watch {
   std::uint64_t commits() const { return commits_; }
 
   void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
-  void process_named(ProcessId process, const NodeName& name) override { seen(process).name = name; }
+  void process_named(ProcessId process, const NodeName& name) override {
+    seen(process).name = name;
+    seen(process).named = true;
+  }
   void record(ProcessId process, std::uint32_t view, const RoundRecord& record) override;
   void handed_out(ProcessId process) override;
   void view_entered(ProcessId process, std::uint32_t view) override;
@@ -59,6 +62,7 @@ class Invariants final : public Watch {
  private:
   struct Seen {
     NodeName name;
+    bool named = false;  ///< else it has joined by itself, and has not been given its name
     std::uint64_t incarnation = 0;
     ReplicaRule replica;
     FrameRule frames;
@@ -68,6 +72,7 @@ class Invariants final : public Watch {
   Seen& seen(ProcessId process) { return seen_.at(process); }
   void say(ProcessId process, Wrong wrong);
   void lost(const Event& event);
+  bool excused(const std::string& who, const std::string& reason);
   std::uint32_t members_left(const std::string& kind) const;
   void made(const View& view);
   void count_view(const View& view);

@@ -83,6 +83,7 @@ Job draw_job(Dice& dice, const PlanOptions& options) {
   job.cluster.on_loss = OnLoss::go_on;
   job.cluster.min_replicas = dice.one_in(8) ? std::min(2u, job.cluster.replicas) : 1;
   job.cluster.detect.heartbeat = milliseconds(dice.between(20, 100));
+  job.cluster.start_patience = milliseconds(dice.between(3000, 15000));
   job.cluster.give_up_after = milliseconds(dice.between(3000, 40000));
   job.cluster.detect.patience = job.cluster.detect.heartbeat * dice.between(5, 30);
   return job;

@@ -48,10 +48,10 @@ class SimulatedDataPlane final : public DataPlane {
   SimulatedDataPlane(const SeamParts& parts, const std::string& name, Engine::Hooks hooks)
       : parts_(parts), transport_(parts.network->attach(name)) {
     Transport* transport = transport_.get();
-    if (parts.watch) {
+    if (parts.watch) look_on(hooks);
+    if (parts.watch && parts.show_frames) {
       spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch);
       transport = spy_.get();
-      look_on(hooks);
     }
     engine_ = std::make_shared<Engine>(*transport, std::move(hooks));
     ++parts_.alive->engines;

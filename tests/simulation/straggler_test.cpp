@@ -35,7 +35,7 @@ Job job_of(std::uint32_t shards, std::uint32_t replicas, StragglerAction action,
   return job;
 }
 
-struct Run {
+struct Outcome {
   Report report;
   std::vector<Event> events;
 
@@ -48,7 +48,8 @@ struct Run {
 };
 
 // Runs to the end; `act` is called once, `after` from the start.
-Run run(const Job& job, std::uint64_t seed, milliseconds after, const std::function<void(Cluster&)>& act) {
+Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
+            const std::function<void(Cluster&)>& act) {
   struct EventWatch final : Watch {
     void event(const Event& event) override { events.push_back(event); }
     std::vector<Event> events;
@@ -63,7 +64,7 @@ Run run(const Job& job, std::uint64_t seed, milliseconds after, const std::funct
   while (!cluster.report() && cluster.world().now() < std::chrono::hours(1) && cluster.step()) {
   }
   EXPECT_TRUE(cluster.report()) << "hung: seed " << seed;
-  Run run;
+  Outcome run;
   if (cluster.report()) run.report = *cluster.report();
   run.events = watch.events;
   EXPECT_EQ(run.report.outcome, "completed") << run.report.reason << " seed " << seed;
@@ -76,8 +77,8 @@ constexpr std::uint64_t kSeeds = 15;
 
 TEST(Stragglers, ASlowReplicaIsLateAndStays) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(150),
-                           [](Cluster& cluster) { cluster.set_slower("replica 1", 300); });
+    const Outcome result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(150),
+                               [](Cluster& cluster) { cluster.set_slower("replica 1", 300); });
     ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
     for (const Event& late : result.named("late")) {
       EXPECT_EQ(late.integer("replica"), 1) << "seed " << seed;
@@ -93,20 +94,19 @@ TEST(Stragglers, ASlowReplicaIsLateAndStays) {
 
 TEST(Stragglers, ASlowLoaderProcessIsNamed) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
-                           [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
+    const Outcome result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
+                               [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
     ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
     for (const Event& late : result.named("late"))
       EXPECT_EQ(late.text("cause"), "loader 0") << "seed " << seed;
-    EXPECT_TRUE(result.named("lost").empty())
-        << "a loader's lateness is not held against replicas, seed " << seed;
+    EXPECT_TRUE(result.named("lost").empty()) << "a loader is late, not its replicas, seed " << seed;
   }
 }
 
 TEST(Stragglers, EvictMeansLost) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result = run(job_of(6, 3, StragglerAction::evict), seed, milliseconds(150),
-                           [](Cluster& cluster) { cluster.set_slower("replica 2", 2000); });
+    const Outcome result = run(job_of(6, 3, StragglerAction::evict), seed, milliseconds(150),
+                               [](Cluster& cluster) { cluster.set_slower("replica 2", 2000); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     EXPECT_EQ(result.named("lost")[0].integer("replica"), 2) << "seed " << seed;
   }
@@ -116,7 +116,7 @@ TEST(Stragglers, StuckIsLostAfterItsTime) {
   Job job = job_of(6, 3, StragglerAction::wait);
   job.cluster.straggler.stuck_after = seconds(20);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result =
+    const Outcome result =
         run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 1e6); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     const Event lost = result.named("lost")[0];
@@ -131,7 +131,7 @@ TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
   Job job = job_of(8, 2, StragglerAction::shed);
   job.train.epochs = 6;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result =
+    const Outcome result =
         run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 0", 30); });
     ASSERT_FALSE(result.named("shed").empty()) << "seed " << seed;
     EXPECT_LE(result.named("shed").size(), 3u) << "it settles, seed " << seed;
@@ -144,7 +144,7 @@ TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
 TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (const bool both_ways : {true, false}) {
-      const Run result =
+      const Outcome result =
           run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
             cluster.disturb_data("replica 1", "replica 3", {.blocked = true});
             if (both_ways) cluster.disturb_data("replica 3", "replica 1", {.blocked = true});
@@ -158,7 +158,7 @@ TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
 
 TEST(Stragglers, ATwoTwoCutCostsTwo) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result =
+    const Outcome result =
         run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
           for (const char* one : {"replica 0", "replica 1"}) {
             for (const char* other : {"replica 2", "replica 3"}) {
@@ -175,8 +175,8 @@ TEST(Stragglers, ATwoTwoCutCostsTwo) {
 
 TEST(Stragglers, APausedProcessIsSuspectedAndLostAtThePatience) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400),
-                           [](Cluster& cluster) { cluster.pause("replica 1"); });
+    const Outcome result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400),
+                               [](Cluster& cluster) { cluster.pause("replica 1"); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     const Event lost = result.named("lost")[0];
     EXPECT_EQ(lost.integer("replica"), 1) << "seed " << seed;
@@ -189,7 +189,7 @@ TEST(Stragglers, APausedProcessIsSuspectedAndLostAtThePatience) {
 
 TEST(Stragglers, AShortPauseCostsNobody) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Run result =
+    const Outcome result =
         run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400), [](Cluster& cluster) {
           cluster.pause("replica 1");
           cluster.world().after(milliseconds(850), [&cluster] { cluster.resume("replica 1"); });
@@ -203,7 +203,7 @@ TEST(Stragglers, ACoordinatorThatWasStoppedBlamesNobody) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Job job = job_of(6, 3, StragglerAction::wait);
     job.train.epochs = 20;
-    const Run result = run(job, seed, milliseconds(400), [](Cluster& cluster) {
+    const Outcome result = run(job, seed, milliseconds(400), [](Cluster& cluster) {
       cluster.pause(Cluster::kCoordinator);
       cluster.world().after(seconds(3), [&cluster] { cluster.resume(Cluster::kCoordinator); });
     });

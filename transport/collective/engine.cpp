@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -64,13 +65,14 @@ void Engine::disconnect(PeerId peer) {
 void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
   if (view != view_) return;  // of a view that this node has left, or never entered
   closing_ = view;
-  if (reduction_) reduction_->close();
+  if (reduction_ && !canary("keeps-going")) reduction_->close();
   for (const PeerId peer : lost) disconnect(peer);
   say_closed_if_drained();
 }
 
 void Engine::say_closed_if_drained() {
-  if (!closing_ || placed_ > 0 || (reduction_ && !reduction_->drained())) return;
+  const bool drained = placed_ == 0 && (!reduction_ || reduction_->drained());
+  if (!closing_ || (!drained && !canary("closes-at-once"))) return;
   hooks_.closed(*std::exchange(closing_, std::nullopt));
 }
 
@@ -117,10 +119,12 @@ void Engine::tick() {
   sight.now = now();
   sight.median_step = liveness_.median_step();
   for (PeerSight& peer : sight.peers) {
-    liveness_.describe(peer);
+    liveness_.describe(peer, sight.now);
     Frame ping;
     ping.kind = FrameKind::ping;
-    if (peer.owes()) send_loading(peer.peer, ping, {});
+    if (!peer.owes()) continue;
+    liveness_.asked(peer.peer, sight.now);
+    send_loading(peer.peer, ping, {});
   }
   if (hooks_.stalled) hooks_.stalled(std::move(sight));
 }
@@ -129,7 +133,7 @@ void Engine::tick() {
 bool Engine::about_life(const Frame& frame) {
   const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
   if (!known(frame)) return life;
-  liveness_.heard(frame.from, now());
+  liveness_.heard(frame.from);
   if (!life) return false;
   if (frame.kind == FrameKind::ping) {
     Frame word;
@@ -183,6 +187,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (payload.empty() || held == arriving_.end()) return;
     std::vector<std::byte> bytes = std::move(held->second.bytes);
     arriving_.erase(held);
+    if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
     if (frame.kind == FrameKind::batch) return hooks_.batch(frame, std::move(bytes));
     return hooks_.handed_out(frame, std::move(bytes));
   }

@@ -70,6 +70,10 @@ class Engine final : public FrameSink {
   /// A newcomer that this node hands its state to, within the view.
   void accept(const Peer& peer);
 
+  /// Lets go of a peer: its connection is cut, and its frames are refused. A connection made after it is a
+  /// new one.
+  void disconnect(PeerId peer);
+
   /// Ends the view: cuts the lost peers, drops every later frame of the view, and says `closed` as soon as
   /// what is under way has run out. May be called again, with more lost peers; then `closed` comes again.
   void close(std::uint32_t view, const std::vector<PeerId>& lost);
@@ -110,7 +114,6 @@ class Engine final : public FrameSink {
   };
 
   void say_closed_if_drained();
-  void disconnect(PeerId peer);
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);

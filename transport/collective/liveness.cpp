@@ -5,6 +5,15 @@
 
 namespace muster {
 
+namespace {
+
+std::chrono::nanoseconds& spent_with(std::array<std::chrono::nanoseconds, kActivities>& spent,
+                                     const ProgressWord& word) {
+  return spent[static_cast<std::size_t>(word.activity)];
+}
+
+}  // namespace
+
 void StepClock::step_took(std::chrono::nanoseconds time) {
   last_.push_back(time);
   if (last_.size() > kWindow) last_.pop_front();
@@ -24,10 +33,17 @@ void Liveness::enter() {
   looked_at_.reset();
 }
 
+void Liveness::asked(PeerId peer, Time now) {
+  auto& since = peers_[peer].unanswered_since;
+  if (!since) since = now;
+}
+
 void Liveness::told(PeerId peer, const ProgressWord& word, Time now) {
   Known& known = peers_[peer];
+  if (known.told != Time{0}) spent_with(known.spent, known.doing) += now - known.told;
   if (known.progress == Time{0} || word.counter != known.doing.counter) known.progress = now;
   known.doing = word;
+  known.told = now;
 }
 
 void Liveness::round_done(bool step, Time now) {
@@ -36,16 +52,26 @@ void Liveness::round_done(bool step, Time now) {
   looked_at_.reset();
 }
 
-void Liveness::describe(PeerSight& sight) const {
+void Liveness::describe(PeerSight& sight, Time now) const {
   const auto found = peers_.find(sight.peer);
   if (found == peers_.end()) return;
-  sight.heard = found->second.heard;
-  sight.progress = found->second.progress;
-  sight.doing = found->second.doing;
+  const Known& known = found->second;
+  sight.unanswered_since = known.unanswered_since;
+  sight.progress = known.progress;
+  sight.doing = known.doing;
+  sight.spent = known.spent;
+  if (known.told != Time{0}) spent_with(sight.spent, known.doing) += now - known.told;
 }
 
 bool Liveness::again(std::uint64_t round) {
-  return std::exchange(looked_at_, round) == round;
+  const bool seen = std::exchange(looked_at_, round) == round;
+  if (!seen) {
+    for (auto& [peer, known] : peers_) {
+      known.told = Time{0};
+      known.spent = {};
+    }
+  }
+  return seen;
 }
 
 void put_word(const ProgressWord& word, Frame& frame) {

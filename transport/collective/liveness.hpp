@@ -1,11 +1,12 @@
-// What a member knows of the life of its peers: when it heard of each last, what each says that it is doing,
-// and how long steps take. Lives with the engine; times are handed in.
+// What a member knows of the life of its peers: since when each owes it an answer, what each says that it is
+// doing, and how long steps take. Lives with the engine; times are handed in.
 //
 // A member that waits in an open round pings those whose words it misses; each answers from its progress
 // thread, at once, with its progress word. So a link that is broken, a peer that computes and one that stands
 // still are told apart, and nobody sends anything while rounds go on.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -23,12 +24,13 @@ namespace muster {
 /// What a waiting member sees of another one.
 struct PeerSight {
   PeerId peer = 0;
-  bool header_in = false;                ///< of the open round
-  bool words_in = false;                 ///< its last word: it has nothing more to compute
-  bool sums_in = false;                  ///< every element that it owes this member has come
-  std::chrono::nanoseconds heard{0};     ///< when a frame of it came last
-  std::chrono::nanoseconds progress{0};  ///< when its counter was last seen to move
-  ProgressWord doing;                    ///< its last word on what it does
+  bool header_in = false;  ///< of the open round
+  bool words_in = false;   ///< its last word: it has nothing more to compute
+  bool sums_in = false;    ///< every element that it owes this member has come
+  std::optional<std::chrono::nanoseconds> unanswered_since;   ///< the first ping since a frame of it came
+  std::chrono::nanoseconds progress{0};                       ///< when its counter was last seen to move
+  ProgressWord doing;                                         ///< its last word on what it does
+  std::array<std::chrono::nanoseconds, kActivities> spent{};  ///< with each activity, within this wait
 
   bool owes() const { return !header_in || !words_in || !sums_in; }
 };
@@ -40,6 +42,7 @@ struct RoundSight {
   RoundKind kind = RoundKind::train;
   std::uint64_t step = 0;
   std::chrono::nanoseconds waiting_since{0};  ///< when this member had nothing left to do but wait
+  std::chrono::nanoseconds last_word_at{0};   ///< when a header or last word of somebody came last
   std::chrono::nanoseconds median_step{0};    ///< of the last steps; 0 before the first
   std::chrono::nanoseconds now{0};
   std::vector<PeerSight> peers;
@@ -64,23 +67,28 @@ class Liveness {
 
   /// A new view: what was known of peers is forgotten, how long steps take is not.
   void enter();
-  void heard(PeerId peer, Time now) { peers_[peer].heard = now; }
+  /// A frame of this peer has come; it was asked what it does.
+  void heard(PeerId peer) { peers_[peer].unanswered_since.reset(); }
+  void asked(PeerId peer, Time now);
   /// Its answer to a ping.
   void told(PeerId peer, const ProgressWord& word, Time now);
   /// A round is over; `step`: it was a training round.
   void round_done(bool step, Time now);
 
   /// Fills in what is known of this peer.
-  void describe(PeerSight& sight) const;
+  void describe(PeerSight& sight, Time now) const;
   Time median_step() const { return clock_.median(); }
 
-  /// Whether this round was looked at before: it waits for longer than a tick.
+  /// Whether this round was looked at before: it waits for longer than a tick. At the first look it begins to
+  /// be counted what the peers spend their time with.
   bool again(std::uint64_t round);
 
  private:
   struct Known {
-    Time heard{0}, progress{0};
+    std::optional<Time> unanswered_since;
+    Time progress{0}, told{0};
     ProgressWord doing;
+    std::array<Time, kActivities> spent{};
   };
 
   std::map<PeerId, Known> peers_;

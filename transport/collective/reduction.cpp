@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -162,8 +163,9 @@ const Reduction::RemoteNode* Reduction::remote_node(const Frame& frame, std::siz
 
 // A frame of another view, of a dead incarnation or of a round that cannot be changes nothing.
 bool Reduction::belongs(const Frame& frame) const {
-  return !failed_ && frame.view == shape_.view && frame.from < shape_.members.size() &&
-         frame.from != shape_.self && frame.incarnation == shape_.members[frame.from].incarnation &&
+  return !failed_ && (frame.view == shape_.view || canary("old-view")) &&
+         frame.from < shape_.members.size() && frame.from != shape_.self &&
+         frame.incarnation == shape_.members[frame.from].incarnation &&
          (frame.round == round_ || frame.round == round_ + 1);
 }
 
@@ -323,7 +325,7 @@ void Reduction::prepare_fold(Slot& current) {
     nodes.push_back(remote_nodes_[i].node);
     current.operands.push_back(current.staging.get() + i * own_.size());
   }
-  current.expected_arrivals = static_cast<std::uint32_t>(nodes.size());
+  current.expected_arrivals = static_cast<std::uint32_t>(nodes.size()) - (canary("folds-early") ? 1 : 0);
   const auto& self = shape_.members[shape_.self];
   for (const NodeId node : cover(height_, self.begin, self.end)) {
     if (!any_present(node)) continue;
@@ -473,6 +475,7 @@ RoundSight Reduction::sight() const {
   const RoundHeader& mine = *current.headers[shape_.self];
   sight.kind = mine.kind;
   sight.step = mine.step;
+  sight.last_word_at = last_word_at_;
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     if (member == shape_.self) continue;
     PeerSight peer;

@@ -72,12 +72,12 @@ void Core::vanish(Node& node, bool told) {
   node.sink = nullptr;
   for (auto& [peer, link] : node.links) {
     sever(*link, false);
-    link->remote->inbound.erase(node.number);
+    link->remote->inbound.erase({node.number, link->sequence});
   }
   node.links.clear();
   // Frames that waited for the end of a pause come to nothing; what they were is counted there.
   for (Event& event : std::exchange(node.waiting, {})) after_(hop(), std::move(event));
-  for (auto& [number, link] : node.inbound) {
+  for (auto& [place, link] : node.inbound) {
     if (link->state != Link::State::open) continue;
     sever(*link, true);
     if (told) {
@@ -120,10 +120,12 @@ void Core::connect(Node& node, PeerId peer, const std::string& address) {
   link->peer = peer;
   link->owner = &node;
   link->remote = found->second.get();
-  link->remote->inbound[node.number] = link;
-  if (link->remote->alive) return;
+  link->sequence = ++node.connections[link->remote->number];
+  link->remote->inbound[{node.number, link->sequence}] = link;
+  const bool ended = node.ended_before.erase({link->remote->number, link->sequence}) > 0;
+  if (link->remote->alive && !ended) return;
   sever(*link, true);
-  notice_later(link, "the node is gone");
+  notice_later(link, ended ? "the peer cut the connection" : "the node is gone");
 }
 
 void Core::disconnect(Node& node, PeerId peer) {
@@ -134,10 +136,18 @@ void Core::disconnect(Node& node, PeerId peer) {
   if (std::exchange(link->state, Link::State::closed) != Link::State::open) return;
   sever(*link, false);
   fail_sends_later(link);
-  const auto back = node.inbound.find(link->remote->number);
-  if (back == node.inbound.end() || back->second->state != Link::State::open) return;
-  sever(*back->second, true);
-  notice_later(back->second, "the peer cut the connection");
+  link->remote->inbound.erase({node.number, link->sequence});
+  const auto back = other_side(*link);
+  if (!back) link->remote->ended_before.insert({node.number, link->sequence});
+  if (!back || back->state != Link::State::open) return;
+  sever(*back, true);
+  notice_later(back, "the peer cut the connection");
+}
+
+// What the remote node made as its n-th connection to the owner; null if it has not, or let go of it.
+std::shared_ptr<Link> Core::other_side(const Link& link) {
+  const auto found = link.owner->inbound.find({link.remote->number, link.sequence});
+  return found == link.owner->inbound.end() ? nullptr : found->second;
 }
 
 void Core::break_between(const std::string& a, const std::string& b) {
@@ -145,10 +155,11 @@ void Core::break_between(const std::string& a, const std::string& b) {
   Node* other = live(b);
   if (!one || !other) return;
   for (const auto& [from, to] : {std::pair(one, other), std::pair(other, one)}) {
-    const auto found = to->inbound.find(from->number);
-    if (found == to->inbound.end() || found->second->state != Link::State::open) continue;
-    sever(*found->second, true);
-    notice_later(found->second, "the connection was reset");
+    for (const auto& [place, link] : to->inbound) {
+      if (place.first != from->number || link->state != Link::State::open) continue;
+      sever(*link, true);
+      notice_later(link, "the connection was reset");
+    }
   }
 }
 
@@ -210,6 +221,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   const std::shared_ptr<Link> link = found->second;
   const std::uint64_t number = ++sends_;
   ++counts_.started;
+  counts_.bytes += frame.bytes;
   link->unsent.emplace(number, token);
   auto transfer = std::make_shared<Transfer>();
   transfer->frame = frame;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Link {
   enum class State { open, failed, closed };
 
   PeerId peer = 0;
+  std::uint32_t sequence = 0;  ///< which connection of its owner to the other node it is
   Node* owner = nullptr;
   Node* remote = nullptr;
   State state = State::open;                  ///< as the owner knows it
@@ -44,8 +46,12 @@ struct Node {
   bool paused = false;
   FrameSink* sink = nullptr;
   std::map<PeerId, std::shared_ptr<Link>> links;
-  std::map<std::uint32_t, std::shared_ptr<Link>> inbound;  ///< the latest of each other node to this one
-  std::vector<Event> waiting;                              ///< for the end of the pause
+  /// A side's n-th connection belongs to the other side's n-th, whenever that is made.
+  using Place = std::pair<std::uint32_t, std::uint32_t>;  ///< number of the other node, sequence
+  std::map<Place, std::shared_ptr<Link>> inbound;         ///< of others to this one
+  std::map<std::uint32_t, std::uint32_t> connections;     ///< to each other node, so far
+  std::set<Place> ended_before;  ///< ended by the other side before this one's was made
+  std::vector<Event> waiting;    ///< for the end of the pause
 };
 
 /// The way from one name to another, while something is or was wrong with it.
@@ -96,6 +102,7 @@ class Core : public std::enable_shared_from_this<Core> {
   bool small(const Transfer& transfer) const { return transfer.payload.size() <= options_.at_once_bytes; }
 
   Node* live(const std::string& name);
+  static std::shared_ptr<Link> other_side(const Link& link);
   Way* way(const Node& from, const Node& to);
   bool holds(Way* way, const std::shared_ptr<Link>& link, Event event);
   bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);

@@ -59,6 +59,7 @@ struct SimulatedCounts {
   std::uint64_t refused = 0;  ///< the sink had no place for it
   std::uint64_t dropped = 0;  ///< placed, and cut before it was whole; or its receiver vanished
   std::uint64_t lost = 0;     ///< cut before a sink was asked
+  std::uint64_t bytes = 0;    ///< of the payloads that were started
 };
 
 class SimulatedNetwork {

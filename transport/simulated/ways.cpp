@@ -55,11 +55,11 @@ void Core::stalled(const std::shared_ptr<Link>& link, std::uint64_t stall_number
   if (link->held == 0 || link->stalls != stall_number || link->state != Link::State::open) return;
   sever(*link, false);
   notice(link, "nothing was answered for too long", true);
-  const auto back = link->owner->inbound.find(link->remote->number);
-  if (back == link->owner->inbound.end() || back->second->state != Link::State::open) return;
-  sever(*back->second, true);
-  notice_later(back->second, "the peer gave the connection up");
-  after_(stall(), [self = shared_from_this(), back = back->second] {
+  const auto back = other_side(*link);
+  if (!back || back->state != Link::State::open) return;
+  sever(*back, true);
+  notice_later(back, "the peer gave the connection up");
+  after_(stall(), [self = shared_from_this(), back] {
     self->notice(back, "nothing was answered for too long", true);
   });
 }

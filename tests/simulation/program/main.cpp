@@ -12,6 +12,8 @@
 
 #include "tests/simulation/branches.hpp"
 #include "tests/simulation/invariants.hpp"
+#include "tests/simulation/program/canaries.hpp"
+#include "tests/simulation/scale.hpp"
 #include "tests/simulation/workers.hpp"
 
 namespace muster::simulation {
@@ -26,6 +28,7 @@ struct Request {
   PlanOptions plan;
   bool trace = false;
   bool all_faults = true;
+  std::string canary;
   std::string repeat;  // what a replay command needs beside the seed
 };
 
@@ -77,7 +80,11 @@ po::options_description described() {
       "what may go wrong: names with commas between them, \"all\" or \"none\"")(
       "trace", "tell each run as a readable story; for one seed")(
       "workers", po::value<std::string>()->value_name("N"), "processes; else one a core")(
-      "list", "print the faults, the branches and the invariants")("help", "this text");
+      "canary", po::value<std::string>()->value_name("NAME"),
+      "switch a deliberate bug on; exit code 0 if it is found. Only in muster-sim-canary")(
+      "scale", po::value<std::string>()->value_name("LIST"),
+      "instead: one short run of each of so many replicas (64,256,1024), a tenth of which dies; prints what "
+      "it cost")("list", "print the faults, the branches and the invariants")("help", "this text");
   return options;
 }
 
@@ -90,6 +97,9 @@ void print_list() {
               static_cast<unsigned long long>(kCommonBranchesFrom));
   for (const Branch& branch : branch_table())
     std::printf("  %c %s\n", branch.common ? '*' : ' ', branch.name.c_str());
+  if (!canaries().empty()) std::printf("\nCanaries\n");
+  for (const Canary& canary : canaries())
+    std::printf("  %-16s %s\n", canary.name.c_str(), canary.bug.c_str());
   std::printf("\nInvariants\n");
   for (const auto& [invariant, meaning] : invariant_list())
     std::printf("  %2d  %s\n", invariant, meaning.c_str());
@@ -112,6 +122,15 @@ Request read(const po::variables_map& given) {
   request.work.workers = std::max(1u, std::thread::hardware_concurrency());
   if (given.count("workers"))
     request.work.workers = static_cast<unsigned>(number(given["workers"].as<std::string>(), "--workers"));
+  if (given.count("canary")) {
+    request.canary = given["canary"].as<std::string>();
+    const bool known = std::any_of(canaries().begin(), canaries().end(),
+                                   [&](const Canary& canary) { return canary.name == request.canary; });
+    if (!known) refuse("this program has no canary '" + request.canary + "'; --list shows all");
+    switch_on(request.canary);
+    request.work.findings_max = 1;
+    request.repeat += " --canary " + request.canary;
+  }
   request.trace = given.count("trace") > 0;
   if (request.trace) request.work.workers = 1;
   return request;
@@ -146,8 +165,14 @@ int run(const Request& request) {
   });
   std::cout.flush();
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  print_summary(summary, wall_s);
+  if (request.canary.empty()) print_summary(summary, wall_s);
   print_findings(summary, request);
+  if (!request.canary.empty()) {
+    const bool caught = !summary.findings.empty();
+    std::printf("canary %s: %s after %llu runs in %.1f s\n", request.canary.c_str(),
+                caught ? "caught" : "NOT CAUGHT", static_cast<unsigned long long>(summary.runs), wall_s);
+    return caught ? kGood : kFound;
+  }
   const std::vector<std::string> unseen =
       request.all_faults ? unseen_branches(summary.tally, summary.runs) : std::vector<std::string>{};
   for (const std::string& name : unseen)
@@ -175,6 +200,13 @@ int program(int argc, char** argv) {
     return kGood;
   }
   if (given.count("list")) return print_list(), kGood;
+  if (given.count("scale")) {
+    std::istringstream sizes(given["scale"].as<std::string>());
+    std::vector<std::uint32_t> replicas;
+    for (std::string size; std::getline(sizes, size, ',');)
+      replicas.push_back(static_cast<std::uint32_t>(number(size, "--scale")));
+    return show_scale(replicas) ? kGood : kFound;
+  }
   return run(read(given));
 }
 

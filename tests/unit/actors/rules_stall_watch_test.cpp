@@ -20,11 +20,12 @@ RoundSight sight(std::chrono::nanoseconds now) {
   PeerSight peer;
   peer.peer = 1;
   peer.header_in = true;
-  peer.heard = peer.progress = now;
+  peer.progress = now;
   peer.doing.activity = Activity::computing;
+  peer.spent[static_cast<std::size_t>(Activity::computing)] = now - seconds(10);
   sight.peers.push_back(peer);
   peer.peer = 2;
-  peer.heard = seconds(9);
+  peer.unanswered_since = seconds(10);
   sight.peers.push_back(peer);
   return sight;
 }

@@ -14,15 +14,22 @@ TEST(StragglerPatience, IsTheJobsOrThreeMedianStepsAndAtLeastASecond) {
   EXPECT_EQ(straggler_patience(std::nullopt, seconds(2)), seconds(6));
 }
 
-// A round that waits since 10 s; peers 1 and 2 are well, heard of just now.
+// It has done nothing else in the wait.
+void does(PeerSight& peer, Activity activity) {
+  peer.doing = {activity, 3, 91};
+  peer.spent = {};
+  peer.spent[static_cast<std::size_t>(activity)] = seconds(2);
+}
+
+// A round that waits since 10 s; peers 1 and 2 are well, and answer.
 RoundSight sight() {
   RoundSight sight;
   sight.round = 7;
   sight.step = 30;
   sight.waiting_since = seconds(10);
   for (const std::uint32_t slot : {1u, 2u}) {
-    PeerSight peer{slot, true, true, true, milliseconds(11'950), milliseconds(11'950), {}};
-    peer.doing = {Activity::reducing, 0, 90};
+    PeerSight peer{slot, true, true, true, std::nullopt, milliseconds(11'950), {}, {}};
+    does(peer, Activity::reducing);
     sight.peers.push_back(peer);
   }
   return sight;
@@ -41,7 +48,7 @@ std::vector<Lateness> late_at(RoundSight sight, std::chrono::nanoseconds now) {
 TEST(WhoIsLate, NobodyBeforeThePatience) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
-  seen.peers[0].doing = {Activity::computing, 3, 91};
+  does(seen.peers[0], Activity::computing);
   EXPECT_TRUE(late_at(seen, milliseconds(11'499)).empty());
   EXPECT_EQ(late_at(seen, milliseconds(11'500)).size(), 1u);
 }
@@ -50,7 +57,7 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
   RoundSight seen = sight();
   PeerSight& peer = seen.peers[1];
   peer.words_in = false;
-  peer.doing.activity = Activity::computing;
+  does(peer, Activity::computing);
   auto late = late_at(seen, kNow);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 2u);
@@ -60,15 +67,15 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
   EXPECT_FALSE(late[0].stuck || late[0].link_broken);
 
   peer.header_in = false;
-  peer.doing.activity = Activity::loading;
+  does(peer, Activity::loading);
   late = late_at(seen, kNow);
   EXPECT_EQ(late.at(0).cause, LateCause::data);
   EXPECT_EQ(late.at(0).waited_for, "its header");
 
-  peer.doing.activity = Activity::updating;
+  does(peer, Activity::updating);
   EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::compute);
 
-  peer.doing.activity = Activity::reducing;
+  does(peer, Activity::reducing);
   late = late_at(seen, kNow);
   EXPECT_EQ(late.at(0).cause, LateCause::link) << "it says that it has sent what does not come";
   EXPECT_FALSE(late.at(0).link_broken) << "but frames do come";
@@ -77,27 +84,28 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
 TEST(WhoIsLate, ALinkWithoutAFrameIsBrokenBeforeThePatienceOfStragglers) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
-  seen.peers[0].doing.activity = Activity::computing;
-  seen.peers[0].heard = seconds(10);
+  does(seen.peers[0], Activity::computing);
+  seen.peers[0].unanswered_since = seconds(10);
   const auto late = late_at(seen, milliseconds(11'000));
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].cause, LateCause::link);
   EXPECT_TRUE(late[0].link_broken);
 }
 
-TEST(WhoIsLate, SilenceFromBeforeTheWaitIsNotHeldAgainstALink) {
-  RoundSight seen = sight();  // in a long step of its own, this member heard of nobody, and asked nobody
+TEST(WhoIsLate, SilenceCountsFromTheFirstQuestionOn) {
+  RoundSight seen = sight();  // while it owed nothing it was not asked, and had no reason to speak
   seen.peers[0].words_in = false;
-  seen.peers[0].heard = seconds(1);
-  EXPECT_TRUE(late_at(seen, milliseconds(10'900)).empty());
-  EXPECT_TRUE(late_at(seen, milliseconds(11'000)).at(0).link_broken);
+  EXPECT_TRUE(late_at(seen, milliseconds(11'400)).empty());
+  seen.peers[0].unanswered_since = milliseconds(10'200);
+  EXPECT_TRUE(late_at(seen, milliseconds(11'199)).empty());
+  EXPECT_TRUE(late_at(seen, milliseconds(11'200)).at(0).link_broken);
 }
 
 TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
   RoundSight seen = sight();
   seen.peers[0].sums_in = false;  // it cannot add up what replica 2 has not sent
   seen.peers[1].words_in = false;
-  seen.peers[1].doing.activity = Activity::computing;
+  does(seen.peers[1], Activity::computing);
   auto late = late_at(seen, kNow);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 2u);
@@ -110,11 +118,29 @@ TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
   EXPECT_EQ(late[0].cause, LateCause::link);
 }
 
+TEST(WhoIsLate, TheCauseIsWhatTookMostOfTheWait) {
+  RoundSight seen = sight();
+  PeerSight& peer = seen.peers[0];
+  peer.words_in = false;
+  does(peer, Activity::computing);
+  peer.spent[static_cast<std::size_t>(Activity::loading)] = seconds(4);
+  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::data) << "it computes now, but waited for data";
+  peer.spent[static_cast<std::size_t>(Activity::updating)] = seconds(3);
+  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::compute);
+}
+
+TEST(WhoIsLate, ElementsAreWaitedForFromTheLastWordOn) {
+  RoundSight seen = sight();
+  seen.peers[0].sums_in = false;
+  seen.last_word_at = milliseconds(11'900);  // a late one said it; nobody else is to blame for that
+  EXPECT_TRUE(late_at(seen, milliseconds(12'000)).empty());
+  EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
+}
+
 TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
-  seen.peers[0].doing = {Activity::computing, 3, 91};
-  seen.peers[0].heard = seconds(80);
+  does(seen.peers[0], Activity::computing);
   seen.peers[0].progress = seconds(20);
   EXPECT_FALSE(late_at(seen, milliseconds(79'999)).at(0).stuck);
   EXPECT_TRUE(late_at(seen, seconds(80)).at(0).stuck);

@@ -35,12 +35,32 @@ TEST(Liveness, ProgressIsWhenTheCounterMovedLast) {
   sight.peer = 4;
   liveness.told(4, {Activity::loading, 1, 10}, milliseconds(100));
   liveness.told(4, {Activity::loading, 2, 10}, milliseconds(200));
-  liveness.describe(sight);
+  liveness.describe(sight, milliseconds(400));
   EXPECT_EQ(sight.progress, milliseconds(100));
   EXPECT_EQ(sight.doing.shard, 2u);
   liveness.told(4, {Activity::computing, 2, 11}, milliseconds(300));
-  liveness.describe(sight);
+  liveness.describe(sight, milliseconds(400));
   EXPECT_EQ(sight.progress, milliseconds(300));
+}
+
+TEST(Liveness, CountsWhatAPeerSpendsItsTimeWithFromTheFirstLookAtARoundOn) {
+  Liveness liveness;
+  const auto spent = [&](Activity activity, milliseconds now) {
+    PeerSight sight;
+    sight.peer = 4;
+    liveness.describe(sight, now);
+    return sight.spent[static_cast<std::size_t>(activity)];
+  };
+  liveness.told(4, {Activity::updating, 1, 10}, milliseconds(100));
+  EXPECT_FALSE(liveness.again(7));
+  liveness.told(4, {Activity::loading, 1, 11}, milliseconds(300));
+  EXPECT_TRUE(liveness.again(7));
+  liveness.told(4, {Activity::computing, 2, 12}, milliseconds(450));
+  EXPECT_EQ(spent(Activity::updating, milliseconds(500)), milliseconds(0)) << "before the wait";
+  EXPECT_EQ(spent(Activity::loading, milliseconds(500)), milliseconds(150));
+  EXPECT_EQ(spent(Activity::computing, milliseconds(500)), milliseconds(50));
+  EXPECT_FALSE(liveness.again(8));
+  EXPECT_EQ(spent(Activity::loading, milliseconds(600)), milliseconds(0));
 }
 
 constexpr std::uint32_t kMembers = 3;
@@ -119,6 +139,7 @@ class LivenessWorld {
     for (Member& member : members) member.engine->tick();
     run_for(milliseconds(100));
   }
+  SimulatedNetwork& network() { return network_; }
   std::uint64_t frames() const { return network_.counts().started; }
   std::chrono::nanoseconds now() const { return queue_.now(); }
 
@@ -152,7 +173,8 @@ TEST(EngineLiveness, WhoWaitsIsToldWhatTheOthersDo) {
   EXPECT_FALSE(sight.peers[1].words_in || sight.peers[1].sums_in);
   EXPECT_EQ(sight.peers[1].doing.activity, Activity::computing);
   EXPECT_EQ(sight.peers[1].doing.shard, 2u);
-  EXPECT_LT(sight.now - sight.peers[1].heard, milliseconds(150)) << "it answers at each tick";
+  EXPECT_FALSE(sight.peers[0].unanswered_since) << "it was not asked";
+  EXPECT_EQ(sight.peers[1].unanswered_since, std::nullopt) << "it answers at each tick";
   EXPECT_LT(sight.peers[1].progress, since + milliseconds(160)) << "its counter stands still";
 
   const auto words_at = world.now();
@@ -166,6 +188,20 @@ TEST(EngineLiveness, WhoWaitsIsToldWhatTheOthersDo) {
   EXPECT_EQ(world.members[0].records.back().last_word_of, 2u);
   EXPECT_GT(world.members[0].records.back().last_word_at, words_at);
   EXPECT_LT(world.members[0].records.back().last_word_at, words_at + milliseconds(5));
+}
+
+TEST(EngineLiveness, WhoDoesNotAnswerIsSilentFromTheFirstQuestionOn) {
+  LivenessWorld world;
+  for (std::uint32_t i = 0; i < kMembers; ++i) world.open(i);
+  world.contribute(0);
+  world.run_for(milliseconds(5000));
+  world.network().disturb("member 2", "member 0", {.blocked = true});
+  world.tick();
+  const auto asked = world.now();
+  for (int i = 0; i < 5; ++i) world.tick();
+  const RoundSight& sight = world.members[0].sights.back();
+  EXPECT_EQ(sight.peers[1].unanswered_since, asked);
+  EXPECT_EQ(sight.peers[0].unanswered_since, std::nullopt);
 }
 
 TEST(EngineLiveness, AMissingHeaderIsSeenToo) {

@@ -156,6 +156,41 @@ TEST(SimulatedNetwork, ARestartedNodeIsReachedByItsNewAddressOnly) {
   EXPECT_EQ(again.sink.whole.size(), 1u);
 }
 
+TEST(SimulatedNetwork, AConnectionThatOneSideMakesAnewIsNotTheOldOneOfTheOther) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Pair pair(seed);
+    pair.run();
+    pair.b.transport->disconnect(kA);
+    pair.b.transport->connect(kA, pair.a.transport->address());
+    pair.a.send(kB, kA, 1, 10);  // goes over the one that was cut
+    pair.b.send(kA, kB, 2, 10);
+    pair.run();
+    EXPECT_EQ(pair.a.sink.failures, std::vector<PeerId>{kB});
+    EXPECT_TRUE(pair.b.sink.failures.empty());
+    EXPECT_EQ(pair.a.sink.whole.size(), 1u);
+    pair.a.transport->disconnect(kB);
+    pair.a.transport->connect(kB, pair.b.transport->address());
+    pair.a.send(kB, kA, 3, 10);
+    pair.b.send(kA, kB, 4, 10);
+    pair.run();
+    EXPECT_TRUE(pair.b.sink.failures.empty());
+    EXPECT_EQ(pair.a.sink.whole.size(), 2u);
+    EXPECT_TRUE(pair.b.sink.whole.count({kA, 3}));
+  }
+}
+
+TEST(SimulatedNetwork, AConnectionThatTheOtherSideHasEndedAlreadyFails) {
+  Pair pair(3);
+  pair.a.transport->disconnect(kB);
+  pair.a.transport->connect(kB, pair.b.transport->address());
+  pair.a.transport->disconnect(kB);
+  pair.run();
+  pair.b.transport->disconnect(kA);
+  pair.b.transport->connect(kA, pair.a.transport->address());  // its second: ended before it was made
+  pair.run();
+  EXPECT_EQ(pair.b.sink.failures, (std::vector<PeerId>{kA, kA}));
+}
+
 Disturbance blocked() {
   return {.blocked = true};
 }

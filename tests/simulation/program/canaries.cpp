@@ -1,0 +1,47 @@
+#include "tests/simulation/program/canaries.hpp"
+
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+std::string& chosen() {
+  static std::string name;
+  return name;
+}
+
+}  // namespace
+
+#ifdef MUSTER_CANARY
+bool canary(std::string_view name) {
+  return name == chosen();
+}
+#endif
+
+namespace simulation {
+
+const std::vector<Canary>& canaries() {
+#ifdef MUSTER_CANARY
+  static const std::vector<Canary> all = {
+      {"old-view", "frames of another view are taken for those of this one"},
+      {"keeps-going", "a member reports its view as closed, and goes on taking its records"},
+      {"closes-at-once", "a view counts as closed while its frames are still under way"},
+      {"records-one-high", "a member reports one record more than it holds"},
+      {"least-records", "the next view goes on from what one member holds, not from the most"},
+      {"applies-twice", "a record that was handed out is applied twice"},
+      {"folds-early", "a sum is divided before its last part has come"},
+      {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
+      {"no-journal", "views after the first are not in the journal"}};
+#else
+  static const std::vector<Canary> all;
+#endif
+  return all;
+}
+
+void switch_on(const std::string& name) {
+  chosen() = name;
+}
+
+}  // namespace simulation
+}  // namespace muster
