@@ -15,6 +15,7 @@
 
 #include <caf/io/all.hpp>
 
+#include "muster/actors/control_port.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/actors/signals.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
@@ -159,7 +160,7 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
   prepare_ucx_process();
   Signals signals(true);
   caf::actor_system_config config;
-  config.load<caf::io::middleman>();
+  load_middleman(config);
   configure(config);
   caf::actor_system system(config);
   system.await_actors_before_shutdown(false);

@@ -14,6 +14,7 @@
 #include <caf/io/all.hpp>
 
 #include "muster/actors/children.hpp"
+#include "muster/actors/control_port.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
@@ -217,10 +218,14 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   auto actor = system.spawn(coordinator, coordinator_parts(flight, options, ending));
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
+  std::optional<RefusalsTold> refusals;
   Report report;
   try {
     std::uint16_t port = 0;
-    if (!options.in_process) port = publish(system, actor, flight.job, options.port);
+    if (!options.in_process) {
+      port = publish(system, actor, flight.job, options.port);
+      refusals.emplace(system, actor);
+    }
     launcher.emplace(flight.job, options, port);
     if (options.in_process) {
       nodes.emplace(system, flight.job, options, actor);
@@ -234,6 +239,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   }
   launcher->children.end_within(report.completed() ? kPartingGood : kPartingBad);
   nodes.reset();
+  refusals.reset();
   if (!options.in_process) system.middleman().unpublish(actor, 0);
   caf::scoped_actor self(system);
   caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
@@ -257,7 +263,7 @@ Report run(const Job& job, const RunOptions& options) {
   prepare_ucx_process();
   if (options.system) return run_in(*options.system, std::move(flight), options, signals);
   caf::actor_system_config config;
-  config.load<caf::io::middleman>();
+  load_middleman(config);
   configure(config);
   caf::actor_system system(config);
   system.await_actors_before_shutdown(false);
