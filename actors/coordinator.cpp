@@ -248,7 +248,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   ending_ = true;
   ended_ = self_->clock().now();
   try {
-    if (parts_.journal) parts_.journal->write({parts_.job_hash, term_, view_, true});
+    note(view_, true);
   } catch (const Error& error) {
     raise(
         make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));

@@ -80,7 +80,7 @@ class CoordinatorState {
   void look_into_journal();
   void tell_resumed();
   void adopted_all();
-  void note(const View& view);
+  void note(const View& view, bool ended = false);
   void feed_newcomers();
   void close_view();
   void next_view();

@@ -34,6 +34,14 @@ void CoordinatorState::on(const Join& message) {
   if (ending_) return refuse(actor, message.name, "the run has ended");
   const auto [name, refusal] = roster_->join(message, elapsed());
   if (!refusal.empty()) return refuse(actor, name, refusal);
+  if (message.joins) {
+    try {
+      note(view_);  // its number is never given again
+    } catch (const Error& error) {
+      roster_->lost(name);
+      return refuse(actor, name, std::string("the journal cannot be written: ") + error.what());
+    }
+  }
   actors_[name] = actor;
   self_->monitor(actor);
   Welcome welcome;
@@ -104,8 +112,10 @@ void CoordinatorState::on(const CaughtUp& message) {
 
 // ---- a coordinator that was started anew
 
-void CoordinatorState::note(const View& view) {
-  if (parts_.journal) parts_.journal->write({parts_.job_hash, term_, view, false});
+void CoordinatorState::note(const View& view, bool ended) {
+  if (!parts_.journal) return;
+  parts_.journal->write(
+      {parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended});
 }
 
 // Throws Error: then nothing was begun.
@@ -122,10 +132,10 @@ void CoordinatorState::look_into_journal() {
   }
   view_ = entry->view;
   watch_->entered(view_);
-  note(view_);
   begun_ = true;
   phase_ = Phase::adopting;
-  roster_->entered_before(view_, elapsed());
+  roster_->entered_before(view_, entry->next_replica, entry->next_loader, elapsed());
+  note(view_);
   trained_from_ = began_;
   raise(make_event(
       "restarted",

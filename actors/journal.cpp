@@ -116,10 +116,9 @@ class FileJournal final : public Journal {
 
 // CBOR and, behind it, 64 digits of its SHA-256.
 std::string encode_journal(const JournalEntry& entry) {
-  const Json json{{"job_hash", entry.job_hash},
-                  {"term", entry.term},
-                  {"view", to_json(entry.view)},
-                  {"ended", entry.ended}};
+  const Json json{{"job_hash", entry.job_hash},       {"term", entry.term},
+                  {"view", to_json(entry.view)},      {"next_replica", entry.next_replica},
+                  {"next_loader", entry.next_loader}, {"ended", entry.ended}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -131,7 +130,8 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
   if (sha256_hex(std::as_bytes(bytes)) != text.substr(bytes.size())) return std::nullopt;
   try {
     const Json json = Json::from_cbor(bytes.begin(), bytes.end());
-    return JournalEntry{json.at("job_hash"), json.at("term"), view_from(json.at("view")), json.at("ended")};
+    return JournalEntry{json.at("job_hash"),     json.at("term"),        view_from(json.at("view")),
+                        json.at("next_replica"), json.at("next_loader"), json.at("ended")};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

@@ -14,9 +14,10 @@ namespace muster {
 
 struct JournalEntry {
   std::string job_hash;
-  std::uint64_t term = 0;  ///< raised at each start, before anybody is listened to
-  View view;               ///< sent last; number 0: none yet
-  bool ended = false;      ///< the run came to its end, whatever it was
+  std::uint64_t term = 0;                           ///< raised at each start, before anybody is listened to
+  View view;                                        ///< sent last; number 0: none yet
+  std::uint32_t next_replica = 0, next_loader = 0;  ///< the first numbers that nobody had
+  bool ended = false;                               ///< the run came to its end, whatever it was
 };
 
 class Journal {

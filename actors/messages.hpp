@@ -12,6 +12,7 @@
 
 #include <caf/all.hpp>
 
+#include "muster/actors/checkpoint_messages.hpp"
 #include "muster/actors/epoch_end.hpp"
 #include "muster/actors/event.hpp"
 #include "muster/actors/message.hpp"
@@ -23,9 +24,6 @@
 #include "muster/transport/transport.hpp"
 
 namespace muster {
-
-struct Snapshot;
-enum class SnapshotUse : std::uint8_t;
 
 // ------------------------------------------------------------ 1. coming together
 
@@ -278,26 +276,6 @@ struct Hashed {
   std::uint64_t turn = 0;
   std::string state_sha256;
   std::uint64_t bytes = 0;  ///< used by `muster bench`
-  std::string error;
-};
-
-/// disk thread -> replica: a checkpoint was written, or was not.
-struct Written {
-  std::uint64_t turn = 0;  ///< of the replica that asked
-  bool last = false;       ///< at the end of the run, which waits for it
-  std::string path;        ///< of the weights
-  std::uint64_t step = 0;
-  std::uint64_t bytes = 0;
-  std::string state_sha256;
-  std::string error;   ///< not empty: it was not written
-  std::string advice;  ///< what a user can do about that
-};
-
-/// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
-struct Snapped {
-  std::uint64_t turn = 0;
-  SnapshotUse use{};
-  std::shared_ptr<const Snapshot> snapshot;
   std::string error;
 };
 

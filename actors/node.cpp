@@ -32,13 +32,6 @@ NodeName name_of(PeerId peer) {
   return {peer >= kLoaderPeers, peer >= kLoaderPeers ? peer - kLoaderPeers : peer};
 }
 
-int core_of(const std::string& device) {
-  if (device.rfind("cpu:", 0) != 0) return -1;
-  const auto cores = discover_devices().cores;
-  const auto index = static_cast<std::size_t>(std::stoul(device.substr(4)));
-  return index < cores.size() ? cores[index] : -1;
-}
-
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
@@ -51,19 +44,6 @@ Job parse_job(const std::string& toml, const Registry& registry) {
 }
 
 }  // namespace
-
-NodeSeams real_seams(const std::string& address) {
-  NodeSeams seams;
-  seams.make_executor = [](const std::string& name, const std::string& device) {
-    return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
-  };
-  seams.open_disk = open_disk;
-  seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
-    const std::string& listen = address.empty() ? job.cluster.listen : address;
-    return std::shared_ptr<DataPlane>(make_ucx_data_plane(listen, std::move(hooks)));
-  };
-  return seams;
-}
 
 void NodeState::start(Self self, NodeParts parts) {
   self_ = self;

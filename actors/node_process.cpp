@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -154,6 +155,7 @@ class Session {
 int run_sessions(const JoinOptions& options, const Registry& registry,
                  const std::function<NodeSeams()>& make_seams) {
   ::prctl(PR_SET_NAME, "muster");
+  ::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of the write, and becomes an event
   prepare_ucx_process();
   Signals signals(true);
   caf::actor_system_config config;

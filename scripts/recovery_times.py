@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = "/usr/share/datasets/fashion-mnist"
 BATCH = 128  # samples a step, of all processes together: 8 shards x 16
 PATIENCE_MS = 1000  # cluster.detect.patience
-RESUMED = "view"  # the event that says that training goes on
+RESUMED = "recovered"  # the event that tells of the first committed step after a loss
 DEADLINE_S = 120  # for everything that must come
 FROZEN_S = 15  # how long torchrun is watched after a SIGSTOP
 

@@ -26,6 +26,8 @@ Roster::Roster(const Job& job)
       memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
+  next_replica_ = job.cluster.replicas;
+  next_loader_ = job.cluster.loaders;
 }
 
 Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
@@ -44,8 +46,7 @@ Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
     if (expected != nodes_.end()) {
       name.slot = expected->first.slot;
     } else {
-      name.slot = 0;
-      while (nodes_.count(name) > 0) ++name.slot;
+      name.slot = (name.loader ? next_loader_ : next_replica_)++;
     }
   } else if (nodes_.count(name) == 0) {
     return {name, "the run has no " + name.text()};
@@ -80,8 +81,11 @@ std::string Roster::adopt(const Adopt& message, std::chrono::nanoseconds now) {
   return {};
 }
 
-void Roster::entered_before(const View& view, std::chrono::nanoseconds now) {
+void Roster::entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader,
+                            std::chrono::nanoseconds now) {
   nodes_.clear();
+  next_replica_ = next_replica;
+  next_loader_ = next_loader;
   for (const auto* members : {&view.replicas, &view.loaders}) {
     for (const Member& member : *members) {
       nodes_[member.name].incarnation = member.incarnation;
@@ -319,7 +323,9 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
     const bool was_in = view_.holds(name);
     const bool comes = !was_in && (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up);
     const bool loader_comes = !was_in && name.loader && record.stage == NodeStage::prepared;
-    if (was_in || loader_comes || (comes && (record.records >= records || record.records + 1 >= kept_from)))
+    if (was_in || loader_comes ||
+        (comes && record.records <= records &&
+         (record.records == records || record.records + 1 >= kept_from)))
       names.push_back(name);
   }
   return names;

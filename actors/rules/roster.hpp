@@ -51,7 +51,11 @@ class Roster {
   /// A member of the last view of a coordinator that is gone; the reason if it is none, empty otherwise.
   std::string adopt(const Adopt& message, std::chrono::nanoseconds now);
   /// The view that a coordinator before this one sent last: its members are waited for.
-  void entered_before(const View& view, std::chrono::nanoseconds now);
+  void entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader,
+                      std::chrono::nanoseconds now);
+  /// The first numbers that nobody had.
+  std::uint32_t next_replica() const { return next_replica_; }
+  std::uint32_t next_loader() const { return next_loader_; }
   bool all_begun(std::uint32_t view) const;
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
 
@@ -130,6 +134,7 @@ class Roster {
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from) const;
 
   std::uint32_t shards_;
+  std::uint32_t next_replica_ = 0, next_loader_ = 0;
   std::uint32_t min_replicas_;
   bool needs_loader_;
   std::uint64_t memory_bytes_;

@@ -1,4 +1,4 @@
-// A replica or a loader that dies in the middle of a run.
+// A replica or a loader that dies in the middle of a run, with cluster.on_loss = "fail".
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -26,7 +26,8 @@ Loss kill_one(const std::string& kind, int number, const Arguments& more,
   const Folder folder;
   Arguments arguments{"run",      folder.write("job.toml", endless_job()),
                       "--events", "-",
-                      "--report", folder.path("report.json")};
+                      "--report", folder.path("report.json"),
+                      "--set",    "cluster.on_loss=fail"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   MusterProcess process(arguments, environment);
   Loss loss;
@@ -92,7 +93,8 @@ TEST(LostProcess, Loader) {
 TEST(LostProcess, FrozenReplicaIsLostAfterThePatience) {
   const Folder folder;
   MusterProcess process({"run", folder.write("job.toml", endless_job()), "--events", "-", "--quiet", "--set",
-                         "cluster.detect.patience=600ms", "--report", folder.path("report.json")});
+                         "cluster.detect.patience=600ms", "--set", "cluster.on_loss=fail", "--report",
+                         folder.path("report.json")});
   const Json joined = process.event("joined", [](const Json& event) { return event["replica"] == 1; });
   ASSERT_TRUE(joined.is_object());
   ASSERT_TRUE(process.event("epoch").is_object());

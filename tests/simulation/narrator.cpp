@@ -78,6 +78,36 @@ void Narrator::applied(ProcessId p, std::uint64_t step, std::span<const float>) 
   if (std::exchange(applied_[p], step) != step) say(p, "has applied step " + std::to_string(step));
 }
 
+void Narrator::frame(ProcessId p, const std::string& what, const Frame& frame) {
+  static const char* const kinds[] = {"?",     "header", "metrics", "contribution", "result",
+                                      "batch", "demand", "record",  "state"};
+  const auto kind = static_cast<std::size_t>(frame.kind);
+  say(p, what + " " + (kind < std::size(kinds) ? kinds[kind] : "frame") + " of view " +
+             std::to_string(frame.view) + " from peer " + std::to_string(frame.from) + ", number " +
+             std::to_string(frame.round) + ", node " + std::to_string(frame.node) + ", " +
+             std::to_string(frame.bytes) + " bytes");
+}
+
+void Narrator::sending(ProcessId p, const Frame& f, std::span<const std::byte>, std::uint64_t n) {
+  frame(p, "sends (" + std::to_string(n) + ")", f);
+}
+
+void Narrator::send_ended(ProcessId p, std::uint64_t number, bool ok) {
+  if (!ok) say(p, "send " + std::to_string(number) + " has failed");
+}
+
+void Narrator::placed(ProcessId p, const Frame& f, std::span<std::byte> place) {
+  if (place.empty()) frame(p, "refuses", f);
+}
+
+void Narrator::taken(ProcessId p, const Frame& f, std::span<std::byte>) {
+  frame(p, "takes", f);
+}
+
+void Narrator::dropped(ProcessId p, const Frame& f) {
+  frame(p, "drops", f);
+}
+
 void Narrator::sent(ProcessId from, ProcessId to, const caf::message& message) {
   if (message.match_elements<Heartbeat>() || message.match_elements<Welcome>()) return;
   say(from, "sends to " + cluster_.world().name(to) + ": " + caf::to_string(message));

@@ -59,11 +59,17 @@ class Narrator final : public Watch {
     say(p, "has closed view " + std::to_string(view));
   }
   void applied(ProcessId p, std::uint64_t step, std::span<const float> state) override;
+  void sending(ProcessId p, const Frame& f, std::span<const std::byte> payload, std::uint64_t n) override;
+  void send_ended(ProcessId p, std::uint64_t number, bool ok) override;
+  void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
+  void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
+  void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void event(const Event& event) override;
 
  private:
+  void frame(ProcessId p, const std::string& what, const Frame& frame);
   void say(ProcessId who, const std::string& what);
 
   Cluster& cluster_;

@@ -85,7 +85,7 @@ TEST(ViewChange, AllButOneAreLostOneAfterTheOtherOrTogether) {
   }
 }
 
-TEST(ViewChange, BelowMinReplicasTheRunFailsAndSaysWhy) {
+TEST(ViewChange, BelowMinReplicasTheRunPausesAndGivesUpInTheEnd) {
   const Registry registry = builtin_registry();
   Job job = job_that_goes_on(4, 2, 0);
   job.cluster.min_replicas = 2;
@@ -94,7 +94,9 @@ TEST(ViewChange, BelowMinReplicasTheRunFailsAndSaysWhy) {
   const auto result = simulate(job, registry, options);
   ASSERT_TRUE(result.report);
   EXPECT_EQ(result.report->outcome, "failed");
-  EXPECT_NE(result.report->reason.find("replica 1 was lost"), std::string::npos) << result.report->reason;
+  EXPECT_EQ(result.report->event_counts.count("paused"), 1u);
+  EXPECT_NE(result.report->reason.find("cluster.give_up_after"), std::string::npos) << result.report->reason;
+  EXPECT_GE(result.virtual_time, job.cluster.give_up_after);
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ TEST(WholeJob, ANodeThatVanishesFromTheNetworkEndsTheRunWithItsName) {
   const Registry registry = builtin_registry();
   Job job = small_job(6, 3);
   job.train.epochs = 50;
+  job.cluster.on_loss = OnLoss::fail;
   SimulationOptions options{.seed = 7};
   options.on_event = [](const Event& event, const std::function<void(const std::string&)>& cut) {
     if (event.name == "epoch" && event.integer("epoch") == 2) cut("replica 1");

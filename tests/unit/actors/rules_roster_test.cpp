@@ -152,5 +152,153 @@ TEST(Roster, FirstViewDealsAllShardsOnce) {
   EXPECT_EQ(roster.shards_of(kLoader0), "-");
 }
 
+// ---- views that change
+
+Roster roster_in_view(std::uint32_t replicas, std::uint32_t loaders, View& view) {
+  Roster roster = joined_roster(replicas, loaders);
+  for (const auto& [name, record] : std::map(roster.nodes())) roster.prepared(prepared_of(name));
+  view = roster.first_view();
+  roster.entered(view);
+  for (const auto& [name, record] : std::map(roster.nodes())) roster.installed(name);
+  return roster;
+}
+
+NodeName newcomer(Roster& roster, bool loader = false) {
+  Join join = join_of({loader, 77});
+  join.joins = true;
+  const auto admission = roster.join(join, 0s);
+  EXPECT_EQ(admission.refusal, "");
+  EXPECT_EQ(roster.prepared(prepared_of(admission.name)), "");
+  return admission.name;
+}
+
+void close_all(Roster& roster, const View& view, std::uint64_t records) {
+  for (const NodeName& name : roster.begin_close())
+    roster.closed({name, view.number, name.loader ? 0 : records, records});
+}
+
+TEST(Roster, ANewcomerGetsTheNextNumberAndNeverOneThatWasUsed) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  roster.lost(kReplica1);
+  EXPECT_EQ(newcomer(roster).slot, 2u);
+  EXPECT_EQ(newcomer(roster).slot, 3u);
+  Join loader = join_of({true, 0});
+  loader.joins = true;
+  EXPECT_NE(roster.join(loader, 0s).refusal.find("no loader processes"), std::string::npos);
+}
+
+TEST(Roster, ANewcomerIsFedByAMemberAndIsNoMemberBefore) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  const NodeName name = newcomer(roster);
+  ASSERT_EQ(roster.hungry(), std::vector{name});
+  ASSERT_TRUE(roster.donor());
+  EXPECT_EQ(roster.donor()->name, kReplica1) << "not the one that speaks for all";
+  roster.fed(name, *roster.donor());
+  EXPECT_TRUE(roster.hungry().empty());
+  EXPECT_FALSE(roster.member(name));
+  roster.lost(kReplica1);
+  EXPECT_EQ(roster.hungry(), std::vector{name}) << "its donor is lost: it begins again";
+}
+
+TEST(Roster, ANewcomerIsTakenInWithWhatItMissesIfThatIsKept) {
+  for (const std::uint64_t has : {7u, 9u, 10u}) {
+    View view;
+    Roster roster = roster_in_view(2, 0, view);
+    const NodeName name = newcomer(roster);
+    roster.fed(name, *roster.donor());
+    roster.caught_up({name, view.number, 5});
+    for (const NodeName& member : roster.begin_close())
+      roster.closed({member, view.number, member == name ? has : 10, member == kReplica1 ? 9ull : 10ull});
+    ASSERT_TRUE(roster.all(NodeStage::closed));
+    const auto next = roster.next_view(view);
+    ASSERT_TRUE(next.view) << next.missing;
+    EXPECT_EQ(next.view->records, 10u);
+    EXPECT_EQ(next.view->donor, 1u) << "it can go back furthest";
+    EXPECT_EQ(next.view->holds(name), has >= 9u - 1) << has;
+    EXPECT_EQ(next.view->behind.size(), has == 9 ? 1u : 0u);
+  }
+}
+
+TEST(Roster, ANewcomerThatIsAheadOfAllMembersIsNotTakenIn) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  const NodeName name = newcomer(roster);
+  roster.fed(name, *roster.donor());
+  roster.caught_up({name, view.number, 10});
+  roster.lost(kReplica1);  // its donor, and the only one that held record 10
+  for (const NodeName& member : roster.begin_close())
+    roster.closed({member, view.number, member == name ? 10ull : 9ull, 9});
+  const auto next = roster.next_view(view);
+  ASSERT_TRUE(next.view);
+  EXPECT_EQ(next.view->records, 9u);
+  EXPECT_FALSE(next.view->holds(name));
+  roster.entered(*next.view);
+  EXPECT_EQ(roster.hungry(), std::vector{name});
+}
+
+TEST(Roster, WhoAskedToLeaveIsNotInTheNextView) {
+  View view;
+  Roster roster = roster_in_view(3, 0, view);
+  roster.leaving(kReplica0);
+  close_all(roster, view, 4);
+  const auto next = roster.next_view(view);
+  ASSERT_TRUE(next.view);
+  EXPECT_FALSE(next.view->holds(kReplica0));
+  EXPECT_EQ(next.view->replicas.size(), 2u);
+  roster.entered(*next.view);
+  EXPECT_TRUE(roster.hungry().empty()) << "it does not come back by itself";
+}
+
+TEST(Roster, WithTooFewReplicasOrWithoutLoaderThereIsNoView) {
+  Job job = job_of(2, 0);
+  job.cluster.min_replicas = 2;
+  Roster roster(job);
+  for (const NodeName& name : {kReplica0, kReplica1}) {
+    roster.join(join_of(name), 0s);
+    roster.prepared(prepared_of(name));
+  }
+  const View view = roster.first_view();
+  roster.entered(view);
+  roster.lost(kReplica1);
+  close_all(roster, view, 4);
+  EXPECT_NE(roster.next_view(view).missing.find("1 more replicas"), std::string::npos);
+
+  View loaded;
+  Roster with_loader = roster_in_view(2, 1, loaded);
+  with_loader.lost(kLoader0);
+  close_all(with_loader, loaded, 4);
+  EXPECT_EQ(with_loader.next_view(loaded).missing, "a loader process");
+  newcomer(with_loader, true);
+  const auto next = with_loader.next_view(loaded);
+  ASSERT_TRUE(next.view);
+  EXPECT_EQ(next.view->loaders.front().name.slot, 1u);
+}
+
+TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
+  View view;
+  roster_in_view(2, 0, view);
+  Roster roster(job_of(2, 0));
+  roster.entered_before(view, 5, 0, 0s);
+  Adopt adopt;
+  adopt.join = join_of(kReplica0);
+  adopt.prepared = prepared_of(kReplica0);
+  adopt.view = view.number;
+  adopt.begun = true;
+  adopt.join.incarnation = 1;
+  EXPECT_NE(roster.adopt(adopt, 0s), "") << "another incarnation";
+  adopt.join.incarnation = 7000;
+  EXPECT_EQ(roster.adopt(adopt, 0s), "");
+  EXPECT_NE(roster.adopt(adopt, 0s), "") << "twice";
+  EXPECT_FALSE(roster.all(NodeStage::installed));
+  const auto silent = roster.silent(10s, 1s);
+  ASSERT_TRUE(silent);
+  roster.lost(kReplica1);
+  EXPECT_TRUE(roster.all(NodeStage::installed));
+  EXPECT_TRUE(roster.all_begun(view.number));
+  EXPECT_FALSE(roster.all_begun(view.number + 1));
+}
+
 }  // namespace
 }  // namespace muster

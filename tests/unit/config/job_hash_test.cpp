@@ -25,7 +25,8 @@ Value changed(const Key& key, const Job& job) {
     case ValueType::number:
       return 0.625;
     case ValueType::choice:
-      return key.value.choices.back();
+      return key.get(job) == Value(key.value.choices.back()) ? key.value.choices.front()
+                                                             : key.value.choices.back();
     case ValueType::texts:
       return std::vector<std::string>{"cpu:3"};
     case ValueType::interval:

@@ -44,7 +44,8 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
         value = 0.5;
         break;
       case ValueType::choice:
-        value = key.value.choices.back();
+        value =
+            before == Value(key.value.choices.back()) ? key.value.choices.front() : key.value.choices.back();
         break;
       case ValueType::interval:
         value = std::string("77 steps");

@@ -1,0 +1,34 @@
+// The messages of a checkpoint, within one node. Part of messages.hpp, which is the one to include and to
+// read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace muster {
+
+struct Snapshot;
+enum class SnapshotUse : std::uint8_t;
+
+/// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
+struct Snapped {
+  std::uint64_t turn = 0;
+  SnapshotUse use{};
+  std::shared_ptr<const Snapshot> snapshot;
+  std::string error;
+};
+
+/// disk thread -> replica: a checkpoint was written, or was not.
+struct Written {
+  std::uint64_t turn = 0;  ///< of the replica that asked
+  bool last = false;       ///< at the end of the run, which waits for it
+  std::string path;        ///< of the weights
+  std::uint64_t step = 0;
+  std::uint64_t bytes = 0;
+  std::string state_sha256;
+  std::string error;   ///< not empty: it was not written
+  std::string advice;  ///< what a user can do about that
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// What a node stands on in a real process.
+#include "muster/actors/node.hpp"
+#include "muster/gpu/device.hpp"
+
+namespace muster {
+
+namespace {
+
+int core_of(const std::string& device) {
+  if (device.rfind("cpu:", 0) != 0) return -1;
+  const auto cores = discover_devices().cores;
+  const auto index = static_cast<std::size_t>(std::stoul(device.substr(4)));
+  return index < cores.size() ? cores[index] : -1;
+}
+
+}  // namespace
+
+NodeSeams real_seams(const std::string& address) {
+  NodeSeams seams;
+  seams.make_executor = [](const std::string& name, const std::string& device) {
+    return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
+  };
+  seams.open_disk = open_disk;
+  seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
+    const std::string& listen = address.empty() ? job.cluster.listen : address;
+    return std::shared_ptr<DataPlane>(make_ucx_data_plane(listen, std::move(hooks)));
+  };
+  return seams;
+}
+
+}  // namespace muster

@@ -1,0 +1,229 @@
+// Real processes that come and go: `muster coordinate` and `muster join`, SIGTERM to a replica, a launcher
+// that starts lost processes anew, a coordinator that is killed and started again. Each run ends with the
+// weights of an undisturbed one, and an exact ledger.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "tests/cluster/muster_process.hpp"
+
+namespace {
+
+using namespace muster::cluster_test;
+using namespace std::chrono_literals;
+
+std::string long_job() {
+  std::string text = linear_job();
+  return text.replace(text.find("epochs = 2"), 10, "epochs = 400");
+}
+
+// A port that nobody listens on now.
+int free_port() {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ::close(descriptor);
+  return ntohs(address.sin_port);
+}
+
+const Json& undisturbed() {
+  static const Json report = [] {
+    const Folder folder;
+    return run_job(folder.write("job.toml", long_job()), folder, {"--replicas", "2"}).report;
+  }();
+  return report;
+}
+
+void expect_undisturbed(const Json& report) {
+  ASSERT_EQ(report["outcome"], "completed") << report["reason"];
+  EXPECT_EQ(report["weights_sha256"], undisturbed()["weights_sha256"]);
+  EXPECT_EQ(report["steps"], undisturbed()["steps"]);
+  EXPECT_EQ(report["samples"], undisturbed()["samples"]);
+  ASSERT_EQ(report["ledger"].size(), 400u);
+  for (const Json& row : report["ledger"]) {
+    ASSERT_TRUE(row["complete"].get<bool>());
+    ASSERT_EQ(row["used"], 1237);
+    ASSERT_EQ(row["repeated"].get<int>() + row["missed"].get<int>(), 0);
+  }
+}
+
+// A coordinator and replicas that were started by hand.
+struct ByHand {
+  explicit ByHand(int replicas) {
+    job = folder.write("job.toml", long_job());
+    where = "127.0.0.1:" + std::to_string(free_port());
+    start_coordinator();
+    for (int i = 0; i < replicas; ++i) join();
+  }
+  void start_coordinator() {
+    coordinator = std::make_unique<MusterProcess>(Arguments{
+        "coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"), "--set",
+        "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set", "cluster.detect.patience=4s"});
+  }
+  MusterProcess& join() {
+    joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
+    return *joined.back();
+  }
+  bool epoch(int at_least) {
+    return coordinator->event("epoch", [&](const Json& e) { return e["epoch"] >= at_least; }).is_object();
+  }
+  Json end() {
+    EXPECT_EQ(coordinator->wait().code, 0);
+    return read_json(folder.path("r.json"));
+  }
+
+  Folder folder;
+  std::string job, where;
+  std::unique_ptr<MusterProcess> coordinator;
+  std::vector<std::unique_ptr<MusterProcess>> joined;
+};
+
+TEST(Membership, OneJoinsWhileOthersTrain) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  run.join();
+  const Json joined =
+      run.coordinator->event("joined", [](const Json& event) { return event["replica"] == 2; });
+  ASSERT_TRUE(joined.is_object());
+  const Json view = run.coordinator->event("view", [](const Json& event) { return event["view"] >= 2; });
+  EXPECT_EQ(view["members"], 3);
+  const Json report = run.end();
+  expect_undisturbed(report);
+  for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
+}
+
+TEST(Membership, SigtermHandsShardsOver) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  run.joined[0]->signal(SIGTERM);
+  ASSERT_TRUE(run.coordinator->event("left").is_object());
+  EXPECT_EQ(run.joined[0]->wait().code, 0);
+  const Json report = run.end();
+  expect_undisturbed(report);
+  EXPECT_FALSE(report["event_counts"].contains("lost"));
+}
+
+TEST(Membership, AllAreReplacedOneAfterTheOther) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  run.join();
+  ASSERT_TRUE(run.coordinator->event("view", [](const Json& e) { return e["members"] == 3; }).is_object());
+  run.joined[0]->signal(SIGKILL);
+  ASSERT_TRUE(run.coordinator->event("lost").is_object());
+  ASSERT_TRUE(run.coordinator->event("recovered").is_object());
+  run.join();
+  ASSERT_TRUE(run.coordinator->event("view", [](const Json& e) { return e["members"] == 3; }).is_object());
+  run.joined[1]->signal(SIGTERM);
+  ASSERT_TRUE(run.coordinator->event("left").is_object());
+  expect_undisturbed(run.end());
+}
+
+TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(20));
+  run.coordinator->signal(SIGKILL);
+  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  run.start_coordinator();
+  const Json restarted = run.coordinator->event("restarted");
+  ASSERT_TRUE(restarted.is_object());
+  EXPECT_EQ(restarted["term"], 2);
+  EXPECT_EQ(restarted["members"], 2);
+  ASSERT_TRUE(run.coordinator->event("view").is_object());
+  const Json report = run.end();
+  expect_undisturbed(report);
+  EXPECT_FALSE(report["event_counts"].contains("lost"));
+  for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
+}
+
+TEST(Membership, AReplicaThatDiesWhileTheCoordinatorIsGoneIsReplacedAfterItsRestart) {
+  ByHand run(3);
+  ASSERT_TRUE(run.epoch(10));
+  run.coordinator->signal(SIGKILL);
+  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  run.joined[1]->signal(SIGKILL);
+  EXPECT_EQ(run.joined[1]->wait().code, 128 + SIGKILL);
+  run.start_coordinator();
+  ASSERT_TRUE(run.coordinator->event("restarted").is_object());
+  ASSERT_TRUE(run.coordinator->event("lost").is_object());
+  ASSERT_TRUE(run.coordinator->event("view").is_object());
+  expect_undisturbed(run.end());
+}
+
+TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  run.coordinator->signal(SIGKILL);
+  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  const Outcome other = run_muster({"coordinate", run.job, "--listen", run.where, "--set", "seed=8", "--set",
+                                    "checkpoint.folder=\"" + run.folder.path("kept") + "\""});
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("journal is of another job"), std::string::npos) << other.err;
+  run.start_coordinator();
+  expect_undisturbed(run.end());
+}
+
+TEST(Membership, AReplicaWhoseCoordinatorStaysAwayEndsItself) {
+  ByHand run(0);
+  run.joined.push_back(
+      std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", run.where, "--orphan-after", "2"}));
+  run.join();
+  ASSERT_TRUE(run.epoch(3));
+  run.joined[1]->signal(SIGSTOP);  // so that the other one cannot come to the end
+  run.coordinator->signal(SIGKILL);
+  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  const Outcome orphan = run.joined[0]->wait();
+  EXPECT_EQ(orphan.code, 1);
+  EXPECT_NE(orphan.err.find("gone for longer than orphan_after"), std::string::npos) << orphan.err;
+}
+
+TEST(Membership, AnAddressBeyondLoopbackIsRefusedUnlessInsecureIsSaid) {
+  const Folder folder;
+  const Outcome outcome =
+      run_muster({"coordinate", folder.write("job.toml", long_job()), "--listen", "10.1.2.3:4567"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--insecure"), std::string::npos) << outcome.err;
+}
+
+TEST(Membership, TheLauncherStartsLostReplicasAnew) {
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", long_job()), "--replicas", "3", "--events", "-",
+                         "--report", folder.path("r.json"), "--set", "cluster.restart=on-loss"});
+  std::map<int, pid_t> pids;
+  for (int i = 0; i < 3; ++i) {
+    const Json joined = process.event("joined");
+    ASSERT_TRUE(joined.is_object());
+    pids[joined["replica"].get<int>()] = joined["pid"].get<pid_t>();
+  }
+  ASSERT_TRUE(process.event("epoch", [](const Json& e) { return e["epoch"] >= 3; }).is_object());
+  ASSERT_EQ(::kill(pids[1], SIGKILL), 0);
+  const Json anew = process.event("joined", [](const Json& event) { return event["replica"] == 3; });
+  ASSERT_TRUE(anew.is_object());
+  EXPECT_EQ(process.wait().code, 0);
+  EXPECT_TRUE(process.none_left_within(2s));
+  expect_undisturbed(read_json(folder.path("r.json")));
+}
+
+TEST(Membership, BelowMinReplicasTrainingPausesUntilOneJoins) {
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", long_job()), "--replicas", "2", "--events", "-",
+                         "--report", folder.path("r.json"), "--set", "cluster.restart=on-loss", "--set",
+                         "cluster.min_replicas=2"});
+  const Json joined = process.event("joined", [](const Json& event) { return event["replica"] == 1; });
+  ASSERT_TRUE(joined.is_object());
+  ASSERT_TRUE(process.event("epoch", [](const Json& e) { return e["epoch"] >= 3; }).is_object());
+  ASSERT_EQ(::kill(joined["pid"].get<pid_t>(), SIGKILL), 0);
+  ASSERT_TRUE(process.event("paused").is_object());
+  ASSERT_TRUE(process.event("view").is_object());
+  EXPECT_EQ(process.wait().code, 0);
+  expect_undisturbed(read_json(folder.path("r.json")));
+}
+
+}  // namespace
