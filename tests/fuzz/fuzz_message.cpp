@@ -47,7 +47,7 @@ T example() {
   } else if constexpr (std::is_same_v<T, View>) {
     value.replicas.resize(2);
     value.loaders.resize(1);
-    value.behind = {1};
+    value.behind.resize(1);
   } else if constexpr (std::is_same_v<T, Install>) {
     value.view = example<View>();
   } else if constexpr (std::is_same_v<T, Close>) {
