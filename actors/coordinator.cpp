@@ -55,7 +55,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   try {
     look_into_journal();
   } catch (const Error& error) {
-    return fail(error.what());
+    return fail(std::string("the journal cannot be kept: ") + error.what());
   }
   self->delayed_send(self, kTick, Tick{});
 }

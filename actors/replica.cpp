@@ -66,9 +66,9 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
-  if (behind_) return catch_up();
-  if (part_.view.donor == parts_.slot) hand_out();
-  next_round();
+  if (!behind_ && part_.view.donor == parts_.slot) hand_out();
+  kept_.clear();  // of the view before; records to come are kept anew
+  behind_ ? catch_up() : next_round();
 }
 
 // The view is over. A record that is taken is applied first; it counts as held.

@@ -46,7 +46,6 @@ void ReplicaState::hand_out() {
       self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, false, payload});
     }
   }
-  kept_.clear();
 }
 
 // While a newcomer is fed every record is sent to it, and some are kept for what is lost with the view.

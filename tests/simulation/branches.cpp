@@ -39,7 +39,7 @@ std::vector<Branch> make_table() {
       {"view: begins with an evaluation", true},
       {"view: begins with the end of an epoch", true},
       {"view: begins with the first step again", true},
-      {"view: never in force", true},
+      {"view: never in force", false},
       {"view: of one replica", true},
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},

@@ -147,6 +147,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off)
 void Cluster::named(ProcessId process, const NodeName& name) {
   NodeProcess& who = at(process);
   who.node = name;
+  who.attached = true;
   if (who.name == name.text()) return;
   who.name = name.text();
   world_->rename(process, who.name);
@@ -173,7 +174,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
 void Cluster::node_ended(ProcessId process) {
   if (!world_->alive(process)) return;
   control_->ended(process, true);
-  network_->cut(world_->name(process));
+  if (at(process).attached) network_->cut(world_->name(process));
   world_->end(process);
   if (watch_) watch_->process_ended(process);
   const NodeProcess& who = at(process);
@@ -204,7 +205,7 @@ void Cluster::crash(const std::string& name, bool told) {
   NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
   control_->ended(who->process, told);
-  told ? network_->cut(name) : network_->lose(name);
+  if (who->attached) told ? network_->cut(name) : network_->lose(name);
   world_->end(who->process);
   if (watch_) watch_->process_ended(who->process);
   caf::anon_send_exit(who->actor, caf::exit_reason::kill);

@@ -100,6 +100,7 @@ class Cluster {
     ProcessId process = kNobody;
     node_actor actor;
     bool joins = false;
+    bool attached = false;    // to the network, under its name
     Nanoseconds back_off{0};  // before it joins again
     std::shared_ptr<Pace> pace;
     std::shared_ptr<std::weak_ptr<Workbench>> bench;

@@ -161,6 +161,8 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
   } else if (as<Observe>(message)) {
     seen(to).replica.observes();
     tally_.count("join: a newcomer observes");
+  } else if (const auto* leaving = as<Leaving>(message)) {
+    leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");
@@ -269,7 +271,8 @@ void Invariants::expect_progress(Nanoseconds patience) {
 std::uint32_t Invariants::members_left(const std::string& kind) const {
   return static_cast<std::uint32_t>(
       std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
-        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0;
+        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0 &&
+               leaving_.count(who) == 0;
       }));
 }
 

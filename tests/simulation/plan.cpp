@@ -113,6 +113,15 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
   return {what, nth, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(dice.one_in(2) ? 1 : 20)))};
 }
 
+// A coordinator that dies before its first view has nobody to find again.
+Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
+  Moment moment = draw_moment(dice, span);
+  if (kind.rfind("coordinator-", 0) != 0 || kind == "coordinator-pause") return moment;
+  if (moment.what == "start" || moment.what == "install")
+    moment = {"begin", dice.between(1, 12), moment.later};
+  return moment;
+}
+
 // Faults that leave the run enough to go on with, but for a few plans. Two harmless ones in a row can be as
 // bad as one that costs: the second one is taken to.
 class FaultBudget {
@@ -156,7 +165,7 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
     Fault fault;
     fault.kind = kind.name;
     if (!kind.draw(dice, scene, fault)) continue;
-    fault.moment = draw_moment(dice, span);
+    fault.moment = draw_moment_of(dice, kind.name, span);
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
   return faults;

@@ -85,6 +85,10 @@ Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
   if (promise_ > 0)
     return {5, "it applied step " + text(step) + " after it had promised to take nothing more of view " +
                    text(promise_)};
+  if (observes_ && step == 0) {  // it begins again, with the state of the beginning
+    applied_ = 0;
+    return {};
+  }
   const auto& records = oracle_->records;
   const auto found = std::find_if(records.begin(), records.end(), [&](const OracleRecord& each) {
     return each.is_step && each.step == step;

@@ -8,7 +8,6 @@
 namespace muster {
 
 namespace {
-
 constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
 constexpr std::size_t kHashStride = 1024;
 
