@@ -1,0 +1,210 @@
+// The simulator's rules find what they are there for.
+#include "tests/simulation/rules.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::simulation {
+namespace {
+
+const std::vector<float> kStates[] = {{1, 2}, {3, 4}, {5, 6}};
+
+// Two steps and the end of an epoch, of one shard.
+OracleResult small_oracle() {
+  OracleResult oracle;
+  for (std::uint64_t step = 1; step <= 2; ++step) {
+    const ShardWord word{0, 0, 4, 0, (step - 1) * 4, 4, 4};
+    oracle.records.push_back({RoundKind::train, 1, true, step, 4, {word}, {}, fingerprint_of(kStates[step])});
+  }
+  oracle.records.push_back({RoundKind::train, 1, false, 2, 0, {{0, 1, 0, 0, 0, 0, 0}}, {}, 0});
+  oracle.steps = 2;
+  oracle.weights_sha256 = "abc";
+  oracle.epochs = {{8, 0, true}};
+  return oracle;
+}
+
+RoundRecord record_of(const OracleResult& oracle, std::size_t index) {
+  const OracleRecord& expected = oracle.records[index];
+  RoundRecord record;
+  record.kind = expected.kind;
+  record.epoch = expected.epoch;
+  record.step = expected.step;
+  record.shards = expected.shards;
+  record.weight = expected.weight;
+  return record;
+}
+
+TEST(ReplicaRule, TakesTheOraclesCourse) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule rule(oracle);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(rule.record(1, 0, record_of(oracle, i))) << i;
+    if (i < 2) EXPECT_FALSE(rule.applied(i + 1, kStates[i + 1]));
+  }
+  EXPECT_EQ(rule.record(1, 0, record_of(oracle, 2)).invariant, 3);  // beyond the end
+}
+
+TEST(ReplicaRule, FindsAnotherStateAnotherDivisorAndOtherSamples) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule other_state(oracle);
+  EXPECT_FALSE(other_state.record(1, 0, record_of(oracle, 0)));
+  EXPECT_EQ(other_state.applied(1, kStates[2]).invariant, 2);
+  RoundRecord divisor = record_of(oracle, 0);
+  divisor.weight = 5;
+  EXPECT_EQ(ReplicaRule(oracle).record(1, 0, divisor).invariant, 3);
+  RoundRecord samples = record_of(oracle, 0);
+  samples.shards[0].first = 1;
+  EXPECT_EQ(ReplicaRule(oracle).record(1, 0, samples).invariant, 1);
+}
+
+TEST(ReplicaRule, FindsAStepThatIsDoneTwiceOrLeftOut) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule twice(oracle);
+  EXPECT_FALSE(twice.record(1, 0, record_of(oracle, 0)));
+  EXPECT_EQ(twice.record(1, 0, record_of(oracle, 0)).invariant, 3);
+  EXPECT_EQ(ReplicaRule(oracle).record(1, 0, record_of(oracle, 1)).invariant, 3);
+  ReplicaRule without(oracle);
+  EXPECT_EQ(without.applied(1, kStates[1]).invariant, 3);
+}
+
+TEST(ReplicaRule, FindsABrokenPromise) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule rule(oracle);
+  EXPECT_FALSE(rule.record(1, 0, record_of(oracle, 0)));
+  EXPECT_FALSE(rule.applied(1, kStates[1]));
+  EXPECT_FALSE(rule.promised(1, 1));
+  EXPECT_EQ(rule.record(1, 0, record_of(oracle, 1)).invariant, 5);
+  rule.begun(2);
+  EXPECT_FALSE(rule.record(2, 1, record_of(oracle, 1)));
+}
+
+TEST(ReplicaRule, FindsAReportOfMoreThanItHolds) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule rule(oracle);
+  EXPECT_FALSE(rule.record(1, 0, record_of(oracle, 0)));
+  EXPECT_FALSE(rule.applied(1, kStates[1]));
+  EXPECT_EQ(rule.promised(1, 2).invariant, 3);
+  EXPECT_EQ(rule.promised(1, 0).invariant, 3);
+  rule.handed_out();
+  EXPECT_EQ(rule.promised(1, 2).invariant, 3) << "handed out, and not applied";
+}
+
+TEST(ReplicaRule, FindsANewcomerThatTakesPartTooEarly) {
+  const OracleResult oracle = small_oracle();
+  ReplicaRule rule(oracle);
+  rule.observes();
+  EXPECT_EQ(rule.caught_up(1).invariant, 7);
+  EXPECT_FALSE(rule.applied(2, kStates[2]));
+  EXPECT_FALSE(rule.caught_up(2));
+  EXPECT_FALSE(rule.record(3, 2, record_of(oracle, 2)));
+  ReplicaRule early(oracle);
+  early.observes();
+  EXPECT_EQ(early.record(3, 1, record_of(oracle, 1)).invariant, 7);
+}
+
+View view_of(std::uint32_t number, std::uint64_t records) {
+  View view;
+  view.number = number;
+  view.records = records;
+  view.replicas = {{{false, 0}, 1, "a", 0, 2}, {{false, 1}, 2, "b", 2, 4}};
+  return view;
+}
+
+TEST(ViewRule, FindsAViewThatGoesOnFromTooFewOrTooMany) {
+  ViewRule rule(4);
+  EXPECT_FALSE(rule.made(view_of(1, 0), {{0, {0, 0}}, {1, {0, 0}}}));
+  EXPECT_EQ(rule.made(view_of(2, 4), {{0, {5, 5}}, {1, {4, 4}}}).invariant, 3);
+  EXPECT_EQ(rule.made(view_of(2, 6), {{0, {5, 5}}, {1, {5, 5}}}).invariant, 3);
+  View behind = view_of(2, 5);
+  behind.behind = {{1, 4}};
+  EXPECT_FALSE(rule.made(behind, {{0, {5, 5}}, {1, {4, 4}}}));
+  EXPECT_EQ(rule.made(view_of(2, 5), {{0, {5, 5}}, {1, {5, 5}}}).invariant, 6) << "its number is not new";
+}
+
+TEST(ViewRule, FindsShardsThatNobodyOrTwoHold) {
+  View gap = view_of(1, 0);
+  gap.replicas[1].begin = 3;
+  EXPECT_EQ(ViewRule(4).made(gap, {}).invariant, 3);
+  View twice = view_of(1, 0);
+  twice.replicas[1].begin = 1;
+  EXPECT_EQ(ViewRule(4).made(twice, {}).invariant, 3);
+}
+
+TEST(ViewRule, FindsOneLeftBehindThatGoesOn) {
+  ViewRule rule(4);
+  EXPECT_FALSE(rule.made(view_of(1, 0), {}));
+  EXPECT_FALSE(rule.made(view_of(2, 5), {{0, {5, 5}}, {1, {5, 5}}}));
+  EXPECT_FALSE(rule.committed(3, 1, 5)) << "one record ahead is harmless";
+  EXPECT_EQ(rule.committed(3, 1, 6).invariant, 6);
+}
+
+Frame frame_of(std::uint32_t view, std::uint64_t bytes) {
+  Frame frame;
+  frame.view = view;
+  frame.from = 1;
+  frame.incarnation = 7;
+  frame.bytes = bytes;
+  return frame;
+}
+
+TEST(FrameRule, FindsFramesThatShouldNotBeLetIn) {
+  std::vector<std::byte> place(8);
+  FrameRule rule;
+  rule.entered(3);
+  EXPECT_FALSE(rule.placed(frame_of(2, 8), {}, 7));
+  EXPECT_EQ(rule.placed(frame_of(2, 8), place, 7).invariant, 5);
+  EXPECT_EQ(rule.placed(frame_of(3, 8), place, 8).invariant, 5) << "of another incarnation";
+  EXPECT_FALSE(rule.placed(frame_of(4, 8), place, 0)) << "a greeting of the next view";
+  rule.ended(place);
+  EXPECT_FALSE(rule.placed(frame_of(3, 8), place, 7));
+  rule.ended(place);
+  EXPECT_FALSE(rule.closed(3));
+  EXPECT_EQ(rule.placed(frame_of(3, 8), place, 7).invariant, 5);
+}
+
+TEST(FrameRule, FindsBuffersThatAreUsedTwice) {
+  std::vector<std::byte> place(16);
+  FrameRule rule;
+  rule.entered(3);
+  EXPECT_FALSE(rule.placed(frame_of(3, 8), std::span(place).first(8), 7));
+  EXPECT_EQ(rule.placed(frame_of(3, 8), std::span(place).subspan(4, 8), 7).invariant, 9);
+  rule.sending(frame_of(3, 16), place, 1);
+  EXPECT_FALSE(rule.sent(1));
+  rule.sending(frame_of(3, 16), place, 2);
+  place[3] = std::byte{1};
+  EXPECT_EQ(rule.sent(2).invariant, 9);
+  EXPECT_EQ(rule.sent(2).invariant, 9) << "it ended twice";
+}
+
+TEST(FrameRule, FindsAViewThatIsClosedTooEarly) {
+  std::vector<std::byte> bytes(8);
+  FrameRule sends;
+  sends.entered(3);
+  sends.sending(frame_of(3, 8), bytes, 1);
+  EXPECT_EQ(sends.closed(3).invariant, 9);
+  FrameRule arrives;
+  arrives.entered(3);
+  EXPECT_FALSE(arrives.placed(frame_of(3, 8), bytes, 7));
+  EXPECT_EQ(arrives.closed(3).invariant, 9);
+}
+
+TEST(ReportRule, FindsAWrongReport) {
+  const OracleResult oracle = small_oracle();
+  Report report;
+  report.steps = 2;
+  report.weights_sha256 = "abc";
+  EpochEnd epoch;
+  epoch.epoch = 1;
+  epoch.complete = true;
+  epoch.used = 8;
+  report.epochs = {epoch};
+  EXPECT_FALSE(report_rule(report, oracle));
+  Report repeated = report;
+  repeated.epochs[0].repeated = 1;
+  EXPECT_EQ(report_rule(repeated, oracle).invariant, 1);
+  Report weights = report;
+  weights.weights_sha256 = "abd";
+  EXPECT_EQ(report_rule(weights, oracle).invariant, 4);
+}
+
+}  // namespace
+}  // namespace muster::simulation
