@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 std::string long_job() {
   std::string text = linear_job();
-  return text.replace(text.find("epochs = 2"), 10, "epochs = 400");
+  return text.replace(text.find("epochs = 2"), 10, "epochs = 1000");
 }
 
 // A port that nobody listens on now.
@@ -47,7 +47,7 @@ void expect_undisturbed(const Json& report) {
   EXPECT_EQ(report["weights_sha256"], undisturbed()["weights_sha256"]);
   EXPECT_EQ(report["steps"], undisturbed()["steps"]);
   EXPECT_EQ(report["samples"], undisturbed()["samples"]);
-  ASSERT_EQ(report["ledger"].size(), 400u);
+  ASSERT_EQ(report["ledger"].size(), 1000u);
   for (const Json& row : report["ledger"]) {
     ASSERT_TRUE(row["complete"].get<bool>());
     ASSERT_EQ(row["used"], 1237);
@@ -64,9 +64,10 @@ struct ByHand {
     for (int i = 0; i < replicas; ++i) join();
   }
   void start_coordinator() {
-    coordinator = std::make_unique<MusterProcess>(Arguments{
-        "coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"), "--set",
-        "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set", "cluster.detect.patience=4s"});
+    coordinator = std::make_unique<MusterProcess>(
+        Arguments{"coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"),
+                  "--set", "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
+                  "checkpoint.every=4000 steps", "--set", "cluster.detect.patience=4s"});
   }
   MusterProcess& join() {
     joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
