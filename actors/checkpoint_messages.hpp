@@ -19,10 +19,19 @@ struct Snapped {
   std::string error;
 };
 
+/// node -> replica: this is the end, though not of the job. Owed: StateKept.
+struct KeepState {};
+
+/// replica -> node: a checkpoint was written, or none can be.
+struct StateKept {
+  std::string word;  ///< for people
+};
+
 /// disk thread -> replica: a checkpoint was written, or was not.
 struct Written {
   std::uint64_t turn = 0;  ///< of the replica that asked
   bool last = false;       ///< at the end of the run, which waits for it
+  bool parting = false;    ///< asked for by KeepState
   std::string path;        ///< of the weights
   std::uint64_t step = 0;
   std::uint64_t bytes = 0;

@@ -12,6 +12,8 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(50);
 // How long nodes may take to let go after a completed run, before the run is over without their last word.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
+// And when one of them writes a last checkpoint.
+constexpr auto kKeepingPatience = std::chrono::seconds(70);
 
 std::int64_t number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
@@ -220,7 +222,7 @@ void CoordinatorState::on(const Tick& message) {
   if (finished_) return;
   self_->delayed_send(self_, kTick, message);
   if (ending_) {
-    if (self_->clock().now() - ended_ >= kPartingPatience) finish();
+    if (self_->clock().now() - ended_ >= (keeping_ ? kKeepingPatience : kPartingPatience)) finish();
     return;
   }
   const auto& cluster = parts_.job.cluster;
@@ -231,8 +233,7 @@ void CoordinatorState::on(const Tick& message) {
     }
   }
   if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
-    return fail("no nodes came within " + std::to_string(cluster.give_up_after.count()) +
-                " ms (cluster.give_up_after); go on with `muster run --resume`");
+    return give_up();
   }
   if (judge()) return;
   if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
@@ -262,6 +263,17 @@ void CoordinatorState::fail(const std::string& reason) {
   conclude("failed", reason);
 }
 
+// One of those that are left writes what they hold before all go.
+void CoordinatorState::give_up() {
+  const auto& job = parts_.job;
+  const auto donor = roster_->donor();
+  keeping_ = donor && !job.checkpoint.folder.empty();
+  fail("no nodes came within " + std::to_string(job.cluster.give_up_after.count()) +
+       " ms (cluster.give_up_after)" +
+       (keeping_ ? "; go on with `muster run --resume`"
+                 : "; with checkpoint.folder the state would have been kept"));
+}
+
 void CoordinatorState::last_note(bool all_know) {
   try {
     note(view_, all_know);
@@ -278,10 +290,12 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   report_.reason = reason;
   last_note(false);
   for (const auto& [who, actor] : actors_) {
-    if (roster_->alive(who)) self_->send(actor, Stop{outcome == "completed", reason});
+    const bool keeps = keeping_ && roster_->donor()->name == who;
+    if (roster_->alive(who)) self_->send(actor, Stop{outcome == "completed", reason, false, keeps});
   }
-  // After a failure nobody is waited for: the launcher ends by force what does not end by itself.
-  if (outcome != "completed" || roster_->none_alive()) finish();
+  // After a failure nobody is waited for, but for a last checkpoint: the launcher ends by force what does not
+  // end by itself.
+  if ((outcome != "completed" && !keeping_) || roster_->none_alive()) finish();
 }
 
 void CoordinatorState::finish() {

@@ -94,6 +94,7 @@ class CoordinatorState {
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
+  void give_up();
   void last_note(bool all_know);
   void finish();
 
@@ -116,6 +117,7 @@ class CoordinatorState {
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
+  bool keeping_ = false;             // a member writes a last checkpoint
   bool ending_ = false;              // the outcome is known
   bool finished_ = false;
 };

@@ -67,6 +67,8 @@ void CoordinatorState::on(const Prepared& message) {
     roster_->lost(message.name);
     return refuse(actors_.at(message.name), message.name, reason);
   }
+  if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
+    raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   if (!begun_) {
     if (phase_ == Phase::forming && roster_->all(NodeStage::prepared)) form(message.transport);
   } else if (!message.name.loader) {

@@ -35,7 +35,8 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Installed>, caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>, caf::reacts_to<Halted>,
     caf::reacts_to<Stalled>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>, caf::reacts_to<Raised>,
     caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>,
-    caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>, caf::reacts_to<Adopted>>;
+    caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>, caf::reacts_to<Adopted>,
+    caf::reacts_to<StateKept>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
@@ -51,7 +52,7 @@ using replica_actor =
                      caf::reacts_to<Snapped>, caf::reacts_to<Written>, caf::reacts_to<ViewClosed>,
                      caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>, caf::reacts_to<Observing>,
                      caf::reacts_to<DonateTo>, caf::reacts_to<StateCopied>, caf::reacts_to<Restored>,
-                     caf::reacts_to<Adopted>>;
+                     caf::reacts_to<Adopted>, caf::reacts_to<StandIn>, caf::reacts_to<KeepState>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

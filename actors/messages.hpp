@@ -248,7 +248,9 @@ struct Computed {
   std::uint64_t turn = 0;  ///< of the replica that asked; what it asked for before a view change is ignored
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
-  std::string error;  ///< not empty: the model failed
+  NodeId errand = 0;                 ///< not its own part, but this node of another one
+  std::shared_ptr<const void> keep;  ///< what `nodes` of an errand point into
+  std::string error;                 ///< not empty: the model failed
 };
 
 /// replica -> reducer: what this member adds to the open round.
@@ -258,6 +260,19 @@ struct Contribute {
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
   std::shared_ptr<const void> keep;  ///< what `nodes` point into
+  NodeId errand = 0;                 ///< if not 0: the one node, of another member, that it stands in for
+};
+
+/// node -> replica that waits in an open round: computes a node of a late replica's shards, too
+/// (cluster.straggler.action = "speculate"). Owed: a Contribute of that errand, unless the round is over
+/// before.
+struct StandIn {
+  std::uint32_t view = 0;
+  std::uint64_t round = 0;
+  NodeId node = 0;
+  std::uint32_t begin = 0;  ///< the shards below the node
+  std::uint32_t end = 0;
+  std::vector<caf::strong_actor_ptr> shards;  ///< shard_actors, ascending
 };
 
 /// reducer -> replica: every member holds this record now; the result is in place.
@@ -363,6 +378,7 @@ struct Workbench;
 struct Ready {
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
+  std::string probe_sha256;                 ///< as in Prepared
   std::string error;
 };
 
@@ -475,8 +491,9 @@ struct Stop {
   bool good = false;  ///< after a completed run, or as it asked for
   std::string reason;
   bool again = false;  ///< it may join again: it was evicted
+  bool keep = false;   ///< writes a checkpoint first, if checkpoint.folder is set; that may take its time
 
-  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again); }
+  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again, x.keep); }
 };
 MUSTER_MESSAGE(Stop)
 

@@ -7,6 +7,7 @@
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/loader.hpp"
 #include "muster/actors/pipeline/memory.hpp"
+#include "muster/actors/probe.hpp"
 #include "muster/actors/reducer.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/resume.hpp"
@@ -150,6 +151,7 @@ void NodeState::on(const Welcome& message) {
         ready.resumed = load_resume(*ready.bench, job_hash(job, registry.declarations()),
                                     open(job.checkpoint.folder), resume);
       }
+      ready.probe_sha256 = probe(*ready.bench);
     } catch (const std::exception& error) {
       ready.error = error.what();
     }
@@ -175,12 +177,15 @@ void NodeState::on(const Ready& message) {
     prepared.loads = true;
     prepared.facts = data_facts(*bench_);
   }
+  prepared.probe_sha256 = message.probe_sha256;
+  if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;
   self_->send(parts_.coordinator, prepared);
 }
 
 ReductionShape NodeState::shape_of(const View& view) const {
   ReductionShape shape;
+  shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
   shape.view = view.number;
   shape.shards = job_->train.shards;
   shape.elements = bench_->state.size();
@@ -444,12 +449,6 @@ void NodeState::on(const Tick& message) {
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
-void NodeState::on(const Stop& message) {
-  if (parts_.on_stop) parts_.on_stop(message);
-  let_go();
-  self_->quit(caf::exit_reason::user_shutdown);
-}
-
 void NodeState::end_loading() {
   const auto end = [](const auto& actor) { caf::anon_send_exit(actor, caf::exit_reason::user_shutdown); };
   for (const auto& [number, actor] : actors_.shards) end(actor);
@@ -494,6 +493,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const EpochEnd& message) { pass_on(message); },
           [=](const ReplicaDone& message) { pass_on(message); },
           [=](const Tick& message) { self->state.on(message); },
+          [=](const StateKept& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

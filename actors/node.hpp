@@ -79,6 +79,7 @@ class NodeState {
   void on(const Failing& message);
   void on(const Stop& message);
   void on(const Tick& message);
+  void on(const StateKept& message);
 
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
 
@@ -110,6 +111,7 @@ class NodeState {
   void fail(Failing message);
   void look_for_silence();
   void watch();
+  void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
   void end_loading();
   void let_go();
@@ -137,6 +139,7 @@ class NodeState {
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   bool silence_said_ = false;
   bool failed_ = false;
+  std::optional<Stop> stopping_;  // once its state is kept
 };
 
 node_actor::behavior_type node(NodeState::Self self, NodeParts parts);

@@ -119,7 +119,8 @@ class Session {
     const auto now = Clock::now();
     if (!orphan_since_) orphan_since_ = now;
     if (now - *orphan_since_ >= options_.orphan_after) {
-      return caf::anon_send(node_, Stop{false, "the coordinator was gone for longer than orphan_after"});
+      return caf::anon_send(
+          node_, Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
     }
     if (now - looked_ < kConnectAgain) return;
     looked_ = now;

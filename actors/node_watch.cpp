@@ -1,5 +1,6 @@
 // What a node tells of its life, and of who holds it up.
 #include "muster/actors/node.hpp"
+#include "muster/actors/shard.hpp"
 #include "muster/actors/workbench.hpp"
 
 namespace muster {
@@ -19,6 +20,28 @@ void NodeState::on(const Stalled& message) {
   auto words = stalls_->of(message.sight, was_in_force_);
   for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
   for (Failing& complaint : words.complaints) self_->send(parts_.coordinator, std::move(complaint));
+  if (was_in_force_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
+}
+
+// The replica waits; it computes what others owe. Their shards are loaded here, too, one micro-batch ahead.
+void NodeState::stand_in(const RoundSight& sight) {
+  const CourseOptions course = course_options(*job_, view_.facts.has_test);
+  for (const Errand& errand : stalls_->errands(sight, view_.replicas, job_->train.shards)) {
+    StandIn message{sight.view, sight.round, errand.node, errand.begin, errand.end, {}};
+    for (std::uint32_t number = errand.begin; number < errand.end; ++number) {
+      auto& shard_of = actors_.shards[number];
+      if (!shard_of) shard_of = self_->spawn(shard, number, 1u, course, actors_.loader, board_->node);
+      message.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(shard_of));
+    }
+    plane_->post([board = board_, actors = actors_](Engine&) { board->actors = actors; });
+    self_->send(replica_, std::move(message));
+    self_->send(parts_.coordinator,
+                Raised{make_event("speculated", {{"replica", static_cast<std::int64_t>(parts_.name.slot)},
+                                                 {"instead_of", static_cast<std::int64_t>(errand.instead_of)},
+                                                 {"shards", std::to_string(errand.begin) + "-" +
+                                                                std::to_string(errand.end - 1)},
+                                                 {"step", static_cast<std::int64_t>(sight.step)}})});
+  }
 }
 
 }  // namespace muster

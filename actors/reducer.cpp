@@ -15,6 +15,11 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           [=](const Contribute& contribute) {
             plane->post([contribute](Engine& engine) {
               if (engine.view() != contribute.view) return;
+              if (contribute.errand != 0) {
+                engine.reduction()->stand_in(contribute.round, contribute.nodes.front(), contribute.metrics,
+                                             contribute.keep);
+                return;
+              }
               engine.reduction()->contribute(contribute.round, contribute.nodes, contribute.metrics,
                                              contribute.keep);
             });

@@ -38,13 +38,19 @@ double ReplicaState::lap() {
   return std::chrono::duration<double>(lap_ - before).count();
 }
 
+// What was asked for until now is of no use any more.
+void ReplicaState::next_turn() {
+  parts_.bench->turn = ++turn_;
+  errands_.clear();
+}
+
 void ReplicaState::trouble(const std::string& reason) {
   self_->send(parts_.node, Trouble{reason});
 }
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
 void ReplicaState::on(const Assignment& message) {
-  ++turn_;
+  next_turn();
   part_ = message;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   items_.assign(part_.end - part_.begin, Item{});
@@ -81,7 +87,7 @@ void ReplicaState::on(const ViewClosed& message) {
 
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
-  ++turn_;
+  next_turn();
   self_->send(parts_.node,
               Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from()});
 }
@@ -125,6 +131,7 @@ void ReplicaState::gather(const Cursor& cursor) {
 
 void ReplicaState::on(const MicroBatch& message) {
   const Item& item = message.item;
+  if (take_for_errand(item)) return;
   if (halted_ || item.shard < part_.begin || item.shard >= part_.end ||
       self_->current_sender() != part_.shards[item.shard - part_.begin]) {
     return;  // of a view that is over
@@ -182,14 +189,16 @@ void ReplicaState::begin_step() {
     return;
   }
   parts_.bench->progress->now(Activity::computing, part_.begin);
-  compute(
-      [items = items_, step = opening.step](Workbench& bench) { return compute_step(bench, items, step); });
+  compute([items = items_, step = opening.step, turn = turn_](Workbench& bench) {
+    return compute_step(bench, *bench.accumulator, items, step, turn);
+  });
 }
 
 void ReplicaState::on(const Computed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the model failed: " + message.error);
   if (halted_) return;
+  if (message.errand != 0) return errand_done(message);
   computed_s_ = lap();
   if (gathering_.phase == Phase::evaluate) {
     phases_.evaluate_s += computed_s_;
@@ -205,11 +214,12 @@ void ReplicaState::on(const Computed& message) {
 void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics) {
   parts_.bench->progress->now(Activity::reducing);
   const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
-  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep});
+  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0});
 }
 
 void ReplicaState::on(const RoundDone& message) {
   ++round_;
+  next_turn();  // others may have stood in for this replica, which still computes
   record_taken(message.record);
 }
 
@@ -432,7 +442,9 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const DonateTo& message) { self->state.on(message); },
           [=](const StateCopied& message) { self->state.on(message); },
           [=](const Restored& message) { self->state.on(message); },
-          [=](const Adopted& message) { self->state.on(message); }};
+          [=](const Adopted& message) { self->state.on(message); },
+          [=](const StandIn& message) { self->state.on(message); },
+          [=](const KeepState&) { self->state.keep_state(); }};
 }
 
 }  // namespace muster

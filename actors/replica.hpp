@@ -56,6 +56,9 @@ class ReplicaState {
   void on(const StateCopied& message);
   void on(const Restored& message);
   void on(const Adopted& message);
+  void on(const StandIn& message);
+  /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
+  void keep_state();
 
   /// Takes a snapshot at the next place between two rounds, at once if it stands at one; Snapped comes back.
   void take_snapshot(SnapshotUse use);
@@ -106,6 +109,10 @@ class ReplicaState {
   void go_on_from(const Snapshot& snapshot);
   void consider_checkpoint();
   void raise_written(const Written& message);
+  void next_turn();
+  void begin_errand();
+  bool take_for_errand(const Item& item);
+  void errand_done(const Computed& message);
   void trouble(const std::string& reason);
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
@@ -131,6 +138,9 @@ class ReplicaState {
   bool caught_up_ = false;  // it has said so
   PeerId donor_ = 0;
   std::uint64_t taken_said_ = 0;
+  // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
+  std::deque<StandIn> errands_;
+  std::vector<std::optional<Item>> errand_items_;
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;
   struct Feeding {

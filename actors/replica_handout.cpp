@@ -127,7 +127,7 @@ void ReplicaState::on(const StateCopied& message) {
 // ---- being given
 
 void ReplicaState::on(const Observing& message) {
-  ++turn_;
+  next_turn();
   observing_ = true;
   restored_ = caught_up_ = false;
   if (canary("caught-up-early"))

@@ -87,6 +87,7 @@ void ReplicaState::on(const Snapped& message) {
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;
+  written.parting = message.use == SnapshotUse::parting;
   written.turn = message.turn;
   written.last = message.use == SnapshotUse::last_checkpoint;
   if (written.last && message.turn != turn_) return;  // the next view ends the run
@@ -96,8 +97,21 @@ void ReplicaState::on(const Snapped& message) {
   });
 }
 
+void ReplicaState::keep_state() {
+  if (!parts_.checkpoints)
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
+  if (observing_ && !restored_)
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+  take_snapshot(SnapshotUse::parting);
+}
+
 void ReplicaState::on(const Written& message) {
   raise_written(message);
+  if (message.parting) {
+    return self_->send(parts_.node,
+                       StateKept{message.error.empty() ? "its state is in " + message.path
+                                                       : "its state could not be written: " + message.error});
+  }
   if (!message.last) {
     writing_ = false;
     return;

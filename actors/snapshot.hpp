@@ -20,6 +20,7 @@ namespace muster {
 enum class SnapshotUse : std::uint8_t {
   checkpoint,       ///< one of those on the way
   last_checkpoint,  ///< at the end of the run, which waits for it
+  parting,          ///< when the replica ends before the job
   donation,         ///< for a newcomer
 };
 

@@ -115,11 +115,12 @@ DataFacts data_facts(const Workbench& bench) {
   return facts;
 }
 
-Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uint64_t step) {
+Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
+                      std::uint64_t step, std::uint64_t turn) {
   Computed computed;
-  Accumulator& accumulator = *bench.accumulator;
   accumulator.start();
   for (const Item& item : items) {
+    if (bench.turn != turn) return computed;
     if (item.ended || item.batch->rows == 0) {
       accumulator.skip_leaf();
       continue;

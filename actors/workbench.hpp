@@ -19,6 +19,8 @@ namespace muster {
 struct Workbench {
   Job job;
   std::atomic<std::uint64_t> applied{0};  ///< last step applied; any thread may read it
+  /// The replica's turn: what was asked for in an earlier one is given up between two shards.
+  std::atomic<std::uint64_t> turn{0};
   std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
   // On a replica:
   std::unique_ptr<Model> model;
@@ -45,8 +47,10 @@ DataFacts data_facts(const Workbench& bench);
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
-/// Gradients of one training step: the items of this node's shards, ascending. Fills the accumulator.
-Computed compute_step(Workbench& bench, const std::vector<Item>& items, std::uint64_t step);
+/// Gradients of one training step: the items of the accumulator's shards, ascending. Fills the accumulator,
+/// unless the replica's turn is over before; then the answer is of no use.
+Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
+                      std::uint64_t step, std::uint64_t turn);
 
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);

@@ -163,7 +163,9 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const DonateTo&) {},
           [](const StateCopied&) {},
           [](const Restored&) {},
-          [](const Adopted&) {}};
+          [](const Adopted&) {},
+          [](const StandIn&) {},
+          [](const KeepState&) {}};
 }
 
 }  // namespace muster::cli

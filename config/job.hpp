@@ -96,7 +96,7 @@ struct DetectConfig {
 };
 
 /// What follows when a replica holds up a step.
-enum class StragglerAction { wait, evict, shed };
+enum class StragglerAction { wait, evict, shed, speculate };
 
 struct StragglerConfig {
   /// Waiting within one step before `late` is said; 0 stands for "auto": 3 median steps, at least 1 s.
@@ -114,12 +114,16 @@ enum class OnLoss { fail, go_on };
 /// Whether the local launcher starts a new process for a lost one.
 enum class Restart { never, on_loss };
 
+/// Whether replicas must compute the same bits to train together.
+enum class Reproducible { strict, loose };
+
 struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
   std::string listen = "127.0.0.1";  ///< address that coordinator and nodes listen on
   OnLoss on_loss = OnLoss::go_on;
+  Reproducible reproducible = Reproducible::strict;
   std::uint32_t min_replicas = 1;                   ///< with fewer the run pauses until others come
   std::chrono::milliseconds give_up_after{600000};  ///< how long a pause may last
   std::chrono::milliseconds orphan_after{60000};    ///< a process without coordinator ends itself

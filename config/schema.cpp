@@ -283,6 +283,11 @@ std::vector<Key> cluster_keys() {
                "What a lost replica means: the run fails, or goes on in a new view, with the same bits at "
                "the end."),
            MUSTER_MEMBER(cluster.on_loss)),
+      bind(key("cluster.reproducible", one_of({"strict", "loose"}),
+               "Whether replicas whose hardware or libraries compute other bits for a fixed gradient are "
+               "refused, or train together, with an event; then the weights depend on which replica computes "
+               "what."),
+           MUSTER_MEMBER(cluster.reproducible)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
                "With fewer replicas training pauses until others have joined; matters with on_loss = "
                "\"continue\"."),
@@ -327,10 +332,10 @@ std::vector<Key> straggler_keys() {
                "`auto` "
                "three times the median step, and at least a second. By itself it evicts nobody."),
            MUSTER_MEMBER(cluster.straggler.patience)),
-      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed"}),
-               "What follows when a replica holds up steps: nothing but the event; it counts as lost; or "
-               "shards "
-               "move from slow replicas to faster ones. None of them changes the weights."),
+      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate"}),
+               "What follows when a replica holds up steps: nothing but the event; it counts as lost; "
+               "shards move from slow replicas to faster ones; or those that wait compute what it owes, too, "
+               "and the first answer counts. None of them changes the weights."),
            MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
                "A replica that holds up a step and has done nothing at all for so long counts as lost, "

@@ -26,6 +26,7 @@ bool gone(const NodeRecord& record) {
 Roster::Roster(const Job& job)
     : shards_(job.train.shards),
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
+      strict_(job.cluster.reproducible == Reproducible::strict),
       needs_loader_(job.cluster.loaders > 0),
       memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
@@ -141,11 +142,17 @@ std::string Roster::prepared(const Prepared& message) {
              message.state_sha256 + " and " + other.prepared.state_sha256 +
              "): is its hardware or its library another one?";
     }
-    if (message.probe_sha256 != other.prepared.probe_sha256 && !message.probe_sha256.empty() &&
-        !other.prepared.probe_sha256.empty()) {
-      return message.name.text() + " computes other bits than " + name.text() +
-             " for the probe gradient: is its hardware or its library another one?";
-    }
+  }
+  return strict_ ? other_bits(message.name) : std::string{};
+}
+
+std::string Roster::other_bits(const NodeName& who) const {
+  const std::string& probe = nodes_.at(who).prepared.probe_sha256;
+  for (const auto& [name, other] : nodes_) {
+    const std::string& its = other.prepared.probe_sha256;
+    if (gone(other) || probe.empty() || its.empty() || probe == its) continue;
+    return who.text() + " computes other bits than " + name.text() +
+           " for the probe gradient: is its hardware or its library another one?";
   }
   return {};
 }

@@ -65,6 +65,9 @@ class Roster {
 
   /// Each gives a reason if the run cannot go on with this (`prepared`: with this newcomer); empty otherwise.
   std::string prepared(const Prepared& message);
+  /// That this replica computes other bits than another one for the probe gradient; empty if not. `prepared`
+  /// refuses it for that, unless cluster.reproducible is "loose".
+  std::string other_bits(const NodeName& who) const;
   std::string done(const ReplicaDone& message);
   void installed(const NodeName& name);
   void closed(const Closed& message);
@@ -136,6 +139,7 @@ class Roster {
   std::uint32_t shards_;
   std::uint32_t next_replica_ = 0, next_loader_ = 0;
   std::uint32_t min_replicas_;
+  bool strict_;
   bool needs_loader_;
   std::uint64_t memory_bytes_;
   View view_;

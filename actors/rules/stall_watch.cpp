@@ -37,6 +37,31 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
   return words;
 }
 
+// A late replica whose header is there has its data, and so do others: what it computes can be computed
+// elsewhere. Every member that waits decides by itself; should two take the same errand, the bits are the
+// same.
+std::vector<Errand> StallWatch::errands(const RoundSight& sight, const std::vector<Member>& replicas,
+                                        std::uint32_t shards) {
+  if (cluster_.straggler.action != StragglerAction::speculate || sight.kind != RoundKind::train) return {};
+  if (std::exchange(errands_of_, {sight.view, sight.round}) != std::pair{sight.view, sight.round})
+    errands_.clear();
+  const auto patience = straggler_patience(given_patience(cluster_.straggler), sight.median_step);
+  std::vector<LateReplica> late;
+  std::vector<Helper> helpers{{self_, 0}};
+  for (const PeerSight& peer : sight.peers) {
+    if (peer.words_in) helpers.push_back({peer.peer, 0});
+    if (!peer.header_in || peer.words_in || sight.now - sight.waiting_since < patience) continue;
+    for (const Member& member : replicas) {
+      if (member.name.slot == peer.peer) late.push_back({peer.peer, member.begin, member.end});
+    }
+  }
+  std::vector<Errand> own;
+  for (const Errand& errand : deal_errands(shards, late, helpers)) {
+    if (errand.helper == self_ && errands_.insert(errand.node).second) own.push_back(errand);
+  }
+  return own;
+}
+
 std::optional<HeldUp> StallWatch::of_self(const ProgressWord& word, std::uint32_t view, std::uint64_t step,
                                           Time now) {
   if (word != last_) {

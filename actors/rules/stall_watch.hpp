@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "muster/actors/messages.hpp"
+#include "muster/actors/rules/speculation.hpp"
 #include "muster/actors/rules/straggling.hpp"
 #include "muster/config/job.hpp"
 
@@ -27,6 +28,11 @@ class StallWatch {
   /// its greeting has start_patience, and names who is missing.
   Words of(const RoundSight& sight, bool complains);
 
+  /// What this node's replica, which waits, is to compute for late ones of `replicas`; each node once a
+  /// round. Nothing unless cluster.straggler.action is "speculate".
+  std::vector<Errand> errands(const RoundSight& sight, const std::vector<Member>& replicas,
+                              std::uint32_t shards);
+
   /// This node's own replica, looked at every heartbeat: it says itself that its data does not come. That
   /// holds for a single replica, too, which nobody else waits for.
   std::optional<HeldUp> of_self(const ProgressWord& word, std::uint32_t view, std::uint64_t step, Time now);
@@ -36,6 +42,8 @@ class StallWatch {
   ClusterConfig cluster_;
   LateMemory said_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> complained_;  // view, slot
+  std::set<NodeId> errands_;                                      // of the round that was looked at last
+  std::pair<std::uint32_t, std::uint64_t> errands_of_{0, 0};      // its view and number
   Time median_step_{0};
   ProgressWord last_;
   Time since_{0};

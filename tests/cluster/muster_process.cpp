@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kProgram = MUSTER_BINARY_DIR "/bin/muster";
+constexpr const char* kPrograms = MUSTER_BINARY_DIR "/bin/";
 
 int milliseconds_to(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -76,9 +76,11 @@ class PidDescriptor {
 
 }  // namespace
 
-MusterProcess::MusterProcess(const Arguments& arguments, const Environment& environment)
+MusterProcess::MusterProcess(const Arguments& arguments, const Environment& environment,
+                             const std::string& program)
     : mark_(unique_mark()), began_(Clock::now()) {
-  std::vector<std::string> texts{kProgram};
+  const std::string file = kPrograms + program;
+  std::vector<std::string> texts{file};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_of(environment, mark_);
   err_file_ = ::testing::TempDir() + "muster-stderr-" + mark_.substr(mark_.find('=') + 1);
@@ -89,12 +91,12 @@ MusterProcess::MusterProcess(const Arguments& arguments, const Environment& envi
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_file_.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
-  const int error =
-      ::posix_spawn(&pid_, kProgram, &actions, nullptr, pointers(texts).data(), pointers(variables).data());
+  const int error = ::posix_spawn(&pid_, file.c_str(), &actions, nullptr, pointers(texts).data(),
+                                  pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   out_ = ends[0];
-  EXPECT_EQ(error, 0) << kProgram << ": " << std::strerror(error);
+  EXPECT_EQ(error, 0) << file << ": " << std::strerror(error);
 }
 
 MusterProcess::~MusterProcess() {

@@ -30,7 +30,9 @@ struct Outcome {
 /// One `muster` and all that it started. Whatever of it still lives at the end of the test is killed.
 class MusterProcess {
  public:
-  explicit MusterProcess(const Arguments& arguments, const Environment& environment = {});
+  /// `program`: of the build's bin/.
+  explicit MusterProcess(const Arguments& arguments, const Environment& environment = {},
+                         const std::string& program = "muster");
   ~MusterProcess();
   MusterProcess(const MusterProcess&) = delete;
   MusterProcess& operator=(const MusterProcess&) = delete;

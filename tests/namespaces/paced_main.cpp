@@ -1,6 +1,7 @@
 // Muster with one more source, "paced": samples of a fixed function that come slowly, as from a slow disk,
 // until a file appears; then at once. So a test decides how long a run lasts, without a word on how fast the
-// machine is.
+// machine is. And with one more model, "held": the linear one, which computes nothing as long as there is a
+// file with the number of its process: so a test decides who is slow.
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "muster/actors/pipeline/mix.hpp"
 #include "muster/actors/pipeline/source.hpp"
 #include "muster/cli/main.hpp"
+#include "muster/gpu/analytic/linear.hpp"
 #include "muster/gpu/random.hpp"
 
 namespace {
@@ -67,10 +69,48 @@ muster::Dataset make(const muster::Options& given) {
   return {std::make_unique<PacedSource>(samples, muster::option<std::string>(given, "gate")), nullptr};
 }
 
+class HeldModel : public muster::Model {
+ public:
+  HeldModel(std::unique_ptr<muster::Model> model, const std::string& hold)
+      : model_(std::move(model)), hold_(hold + "." + std::to_string(::getpid())) {}
+
+  const muster::Layout& layout() const override { return model_->layout(); }
+  void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
+  muster::Metrics gradient(std::span<const float> state, const muster::Batch& batch,
+                           const muster::StepKey& key, std::span<float> gradient) override {
+    while (::access(hold_.c_str(), F_OK) == 0) ::poll(nullptr, 0, kPaceMs);
+    return model_->gradient(state, batch, key, gradient);
+  }
+  muster::Metrics evaluate(std::span<const float> state, const muster::Batch& batch) override {
+    return model_->evaluate(state, batch);
+  }
+
+ private:
+  std::unique_ptr<muster::Model> model_;
+  std::string hold_;
+};
+
+std::vector<muster::OptionSpec> held_options() {
+  std::vector<muster::OptionSpec> all = muster::linear_options();
+  muster::OptionSpec hold;
+  hold.key = "hold";
+  hold.type = muster::OptionType::text;
+  hold.help =
+      "while the file of this name, a dot and the number of the process is there, nothing is computed";
+  all.push_back(hold);
+  return all;
+}
+
+std::unique_ptr<muster::Model> make_held(const muster::Options& given, const muster::ModelContext& context) {
+  return std::make_unique<HeldModel>(muster::make_linear(given, context),
+                                     muster::option<std::string>(given, "hold"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   muster::Registry registry = muster::builtin_registry();
   registry.add_source("paced", options(), make);
+  registry.add_model("held", held_options(), make_held);
   return muster::main(argc, argv, registry);
 }

@@ -160,7 +160,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
   if (!world_->alive(process) || !who.orphan_since) return;
   if (world_->now() - *who.orphan_since >= options_.orphan_after) {
     return caf::anon_send(who.actor,
-                          Stop{false, "the coordinator was gone for longer than orphan_after", false});
+                          Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
   }
   if (!coordinator_alive() || control_->blocked(process, coordinator_process_)) {
     return world_->after(process, kLookAgain, [this, process] { look_for_coordinator(process); });

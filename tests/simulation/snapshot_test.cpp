@@ -50,7 +50,9 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
           [=](const DonateTo& message) { self->state.on(message); },
           [=](const StateCopied& message) { self->state.on(message); },
           [=](const Restored& message) { self->state.on(message); },
-          [=](const Adopted& message) { self->state.on(message); }};
+          [=](const Adopted& message) { self->state.on(message); },
+          [](const StandIn&) {},
+          [=](const KeepState&) { self->state.keep_state(); }};
 }
 
 struct Outcome {

@@ -141,6 +141,21 @@ TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
   }
 }
 
+TEST(Stragglers, OthersComputeForASlowReplica) {
+  Job job = job_of(8, 4, StragglerAction::speculate);
+  job.cluster.straggler.patience = milliseconds(120);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result =
+        run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 300); });
+    ASSERT_FALSE(result.named("speculated").empty()) << "seed " << seed;
+    for (const Event& event : result.named("speculated")) {
+      EXPECT_EQ(event.integer("instead_of"), 2) << "seed " << seed;
+      EXPECT_EQ(event.text("shards"), "4-5") << "seed " << seed;
+    }
+    for (const Event& lost : result.named("lost")) ADD_FAILURE() << lost.text("reason") << " seed " << seed;
+  }
+}
+
 TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (const bool both_ways : {true, false}) {

@@ -30,22 +30,23 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)) {
   MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
   own_ = range_of(shape_.self);
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    if (member == shape_.self) continue;
+  for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
+    const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
     for (const NodeId node : cover(height_, shape_.members[member].begin, shape_.members[member].end)) {
-      remote_nodes_.push_back({node, member});
+      nodes_.push_back({node, member});
+      if (member != shape_.self || shape_.stand_ins) staged_nodes_ = nodes_.size();
     }
   }
   for (Slot& slot : slots_) {
     slot.header_bytes.resize(shape_.members.size());
     slot.metrics_bytes.resize(shape_.members.size());
-    slot.staging = std::make_unique_for_overwrite<float[]>(remote_nodes_.size() * own_.size());
+    slot.staging = std::make_unique_for_overwrite<float[]>(staged_nodes_ * own_.size());
     reset(slot);
   }
 }
 
 std::size_t Reduction::staging_bytes() const {
-  return slots_.size() * remote_nodes_.size() * own_.size() * sizeof(float);
+  return slots_.size() * staged_nodes_ * own_.size() * sizeof(float);
 }
 
 Reduction::Range Reduction::range_of(std::uint32_t member) const {
@@ -65,11 +66,13 @@ void Reduction::reset(Slot& slot) {
   slot.metrics.assign(shape_.members.size(), std::nullopt);
   slot.chunk_arrivals.assign(own_chunks(), 0);
   slot.chunk_folded.assign(own_chunks(), false);
-  slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
+  slot.taken.assign(nodes_.size() * own_chunks(), false);
+  slot.stand_ins.assign(nodes_.size(), std::nullopt);
+  slot.result_elements = slot.headers_in = slot.folded = slot.sends = 0;
   slot.elements_in.assign(shape_.members.size(), 0);
   slot.contributed = slot.ready_to_fold = false;
   slot.nodes.clear();
-  slot.keep.reset();
+  slot.keep.clear();
   slot.weight = 0;
   slot.expected_arrivals = 0;
 }
@@ -120,27 +123,43 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   current.contributed = true;
   waits_since_ = now();
   current.nodes = std::move(nodes);
-  current.keep = std::move(keep);
+  current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
   current.metrics[shape_.self] = std::move(metrics);
-  ++current.metrics_in;
+  if (!same_as_stand_ins(current, shape_.self)) return;
+  for (const NodeValue& value : current.nodes) {
+    const std::size_t index = index_of(value.node);
+    MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
+    for (std::size_t chunk = 0; chunk < own_chunks(); ++chunk) take(current, index, chunk);
+  }
   {
     const Inside inside(inside_);
     broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
-    send_nodes(current);
+    send_nodes(current, current.nodes);
   }
   step_on();
 }
 
+// The first answer counts; a second one has the same bits. Returns whether this is the first.
+bool Reduction::take(Slot& current, std::size_t index, std::size_t chunk) {
+  const std::size_t place = index * own_chunks() + chunk;
+  if (current.taken[place]) return false;
+  current.taken[place] = true;
+  ++current.chunk_arrivals[chunk];
+  const std::size_t begin = chunk * shape_.chunk_elements;
+  current.elements_in[nodes_[index].member] += std::min(shape_.chunk_elements, own_.size() - begin);
+  return true;
+}
+
 // Each range goes to its owner, beginning with the next member: so not all send to the same one at first.
-void Reduction::send_nodes(Slot& current) {
+void Reduction::send_nodes(Slot& current, std::span<const NodeValue> nodes) {
   const std::size_t members = shape_.members.size();
   for (std::size_t turn = 1; turn < members && !failed_; ++turn) {
     const auto owner = static_cast<std::uint32_t>((shape_.self + turn) % members);
     const Range range = range_of(owner);
     for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
       const std::size_t count = std::min(shape_.chunk_elements, range.end - begin);
-      for (const NodeValue& value : current.nodes) {
+      for (const NodeValue& value : nodes) {
         Frame frame;
         frame.kind = FrameKind::contribution;
         frame.node = value.node;
@@ -151,13 +170,17 @@ void Reduction::send_nodes(Slot& current) {
   }
 }
 
-const Reduction::RemoteNode* Reduction::remote_node(const Frame& frame, std::size_t& index) const {
-  for (index = 0; index < remote_nodes_.size(); ++index) {
-    if (remote_nodes_[index].node == frame.node && remote_nodes_[index].member == frame.from) {
-      return &remote_nodes_[index];
-    }
-  }
-  return nullptr;
+std::size_t Reduction::index_of(NodeId node) const {
+  const auto found =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.node == node; });
+  return static_cast<std::size_t>(found - nodes_.begin());
+}
+
+// Where the node of this frame lies, if its sender may add it; nodes_.size() if not.
+std::size_t Reduction::node_of(const Frame& frame) const {
+  const std::size_t index = index_of(frame.node);
+  const bool may = index < staged_nodes_ && (shape_.stand_ins || nodes_[index].member == frame.from);
+  return may ? index : nodes_.size();
 }
 
 // A frame of another view, of a dead incarnation or of a round that cannot be changes nothing.
@@ -194,21 +217,23 @@ std::span<std::byte> Reduction::place(const Frame& received) {
            (frame.offset - range.begin) % shape_.chunk_elements == 0 &&
            frame.bytes == std::min(shape_.chunk_elements, range.end - frame.offset) * sizeof(float);
   };
-  std::size_t index = 0;
   switch (frame.kind) {
     case FrameKind::header:
       if (frame.bytes > encoded_header_bytes(shards)) return {};
       target.header_bytes[frame.from].resize(frame.bytes);
       return target.header_bytes[frame.from];
     case FrameKind::metrics:
+      if (frame.node != 0) return place_stand_in(target, frame);
       if (frame.bytes > shards * sizeof(ShardMetrics)) return {};
       target.metrics_bytes[frame.from].resize(frame.bytes);
       return target.metrics_bytes[frame.from];
-    case FrameKind::contribution:
-      if (!whole_chunk(own_) || !remote_node(frame, index)) return {};
-      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() +
-                                           (frame.offset - own_.begin)),
-              frame.bytes};
+    case FrameKind::contribution: {
+      const std::size_t index = node_of(frame);
+      if (!whole_chunk(own_) || index == nodes_.size()) return {};
+      const std::size_t offset = frame.offset - own_.begin;
+      if (target.taken[index * own_chunks() + offset / shape_.chunk_elements]) return {};
+      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() + offset), frame.bytes};
+    }
     case FrameKind::result:
       if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
         return {};
@@ -239,19 +264,22 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       break;
     }
     case FrameKind::metrics: {
+      if (frame.node != 0) {
+        if (!stand_in_arrived(target, frame, payload)) return;
+        break;
+      }
       auto metrics = decode_metrics(payload, shards);
       if (!metrics || target.metrics[frame.from]) {
         return fail(member_name(frame.from) + " sent metrics that cannot be");
       }
       target.metrics[frame.from] = std::move(metrics);
-      ++target.metrics_in;
+      if (!same_as_stand_ins(target, frame.from)) return;
       last_word_ = frame.from;
       last_word_at_ = now();
       break;
     }
     case FrameKind::contribution:
-      ++target.chunk_arrivals[(frame.offset - own_.begin) / shape_.chunk_elements];
-      target.elements_in[frame.from] += frame.bytes / sizeof(float);
+      take(target, node_of(frame), (frame.offset - own_.begin) / shape_.chunk_elements);
       break;
     case FrameKind::result:
       target.result_elements += frame.bytes / sizeof(float);
@@ -318,30 +346,32 @@ void Reduction::prepare_fold(Slot& current) {
     return false;
   };
   std::vector<NodeId> nodes;
-  current.operands.clear();
-  for (std::size_t i = 0; i < remote_nodes_.size(); ++i) {
-    if (!any_present(remote_nodes_[i].node)) continue;
-    nodes.push_back(remote_nodes_[i].node);
-    current.operands.push_back(current.staging.get() + i * own_.size());
+  current.present.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!any_present(nodes_[i].node)) continue;
+    nodes.push_back(nodes_[i].node);
+    current.present.push_back(i);
   }
   current.expected_arrivals = static_cast<std::uint32_t>(nodes.size()) - (canary("folds-early") ? 1 : 0);
-  const auto& self = shape_.members[shape_.self];
-  for (const NodeId node : cover(height_, self.begin, self.end)) {
-    if (!any_present(node)) continue;
-    nodes.push_back(node);
-    const auto value = std::find_if(current.nodes.begin(), current.nodes.end(),
-                                    [&](const NodeValue& v) { return v.node == node; });
-    MUSTER_CHECK(value != current.nodes.end(), node, "said to be present, but not contributed");
-    current.operands.push_back(value->values + own_.begin);
-  }
   current.program = fold_program(height_, nodes);
+}
+
+// The own part lies where it was computed; what came from others, also in this member's stead, in staging.
+const float* Reduction::operand(const Slot& current, std::size_t index) const {
+  if (nodes_[index].member == shape_.self && current.contributed) {
+    for (const NodeValue& value : current.nodes) {
+      if (value.node == nodes_[index].node) return value.values + own_.begin;
+    }
+    MUSTER_CHECK(false, nodes_[index].node, "said to be present, but not contributed");
+  }
+  return current.staging.get() + index * own_.size();
 }
 
 void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
   const std::size_t begin = chunk * shape_.chunk_elements;
   const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
-  std::vector<const float*> operands(current.operands);
-  for (auto& operand : operands) operand += begin;
+  std::vector<const float*> operands;
+  for (const std::size_t index : current.present) operands.push_back(operand(current, index) + begin);
   float* out = result_.data() + own_.begin + begin;
   fold(current.program, operands, count, static_cast<float>(current.weight), out);
   current.chunk_folded[chunk] = true;
@@ -385,7 +415,6 @@ bool Reduction::advance(Slot& current) {
   }
 
   if (kind == RoundKind::train && any_present(current)) {
-    if (!current.contributed) return false;
     if (!current.ready_to_fold) prepare_fold(current);
     // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a
     // result.
@@ -401,7 +430,7 @@ bool Reduction::advance(Slot& current) {
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
   }
-  return current.metrics_in == shape_.members.size() && current.sends == 0;
+  return current.sends == 0 && words_of_all(current);
 }
 
 bool Reduction::any_present(const Slot& current) {
@@ -417,8 +446,9 @@ RoundRecord Reduction::make_record(Slot& current) const {
   for (const auto& header : current.headers) {
     record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
   }
-  for (const auto& metrics : current.metrics) {
-    if (metrics) record.metrics.insert(record.metrics.end(), metrics->begin(), metrics->end());
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    const auto metrics = metrics_of(current, member);
+    record.metrics.insert(record.metrics.end(), metrics.begin(), metrics.end());
   }
   const auto by_shard = [](const auto& a, const auto& b) { return a.shard < b.shard; };
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
@@ -441,50 +471,6 @@ RoundRecord Reduction::make_record(Slot& current) const {
 
 std::chrono::nanoseconds Reduction::now() const {
   return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
-}
-
-// Whether this round moves elements at all. Known when all headers are in.
-bool Reduction::sums_follow(const Slot& current) const {
-  return current.headers_in == shape_.members.size() &&
-         current.headers[shape_.self]->kind == RoundKind::train && any_present(current);
-}
-
-std::size_t Reduction::elements_owed(const Slot& current, std::uint32_t member) const {
-  const auto present = [&](NodeId node) {
-    const auto leaves = leaves_below(height_, node);
-    const auto& words = current.headers[member]->shards;
-    return std::any_of(words.begin(), words.end(), [&](const ShardWord& word) {
-      return word.present() && word.shard >= leaves.begin && word.shard < leaves.end;
-    });
-  };
-  std::size_t owed = current.weight != 0 ? range_of(member).size() : 0;
-  for (const RemoteNode& remote : remote_nodes_) {
-    if (remote.member == member && present(remote.node)) owed += own_.size();
-  }
-  return owed;
-}
-
-RoundSight Reduction::sight() const {
-  const Slot& current = slot(round_);
-  RoundSight sight;
-  sight.view = shape_.view;
-  sight.round = round_;
-  sight.waiting_since = waits_since_.value_or(std::chrono::nanoseconds{0});
-  if (!opened_) return sight;
-  const RoundHeader& mine = *current.headers[shape_.self];
-  sight.kind = mine.kind;
-  sight.step = mine.step;
-  sight.last_word_at = last_word_at_;
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    if (member == shape_.self) continue;
-    PeerSight peer;
-    peer.peer = shape_.members[member].peer;
-    peer.header_in = current.headers[member].has_value();
-    peer.words_in = mine.kind == RoundKind::greeting ? peer.header_in : current.metrics[member].has_value();
-    peer.sums_in = !sums_follow(current) || current.elements_in[member] >= elements_owed(current, member);
-    sight.peers.push_back(peer);
-  }
-  return sight;
 }
 
 void Reduction::finish(Slot& current) {

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/transport/collective/accumulator.hpp"
@@ -39,6 +41,7 @@ struct ReductionShape {
   std::uint32_t shards = 0;
   std::size_t elements = 0;  ///< float32 elements of the vector
   std::size_t chunk_elements = 128 * 1024;
+  bool stand_ins = false;  ///< whether a member may add nodes of another one; costs staging for the own nodes
   std::vector<ReductionMember> members;
 };
 
@@ -61,6 +64,11 @@ class Reduction {
   /// unchanged until `done` or the end of this object; `keep` is held as long.
   void contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                   std::shared_ptr<const void> keep);
+
+  /// Adds a node of another member to the open round, of whom it has not come yet: whichever answer comes
+  /// first counts, for they have the same bits. `value` stays valid as in `contribute`.
+  void stand_in(std::uint64_t round, const NodeValue& value, std::vector<ShardMetrics> metrics,
+                std::shared_ptr<const void> keep);
 
   std::span<std::byte> place(const Frame& frame);
   void arrived(const Frame& frame, std::span<std::byte> payload);
@@ -89,7 +97,7 @@ class Reduction {
     std::size_t end = 0;
     std::size_t size() const { return end - begin; }
   };
-  struct RemoteNode {
+  struct Node {
     NodeId node;
     std::uint32_t member;
   };
@@ -99,22 +107,27 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;  // by member
     std::vector<std::optional<RoundHeader>> headers;
     std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
-    std::unique_ptr<float[]> staging;           // remote nodes' values of the own range, one after the other
+    std::unique_ptr<float[]> staging;           // nodes' values of the own range, one after the other
     std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
-    std::vector<bool> chunk_folded;             // by own chunk
-    std::size_t result_elements = 0;            // arrived from others
-    std::vector<std::size_t> elements_in;       // by member: of its nodes and of its part of the result
-    std::size_t headers_in = 0, metrics_in = 0, folded = 0;
+    std::vector<bool> taken;                    // by node, then by own chunk: its value is there
+    // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
+    // to round: one may still arrive when its round is over.
+    std::vector<std::optional<std::vector<ShardMetrics>>> stand_ins;
+    std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::byte>> stand_in_bytes;
+    std::vector<bool> chunk_folded;        // by own chunk
+    std::size_t result_elements = 0;       // arrived from others
+    std::vector<std::size_t> elements_in;  // by member: of its nodes and of its part of the result
+    std::size_t headers_in = 0, folded = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
     std::vector<NodeValue> nodes;
-    std::shared_ptr<const void> keep;
+    std::vector<std::shared_ptr<const void>> keep;
     // From the headers of all:
     bool ready_to_fold = false;
     std::uint32_t expected_arrivals = 0;
     double weight = 0;
     FoldProgram program;
-    std::vector<const float*> operands;  // of element own_.begin
+    std::vector<std::size_t> present;  // the nodes that are added up
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -134,12 +147,22 @@ class Reduction {
   std::size_t peers() const { return shape_.members.size() - 1; }
   Range range_of(std::uint32_t member) const;
   std::size_t own_chunks() const;
-  const RemoteNode* remote_node(const Frame& frame, std::size_t& index) const;
+  std::size_t index_of(NodeId node) const;
+  std::size_t node_of(const Frame& frame) const;
+  bool take(Slot& slot, std::size_t index, std::size_t chunk);
+  const float* operand(const Slot& slot, std::size_t index) const;
+  std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
+  bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
+  bool node_present(const Slot& slot, std::size_t index) const;
+  bool words_in(const Slot& slot, std::uint32_t member) const;
+  bool words_of_all(const Slot& slot) const;
+  std::vector<ShardMetrics> metrics_of(const Slot& slot, std::uint32_t member) const;
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot);
-  void send_nodes(Slot& slot);
+  void send_nodes(Slot& slot, std::span<const NodeValue> nodes);
   std::string disagreement(const Slot& slot) const;
   static bool any_present(const Slot& slot);
   void prepare_fold(Slot& slot);
@@ -161,7 +184,8 @@ class Reduction {
   Hooks hooks_;
   unsigned height_;
   Range own_;
-  std::vector<RemoteNode> remote_nodes_;
+  std::vector<Node> nodes_;       // of all members; the own ones last
+  std::size_t staged_nodes_ = 0;  // so many of them have a place in staging
   std::array<Slot, 2> slots_;
   std::uint64_t round_ = 0;  // open, or the next to open
   std::uint32_t last_word_ = 0;

@@ -86,6 +86,25 @@ TEST(Roster, OtherWeightsOrOtherDataAreSaid) {
   EXPECT_NE(roster.prepared(reader).find("loader 1 reads other data than loader 0"), std::string::npos);
 }
 
+TEST(Roster, OtherBitsOfTheProbeAreRefusedUnlessLooseIsAskedFor) {
+  for (const auto reproducible : {Reproducible::strict, Reproducible::loose}) {
+    Job job = job_of(2, 0);
+    job.cluster.reproducible = reproducible;
+    Roster roster(job);
+    for (const NodeName& who : {kReplica0, kReplica1}) roster.join(join_of(who), {});
+    Prepared prepared = prepared_of(kReplica0);
+    prepared.probe_sha256 = "aa";
+    EXPECT_EQ(roster.prepared(prepared), "");
+    EXPECT_EQ(roster.other_bits(kReplica0), "");
+    prepared = prepared_of(kReplica1);
+    prepared.probe_sha256 = "bb";
+    const std::string refusal = roster.prepared(prepared);
+    EXPECT_EQ(refusal.empty(), reproducible == Reproducible::loose) << refusal;
+    EXPECT_NE(roster.other_bits(kReplica1).find("replica 1 computes other bits than replica 0"),
+              std::string::npos);
+  }
+}
+
 TEST(Roster, ReplicasThatEndDifferentlyAreSaid) {
   Roster roster = joined_roster(3, 0);
   ReplicaDone done;

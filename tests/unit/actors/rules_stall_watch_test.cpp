@@ -94,5 +94,23 @@ TEST(StallWatch, AReplicaDoesNotComplainOfItsOwnComputing) {
   EXPECT_FALSE(stalls.of_self(computing, 1, 5, seconds(100)));
 }
 
+TEST(StallWatch, WhoWaitsStandsInOnceForWhoIsLateAndHasItsData) {
+  ClusterConfig cluster;
+  cluster.straggler.action = StragglerAction::speculate;
+  cluster.straggler.patience = milliseconds(500);
+  StallWatch stalls(0, cluster);
+  const std::vector<Member> members{
+      {{false, 0}, 1, "", 0, 2}, {{false, 1}, 1, "", 2, 4}, {{false, 2}, 1, "", 4, 8}};
+  RoundSight seen = sight(milliseconds(10'499));
+  seen.peers[1].header_in = false;  // replica 2 misses its data: nobody else has that sooner
+  EXPECT_TRUE(stalls.errands(seen, members, 8).empty());
+  seen.now = milliseconds(10'500);
+  EXPECT_EQ(stalls.errands(seen, members, 8), (std::vector<Errand>{{0, 1, 5, 2, 4}}));
+  EXPECT_TRUE(stalls.errands(seen, members, 8).empty()) << "once";
+  ++seen.round;
+  EXPECT_EQ(stalls.errands(seen, members, 8).size(), 1u);
+  EXPECT_TRUE(watch(milliseconds(500)).errands(seen, members, 8).empty()) << "only if asked for";
+}
+
 }  // namespace
 }  // namespace muster

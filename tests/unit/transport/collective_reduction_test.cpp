@@ -54,6 +54,23 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
   }
 }
 
+TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
+  RandomValues random(12);
+  for (std::uint64_t turn = 0; turn < 240; ++turn) {
+    ReductionWorldShape shape;
+    const auto members = static_cast<std::uint32_t>(2 + turn % 5);
+    shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+    shape.split = random.split(shape.shards, members);
+    shape.elements = 1 + random.below(100);
+    shape.chunk_elements = 16;
+    shape.at_once_bytes = random.chance(50) ? 0 : 256;
+    shape.stand_ins = true;
+    shape.pace = random.chance(50) ? 500us : 20us;
+    run_to_the_end(shape, 12, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Reduction, ManyRoundsLeaveNothingBehind) {
   ReductionWorldShape shape = even_shape(3, 5, 100);
   shape.at_once_bytes = 64;

@@ -150,6 +150,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.shards = shape_.shards;
   shape.elements = shape_.elements;
   shape.chunk_elements = shape_.chunk_elements;
+  shape.stand_ins = shape_.stand_ins;
   std::vector<Engine::Peer> peers;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& other = members_[i];
@@ -185,7 +186,12 @@ void ReductionWorld::open(std::size_t number) {
       kind == RoundKind::train ? std::span<float>(member.result) : std::span<float>();
   const RoundHeader header = header_of(member, round);
   // Before the header goes out: a member alone is done within `open`.
-  if (kind != RoundKind::greeting) later(number, [this, number, round] { contribute(number, round); });
+  if (kind != RoundKind::greeting) {
+    const bool late = shape_.stand_ins && random_.chance(30);
+    queue_.after(soon() * (late ? 20 : 1), [this, number, round] { contribute(number, round); });
+  }
+  while (shape_.stand_ins && kind == RoundKind::train && random_.chance(60))
+    queue_.after(soon() * 3, [this, number, round] { stand_in(number, round); });
   member.engine->reduction()->open(header, result);
 }
 
@@ -201,22 +207,46 @@ void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
   // The sums of a round that is over must stay untouched until the next step: so they are computed only for
   // the round that is open.
   if (plan.kind == RoundKind::train && member.records.size() == round) {
-    member.accumulator->start();
-    for (std::uint32_t s = member.begin; s < member.end; ++s) {
-      if (plan.leaves[s].values) {
-        std::copy(plan.leaves[s].values->begin(), plan.leaves[s].values->end(),
-                  member.accumulator->leaf().begin());
-        member.accumulator->add_leaf();
-      } else {
-        member.accumulator->skip_leaf();
-      }
-    }
+    fill(*member.accumulator, plan, member.begin, member.end);
     nodes = member.accumulator->nodes();
   }
   for (std::uint32_t s = member.begin; s < member.end; ++s) {
     if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
   }
   member.engine->reduction()->contribute(round, nodes, metrics, nullptr);
+}
+
+void ReductionWorld::fill(Accumulator& accumulator, const RoundPlan& plan, std::uint32_t begin,
+                          std::uint32_t end) const {
+  accumulator.start();
+  for (std::uint32_t s = begin; s < end; ++s) {
+    if (plan.leaves[s].values) {
+      std::copy(plan.leaves[s].values->begin(), plan.leaves[s].values->end(), accumulator.leaf().begin());
+      accumulator.add_leaf();
+    } else {
+      accumulator.skip_leaf();
+    }
+  }
+}
+
+// Some node of some other member, with the words of its shards.
+void ReductionWorld::stand_in(std::size_t number, std::uint64_t round) {
+  const Member& other = members_[(number + 1 + random_.below(members_.size())) % members_.size()];
+  const unsigned height = tree_height(shape_.shards);
+  const auto nodes = cover(height, other.begin, other.end);
+  if (&other == &members_[number] || nodes.empty() || !members_[number].failures.empty()) return;
+  const NodeId node = nodes[random_.below(nodes.size())];
+  const auto leaves = leaves_below(height, node);
+  const RoundPlan& plan = rounds_[round];
+  auto accumulator = std::make_shared<Accumulator>(shape_.shards, leaves.begin, leaves.end, shape_.elements);
+  fill(*accumulator, plan, leaves.begin, leaves.end);
+  std::vector<ShardMetrics> metrics;
+  for (std::uint32_t s = leaves.begin; s < leaves.end; ++s) {
+    if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+  }
+  const auto values = accumulator->nodes();
+  if (!values.empty())
+    members_[number].engine->reduction()->stand_in(round, values.front(), metrics, accumulator);
 }
 
 void ReductionWorld::done(std::size_t number, RoundRecord record) {

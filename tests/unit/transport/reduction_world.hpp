@@ -38,6 +38,7 @@ struct ReductionWorldShape {
   std::size_t elements = 16;
   std::size_t chunk_elements = 16;
   std::size_t at_once_bytes = 8192;
+  bool stand_ins = false;               ///< members are late at random, and others compute for them
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
 };
 
@@ -95,6 +96,8 @@ class ReductionWorld {
   void enter(std::size_t member);
   void open(std::size_t member);
   void contribute(std::size_t member, std::uint64_t round);
+  void stand_in(std::size_t member, std::uint64_t round);
+  void fill(Accumulator& accumulator, const RoundPlan& plan, std::uint32_t begin, std::uint32_t end) const;
   void done(std::size_t member, RoundRecord record);
   RoundHeader header_of(const Member& member, std::uint64_t round) const;
   void expect_result(const Member& member, const RoundRecord& record) const;

@@ -1,0 +1,29 @@
+// How a node ends: at once, or when its state is kept.
+#include "muster/actors/node.hpp"
+
+namespace muster {
+
+namespace {
+
+// A state that is not written by then is not waited for any longer.
+constexpr auto kKeepPatience = std::chrono::seconds(60);
+
+}  // namespace
+
+void NodeState::on(const Stop& message) {
+  if (stopping_) return;
+  stopping_ = message;
+  if (!message.keep || !replica_) return on(StateKept{});
+  self_->send(replica_, KeepState{});
+  self_->delayed_send(self_, kKeepPatience, StateKept{"its state could not be written in time"});
+}
+
+void NodeState::on(const StateKept& message) {
+  if (!stopping_) return;
+  if (!message.word.empty()) notice(message.word);
+  if (parts_.on_stop) parts_.on_stop(*stopping_);
+  let_go();
+  self_->quit(caf::exit_reason::user_shutdown);
+}
+
+}  // namespace muster

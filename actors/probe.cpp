@@ -1,0 +1,30 @@
+#include "muster/actors/probe.hpp"
+
+#include "muster/actors/workbench.hpp"
+#include "muster/gpu/state_hash.hpp"
+
+namespace muster {
+
+std::string probe(Workbench& bench) {
+  if (!bench.model || !bench.reader || !bench.reader->dealing()) return {};
+  const Cursor first;
+  const Item item = bench.reader->read(0, first);
+  if (item.ended || item.batch->rows == 0) return {};
+  // A checkpoint that is gone on from has other weights; alike are judged with those of the beginning.
+  std::vector<float> initial(bench.state.size()), gradient(bench.state.size());
+  bench.model->initialize(bench.job.seed, initial);
+  bench.model->gradient(initial, *item.batch, {bench.job.seed, first.epoch, 1, 0}, gradient);
+  return state_sha256(gradient);
+}
+
+std::string shapes_of(const Layout& layout) {
+  std::string text;
+  for (const LayoutEntry& entry : layout.entries) {
+    text += entry.name;
+    for (const auto size : entry.shape) text += " " + std::to_string(size);
+    text += entry.offset < layout.parameters ? "\n" : " buffer\n";
+  }
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// By what two replicas are found to compute alike before they train together.
+#pragma once
+
+#include <string>
+
+#include "muster/gpu/model.hpp"
+
+namespace muster {
+
+struct Workbench;
+
+/// SHA-256 of the gradient of the first micro-batch of shard 0 with the initial weights: the same on all
+/// replicas, or they would train apart. Empty where the replica does not read the data itself, or the source
+/// cannot be read twice at no cost. Changes nothing; for the prepare job. Throws what the source or the model
+/// throws.
+std::string probe(Workbench& bench);
+
+/// SHA-256 of the names and shapes of the parameters and buffers, in their order.
+std::string shapes_of(const Layout& layout);
+
+}  // namespace muster

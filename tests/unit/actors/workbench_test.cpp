@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include "muster/actors/probe.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/gpu/analytic/linear.hpp"
+
+namespace muster {
+namespace {
+
+Job small_job() {
+  Job job;
+  job.model.name = "watched";
+  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
+  job.data.source = "synthetic";
+  job.data.options = {{"samples", Option(std::int64_t{40})},
+                      {"inputs", Option(std::int64_t{4})},
+                      {"outputs", Option(std::int64_t{2})},
+                      {"test_samples", Option(std::int64_t{0})},
+                      {"seed", Option(std::int64_t{9})}};
+  job.train.shards = 4;
+  job.train.batch = 3;
+  return job;
+}
+
+// The linear model; says each gradient aloud, and may compute other bits.
+class WatchedModel : public Model {
+ public:
+  WatchedModel(const Options& options, const ModelContext& context, std::function<void()> on_gradient)
+      : model_(make_linear(options, context)), on_gradient_(std::move(on_gradient)) {}
+  const Layout& layout() const override { return model_->layout(); }
+  void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
+                   std::span<float> gradient) override {
+    on_gradient_();
+    return model_->gradient(state, batch, key, gradient);
+  }
+  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    return model_->evaluate(state, batch);
+  }
+
+ private:
+  std::unique_ptr<Model> model_;
+  std::function<void()> on_gradient_;
+};
+
+std::shared_ptr<Workbench> bench_of(const Job& job, std::function<void()> on_gradient) {
+  Registry registry = builtin_registry();
+  registry.add_model("watched", linear_options(), [=](const Options& options, const ModelContext& context) {
+    return std::make_unique<WatchedModel>(options, context, on_gradient);
+  });
+  return make_workbench(job, registry, "cpu:0", true, true);
+}
+
+TEST(Workbench, AStepOfAnEarlierTurnIsGivenUpBetweenTwoShards) {
+  const Job job = small_job();
+  int gradients = 0;
+  Workbench* bench = nullptr;
+  const auto made = bench_of(job, [&] {
+    if (++gradients == 2) bench->turn = 8;  // as another thread would
+  });
+  bench = made.get();
+  bench->turn = 7;
+  std::vector<Item> items;
+  for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(bench->reader->read(shard, Cursor{}));
+  Accumulator accumulator(4, 0, 4, bench->state.size());
+  compute_step(*bench, accumulator, items, 1, 7);
+  EXPECT_EQ(gradients, 2);
+  const Computed again = compute_step(*bench, accumulator, items, 1, 8);
+  EXPECT_EQ(gradients, 6);
+  EXPECT_EQ(again.nodes.size(), 1u);
+}
+
+TEST(Probe, IsAFunctionOfModelAndDataAlone) {
+  const Job job = small_job();
+  int gradients = 0;
+  const auto bench = bench_of(job, [&] { ++gradients; });
+  bench->model->initialize(job.seed, bench->state);
+  const std::string first = probe(*bench);
+  EXPECT_EQ(first.size(), 64u);
+  EXPECT_EQ(gradients, 1);
+  bench->state.assign(bench->state.size(), 1.0f);  // as after a resume
+  EXPECT_EQ(probe(*bench), first);
+  Job other = job;
+  other.seed = 5;
+  EXPECT_NE(probe(*bench_of(other, [] {})), first);
+}
+
+TEST(Probe, ShapesTellLayoutsApart) {
+  Layout a, b, c;
+  a.add_parameter("weight", {2, 3});
+  b.add_parameter("weight", {3, 2});
+  c.add_buffer("weight", {2, 3});
+  EXPECT_NE(shapes_of(a), shapes_of(b));
+  EXPECT_NE(shapes_of(a), shapes_of(c));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,121 @@
+// Members that stand in for a late one: they compute a node of it, too. Whichever answer comes first counts;
+// both have the same bits, and where both come, their losses are compared.
+#include <algorithm>
+
+#include "muster/config/check.hpp"
+#include "muster/transport/collective/reduction.hpp"
+
+namespace muster {
+
+void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vector<ShardMetrics> metrics,
+                         std::shared_ptr<const void> keep) {
+  if (failed_ || !opened_ || round != round_) return;  // it is not needed any more
+  Slot& current = slot(round_);
+  const std::size_t index = index_of(value.node);
+  MUSTER_CHECK(shape_.stand_ins && index < nodes_.size() && nodes_[index].member != shape_.self, value.node);
+  if (current.stand_ins[index] || current.metrics[nodes_[index].member]) return;
+  current.keep.push_back(std::move(keep));
+  for (std::size_t chunk = 0; chunk < own_chunks(); ++chunk) {
+    if (!take(current, index, chunk)) continue;
+    const std::size_t begin = chunk * shape_.chunk_elements;
+    const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
+    std::copy_n(value.values + own_.begin + begin, count,
+                current.staging.get() + index * own_.size() + begin);
+  }
+  auto& bytes = current.stand_in_bytes[{index, shape_.self}];
+  encode_metrics(metrics, bytes);
+  current.stand_ins[index] = std::move(metrics);
+  {
+    const Inside inside(inside_);
+    Frame frame;
+    frame.kind = FrameKind::metrics;
+    frame.node = value.node;
+    for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
+      if (member != shape_.self) send(member, frame, bytes, current);
+    }
+    send_nodes(current, std::span(&value, 1));
+  }
+  step_on();
+}
+
+std::span<std::byte> Reduction::place_stand_in(Slot& target, const Frame& frame) {
+  const std::size_t index = node_of(frame);
+  if (index == nodes_.size() || target.stand_ins[index]) return {};
+  const auto leaves = leaves_below(height_, frame.node);
+  if (frame.bytes == 0 || frame.bytes > (leaves.end - leaves.begin) * sizeof(ShardMetrics)) return {};
+  auto& bytes = target.stand_in_bytes[{index, frame.from}];
+  bytes.resize(frame.bytes);
+  return bytes;
+}
+
+// Whether it is the first answer for this node.
+bool Reduction::stand_in_arrived(Slot& target, const Frame& frame, std::span<const std::byte> payload) {
+  const std::size_t index = node_of(frame);
+  if (index == nodes_.size() || payload.empty() || target.stand_ins[index]) return false;
+  const auto leaves = leaves_below(height_, frame.node);
+  auto metrics = decode_metrics(payload, leaves.end - leaves.begin);
+  const bool can_be = metrics && std::all_of(metrics->begin(), metrics->end(), [&](const ShardMetrics& m) {
+                        return m.shard >= leaves.begin && m.shard < leaves.end;
+                      });
+  if (!can_be) {
+    fail(member_name(frame.from) + " sent metrics that cannot be");
+    return false;
+  }
+  target.stand_ins[index] = std::move(metrics);
+  return same_as_stand_ins(target, nodes_[index].member);
+}
+
+// Fails if a member and one that stood in for it have computed other bits.
+bool Reduction::same_as_stand_ins(const Slot& current, std::uint32_t member) {
+  if (!current.metrics[member]) return true;
+  const auto& own = *current.metrics[member];
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].member != member || !current.stand_ins[i]) continue;
+    for (const ShardMetrics& other : *current.stand_ins[i]) {
+      if (std::find(own.begin(), own.end(), other) != own.end()) continue;
+      fail("diverged: the losses of shard " + std::to_string(other.shard) + ", computed by " +
+           member_name(member) + " and by one that stood in for it, differ");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Reduction::node_present(const Slot& current, std::size_t index) const {
+  const auto leaves = leaves_below(height_, nodes_[index].node);
+  const auto& words = current.headers[nodes_[index].member]->shards;
+  return std::any_of(words.begin(), words.end(), [&](const ShardWord& word) {
+    return word.present() && word.shard >= leaves.begin && word.shard < leaves.end;
+  });
+}
+
+// Whether all that a member has to say of the open round is known, from it or from who stood in for it.
+bool Reduction::words_in(const Slot& current, std::uint32_t member) const {
+  if (current.metrics[member]) return true;
+  if (!shape_.stand_ins || !current.headers[member] || current.headers[member]->kind != RoundKind::train)
+    return false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].member == member && !current.stand_ins[i] && node_present(current, i)) return false;
+  }
+  const auto& words = current.headers[member]->shards;
+  return std::any_of(words.begin(), words.end(), [](const ShardWord& word) { return word.present(); });
+}
+
+bool Reduction::words_of_all(const Slot& current) const {
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (!words_in(current, member)) return false;
+  }
+  return true;
+}
+
+std::vector<ShardMetrics> Reduction::metrics_of(const Slot& current, std::uint32_t member) const {
+  if (current.metrics[member]) return *current.metrics[member];
+  std::vector<ShardMetrics> all;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].member == member && current.stand_ins[i])
+      all.insert(all.end(), current.stand_ins[i]->begin(), current.stand_ins[i]->end());
+  }
+  return all;
+}
+
+}  // namespace muster
