@@ -36,7 +36,7 @@ struct CoordinatorParts {
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
-  std::function<void(const Report&)> on_end;  ///< once, last of all
+  std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
 
 class CoordinatorState {
