@@ -75,7 +75,7 @@ class CoordinatorState {
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
-  void refuse(const node_actor& node, const NodeName& name, const std::string& reason);
+  void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void form(const std::string& transport);
   void look_into_journal();
   void tell_resumed();

@@ -327,6 +327,7 @@ void NodeState::on(const RoundDone&) {
 void NodeState::on(const Close& message) {
   if (message.term < term_) return;
   may_be_member_ = true;  // a newcomer that is to close a view is meant for the next
+  if (message.view == view_.number) begun_ = false;  // no coordinator may go on with it
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
   plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });

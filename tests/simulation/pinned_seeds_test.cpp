@@ -28,6 +28,13 @@ TEST(PinnedSeeds, ANewcomerThatAViewMayHoldWaitsForTheNextCoordinator) {
 TEST(PinnedSeeds, WhoAskedToLeaveAsksTheNextCoordinator) {
   expect_good({2014, 2883, 6082});
 }
+// All had closed their view when the coordinator died; the next one found them all, and took the view to be
+// in force.
+TEST(PinnedSeeds, AViewThatWasClosedIsNotInForceAgain) {
+  expect_good({11078});
+}
+
+// So did those who waited for somebody behind a broken link.
 TEST(PinnedSeeds, ABrokenLinkIsToldToTheNextCoordinator) {
   expect_good({6824, 7689, 8249});
 }
@@ -35,6 +42,11 @@ TEST(PinnedSeeds, ABrokenLinkIsToldToTheNextCoordinator) {
 // The coordinator died behind its note that the run has ended, and had not told its end.
 TEST(PinnedSeeds, TheJournalSaysThatARunHasEndedWhenItsEndIsTold) {
   expect_good({1846, 3852, 9183});
+}
+
+// The first nodes came while the journal's disk was full; they were turned away, and their places were lost.
+TEST(PinnedSeeds, WhoComesForAnExpectedPlaceNeedsNoJournal) {
+  expect_good({13528});
 }
 
 // A member told the next coordinator of an epoch that had just ended before all told it of the earlier ones.

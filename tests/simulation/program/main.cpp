@@ -161,9 +161,11 @@ int run(const Request& request) {
   const Registry registry = builtin_registry();
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
-    return run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+    const RunResult result =
+        run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+    std::cout.flush();  // the worker that tells the story ends without
+    return result;
   });
-  std::cout.flush();
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (request.canary.empty()) print_summary(summary, wall_s);
   print_findings(summary, request);
