@@ -218,7 +218,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "joined") joined_.insert(who_of(event));
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "paused") paused_ = true;
-  if (event.name == "view") paused_ = false;
+  if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   if (event.name == "paused" || event.name == "restarted") progress_at_ = now();
 }
 

@@ -139,9 +139,10 @@ Request read(const po::variables_map& given) {
 void print_findings(const Summary& summary, const Request& request) {
   for (const Finding& finding : summary.findings) {
     const auto meaning = invariant_list().find(finding.wrong.invariant);
-    std::printf("FAILED seed %llu: invariant %d (%s): %s\n  replay: muster-sim --seeds %llu%s --trace\n",
+    std::printf("FAILED seed %llu: invariant %d (%s): %s\n  replay: %s --seeds %llu%s --trace\n",
                 static_cast<unsigned long long>(finding.seed), finding.wrong.invariant,
                 meaning == invariant_list().end() ? "?" : meaning->second.c_str(), finding.wrong.what.c_str(),
+                request.canary.empty() ? "muster-sim" : "muster-sim-canary",
                 static_cast<unsigned long long>(finding.seed), request.repeat.c_str());
   }
 }
