@@ -169,16 +169,20 @@ void CoordinatorState::complete() {
 
 void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
+  const auto newcomer = [this](const NodeName& who) {
+    return begun_ && roster_->alive(who) && !roster_->member(who);
+  };
+  if (message.peer_known && message.view == view_.number) {
+    const NodeName& who = newcomer(message.name) ? message.name : message.peer;
+    if (newcomer(who)) return turn_away(who, message.reason, true);
+  }
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new.
     if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
     return;
   }
   if (!roster_->alive(message.name)) return;
-  if (begun_ && !roster_->member(message.name)) {  // a newcomer that cannot take part harms nobody
-    roster_->lost(message.name);
-    return refuse(actors_.at(message.name), message.name, message.reason);
-  }
+  if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   fail(message.name.text() + ": " + message.reason);
 }
 

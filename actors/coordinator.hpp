@@ -83,6 +83,8 @@ class CoordinatorState {
   void say_completed(const JournalEntry& entry);
   void note(const View& view, bool ended = false);
   void feed_newcomers();
+  void newcomer_ready(const NodeName& who);
+  void turn_away(const NodeName& who, const std::string& reason, bool again);
   void close_view();
   void next_view();
   void install(const View& view);

@@ -101,8 +101,25 @@ void CoordinatorState::feed_newcomers() {
   for (const NodeName& who : roster_->hungry()) {
     roster_->fed(who, *donor);
     self_->send(actors_.at(who), Observe{view_, *donor});
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false});
   }
+}
+
+// It knows its donor now; what that one sends will not come from a stranger.
+void CoordinatorState::newcomer_ready(const NodeName& who) {
+  if ((phase_ != Phase::running && phase_ != Phase::paused) || !roster_->alive(who)) return;
+  const NodeRecord& record = roster_->at(who);
+  const NodeName donor{false, record.fed_by};
+  if (record.fed_in != view_.number || !roster_->member(donor)) return;
+  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false});
+}
+
+// A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
+void CoordinatorState::turn_away(const NodeName& who, const std::string& reason, bool again) {
+  roster_->lost(who);
+  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+  self_->send(actors_.at(who), Stop{false, reason, again});
+  if (const auto donor = roster_->donor())
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), true});
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
@@ -307,9 +324,9 @@ void CoordinatorState::install(const View& view) {
 }
 
 void CoordinatorState::on(const Installed& message) {
-  if (ending_ || phase_ != Phase::installing || message.view != view_.number ||
-      !roster_->member(message.name))
-    return;
+  if (ending_ || message.view != view_.number) return;
+  if (!roster_->member(message.name)) return newcomer_ready(message.name);
+  if (phase_ != Phase::installing) return;
   roster_->installed(message.name);
   if (roster_->all(NodeStage::installed)) set_out();
 }

@@ -93,7 +93,7 @@ struct Install {
 };
 MUSTER_MESSAGE(Install)
 
-/// node -> coordinator.
+/// node -> coordinator. From a newcomer: it is ready to be given a state.
 struct Installed {
   NodeName name;
   std::uint32_t view = 0;
@@ -163,7 +163,7 @@ struct Adopted {
 MUSTER_MESSAGE(Adopted)
 
 /// coordinator -> newcomer while training is under way: it is given the state of replica `donor`, and each
-/// record after it, while the others train on. Owed: CaughtUp.
+/// record after it, while the others train on. Owed: Installed, then CaughtUp.
 struct Observe {
   View view;  ///< in force; the newcomer is no member
   Member donor;
@@ -172,8 +172,8 @@ struct Observe {
 };
 MUSTER_MESSAGE(Observe)
 
-/// coordinator -> member: gives its state to the newcomer, at its next boundary between two rounds, and then
-/// each record until the view ends.
+/// coordinator -> member, once the newcomer is ready: gives it its state, at its next boundary between two
+/// rounds, and then each record until the view ends. If the newcomer falls too far behind: Failing about it.
 struct Donate {
   std::uint32_t view = 0;
   Member observer;
@@ -309,6 +309,7 @@ struct Assignment {
 struct Observing {
   View view;
   caf::strong_actor_ptr reducer;
+  PeerId donor = 0;
 };
 
 /// node -> replica: gives its state, and what follows, to this peer.
@@ -326,20 +327,22 @@ struct StateCopied {
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
-/// replica -> reducer: gives a record, or its whole state, to a peer that misses it.
+/// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
+/// how many records it has taken (each is a credit for one more).
 struct HandOut {
   std::uint32_t view = 0;
   PeerId to = 0;
-  std::uint64_t number = 0;  ///< of the record, from 1; of a state: records that it contains
-  bool whole = false;        ///< the state
-  std::shared_ptr<const std::vector<std::byte>> payload;
+  std::uint64_t number = 0;  ///< of the record, from 1; of a state, or taken: records so far
+  FrameKind kind = FrameKind::record;
+  std::shared_ptr<const std::vector<std::byte>> payload;  ///< null if taken
 };
 
-/// data plane -> reducer -> replica: what it missed, from the view's donor.
+/// data plane -> reducer -> replica: a HandOut of another one.
 struct HandedOut {
   std::uint32_t view = 0;
+  PeerId from = 0;
   std::uint64_t number = 0;
-  bool whole = false;
+  FrameKind kind = FrameKind::record;
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 

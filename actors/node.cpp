@@ -123,7 +123,7 @@ Engine::Hooks NodeState::hooks() const {
   };
   hooks.handed_out = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     caf::anon_send(board->actors.reducer,
-                   HandedOut{frame.view, frame.round, frame.kind == FrameKind::state,
+                   HandedOut{frame.view, frame.from, frame.round, frame.kind,
                              std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   return hooks;
@@ -345,7 +345,12 @@ void NodeState::on(const Observe& message) {
     // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.
     plane_->post([donor = peer_of(message.donor.name)](Engine& engine) { engine.disconnect(donor); });
     install_engine(view_, {message.donor}, nullptr);
-    self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer)});
+    self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
+                                    peer_of(message.donor.name)});
+    // The donor may send from now on; what came before would have been of an unknown sender.
+    plane_->post([node = board_->node, word = Installed{parts_.name, view_.number}](Engine&) {
+      caf::anon_send(node, word);
+    });
   } catch (const std::exception& error) {
     on(Trouble{error.what()});
   }
@@ -355,7 +360,7 @@ void NodeState::on(const Donate& message) {
   if (!replica_ || message.view != view_.number) return;
   const PeerId peer = peer_of(message.observer.name);
   self_->send(replica_, DonateTo{message.view, peer, message.ends});
-  if (message.ends) return;
+  if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
   plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
                 address = message.observer.address](Engine& engine) {
     if (engine.view() != view) return;
@@ -448,6 +453,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Close& message) { self->state.on(message); },
           [=](const Observe& message) { self->state.on(message); },
           [=](const Donate& message) { self->state.on(message); },
+          [=](const Installed& message) { pass_on(message); },
           [=](const CaughtUp& message) { self->state.on(message); },
           [=](const Leaving& message) { self->state.on(message); },
           [=](const Pulse& message) { self->state.on(message); },

@@ -24,11 +24,12 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           },
           [=](const HandOut& record) {
             Frame frame;
-            frame.kind = record.whole ? FrameKind::state : FrameKind::record;
+            frame.kind = record.kind;
             frame.round = record.number;
             plane->post([record, frame](Engine& engine) {
               if (engine.view() != record.view) return;
-              engine.send_loading(record.to, frame, *record.payload);
+              engine.send_loading(record.to, frame,
+                                  record.payload ? *record.payload : std::vector<std::byte>{});
             });
           },
           [=](const HandedOut& record) {

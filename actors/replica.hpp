@@ -79,6 +79,9 @@ class ReplicaState {
   void hand_out();
   std::uint64_t kept_from() const;
   void feed();
+  void serve(PeerId peer);
+  void on_taken(const HandedOut& message);
+  std::uint64_t window() const;
   void donate();
   void begin_restore(const std::shared_ptr<const std::vector<std::byte>>& payload);
   void catch_up();
@@ -126,9 +129,16 @@ class ReplicaState {
   bool observing_ = false;  // a newcomer, outside the view
   bool restored_ = false;   // its state is in place
   bool caught_up_ = false;  // it has said so
+  PeerId donor_ = 0;
+  std::uint64_t taken_said_ = 0;
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;
-  std::set<PeerId> fed_;
+  struct Feeding {
+    std::uint64_t from = 0;   // records in the state that it is given
+    std::uint64_t sent = 0;   // the last record that went out
+    std::uint64_t taken = 0;  // the last one that it has applied
+  };
+  std::map<PeerId, Feeding> fed_;
   std::deque<Payload> kept_;
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;

@@ -9,10 +9,10 @@ namespace muster {
 
 namespace {
 
-// Records that a donor keeps for newcomers: who falls further behind begins again.
-constexpr std::size_t kKeptRecords = 8;
-// Records that may wait to be applied; a donor sends no more than it has made since the state was copied.
-constexpr std::size_t kPendingRecords = 1024;
+// Records that a donor keeps for newcomers, sends ahead of what they have applied, and that may wait there:
+// as many as fit, within reason. Who falls further behind begins again.
+constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kWindowMin = 8, kWindowMax = 4096;
 
 using Payload = std::shared_ptr<const std::vector<std::byte>>;
 
@@ -43,19 +43,48 @@ void ReplicaState::hand_out() {
       } else {
         return trouble("record " + std::to_string(number) + " is not kept here any more");
       }
-      self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, false, payload});
+      self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, FrameKind::record, payload});
     }
   }
 }
 
-// While a newcomer is fed every record is sent to it, and some are kept for what is lost with the view.
+std::uint64_t ReplicaState::window() const {
+  const std::uint64_t bytes =
+      encoded_record_bytes_max(parts_.bench->job.train.shards, parts_.bench->state.size());
+  return std::clamp(kWindowBytes / bytes, kWindowMin, kWindowMax);
+}
+
+// While a newcomer is fed records are kept for it, and for what is lost with the view.
 void ReplicaState::feed() {
   if (fed_.empty()) return;
   kept_.push_back(encoded(*record_, parts_.bench->gradient));
-  if (kept_.size() > kKeptRecords) kept_.pop_front();
-  for (const PeerId peer : fed_) {
-    self_->send(reducer_, HandOut{part_.view.number, peer, records_, false, kept_.back()});
+  if (kept_.size() > window()) kept_.pop_front();
+  std::vector<PeerId> peers;
+  for (const auto& [peer, feeding] : fed_) peers.push_back(peer);
+  for (const PeerId peer : peers) serve(peer);
+}
+
+// Sends what the newcomer misses and may be sent; gives it up if it misses what is not kept any more.
+void ReplicaState::serve(PeerId peer) {
+  Feeding& feeding = fed_.at(peer);
+  if (feeding.sent < records_ && feeding.sent + 1 < kept_from()) {
+    const std::string reason = "it takes the records of the steps more slowly than they are made, and is " +
+                               std::to_string(records_ - feeding.taken) + " behind";
+    fed_.erase(peer);
+    return self_->send(parts_.node, Failing{{}, 0, true, NodeName{false, peer}, reason});
   }
+  while (feeding.sent < records_ && feeding.sent - feeding.taken < window()) {
+    ++feeding.sent;
+    self_->send(reducer_, HandOut{part_.view.number, peer, feeding.sent, FrameKind::record,
+                                  kept_[feeding.sent - kept_from()]});
+  }
+}
+
+void ReplicaState::on_taken(const HandedOut& message) {
+  const auto feeding = fed_.find(message.from);
+  if (feeding == fed_.end() || message.number > feeding->second.sent) return;
+  feeding->second.taken = std::max(feeding->second.taken, message.number);
+  serve(message.from);
 }
 
 void ReplicaState::on(const DonateTo& message) {
@@ -73,7 +102,7 @@ void ReplicaState::on(const DonateTo& message) {
 // hashed elsewhere, while the steps go on.
 void ReplicaState::donate() {
   for (const PeerId peer : std::exchange(donations_, {})) {
-    fed_.insert(peer);
+    fed_[peer] = {records_, records_, records_};
     parts_.compute->submit([bench = parts_.bench, background = parts_.background, view = part_.view.number,
                             place = place(), peer, replica = replica_actor(self_)] {
       auto snapshot = std::make_shared<Snapshot>();
@@ -88,8 +117,11 @@ void ReplicaState::donate() {
 }
 
 void ReplicaState::on(const StateCopied& message) {
-  if (message.view != part_.view.number || fed_.count(message.to) == 0) return;
-  self_->send(reducer_, HandOut{message.view, message.to, message.records, true, message.payload});
+  const auto feeding = fed_.find(message.to);
+  if (message.view != part_.view.number || feeding == fed_.end() || feeding->second.from != message.records)
+    return;
+  self_->send(reducer_,
+              HandOut{message.view, message.to, message.records, FrameKind::state, message.payload});
 }
 
 // ---- being given
@@ -100,6 +132,8 @@ void ReplicaState::on(const Observing& message) {
   restored_ = caught_up_ = false;
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
+  donor_ = message.donor;
+  taken_said_ = 0;
   part_ = Assignment{};
   part_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
@@ -108,11 +142,13 @@ void ReplicaState::on(const Observing& message) {
 
 void ReplicaState::on(const HandedOut& message) {
   if (message.view != part_.view.number) return;
-  if (message.whole) {
+  if (message.kind == FrameKind::taken) return on_taken(message);
+  if (message.kind == FrameKind::state) {
     if (observing_ && !restored_) begin_restore(message.payload);
     return;
   }
-  if (pending_.size() < kPendingRecords) pending_.emplace(message.number, message.payload);
+  if (pending_.size() >= kWindowMax) return trouble("more records were handed out than it had asked for");
+  pending_.emplace(message.number, message.payload);
   catch_up();
 }
 
@@ -142,6 +178,8 @@ void ReplicaState::catch_up() {
   const bool may = observing_ ? restored_ : behind_ && !halted_;
   if (updating_ || !may) return;
   pending_.erase(pending_.begin(), pending_.upper_bound(records_));
+  if (observing_ && std::exchange(taken_said_, records_) < records_)
+    self_->send(reducer_, HandOut{part_.view.number, donor_, records_, FrameKind::taken, nullptr});
   const auto next = pending_.find(records_ + 1);
   if (next == pending_.end()) return say_caught_up();
   auto& gradient = parts_.bench->gradient;

@@ -26,6 +26,7 @@ enum class FrameKind : std::uint16_t {
   state = 8,         ///< the whole state of a replica, to a newcomer
   ping = 9,          ///< from a member that waits, to one that it waits for; no payload
   word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
+  taken = 11,        ///< from a newcomer to its donor: it has applied the records up to this; no payload
 };
 
 /// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
@@ -36,7 +37,7 @@ struct Frame {
   std::uint32_t view = 0;
   std::uint32_t from = 0;         ///< member number of the sender within the view
   std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
-  std::uint64_t round = 0;        ///< batch, demand: the ticket; record, state: its number
+  std::uint64_t round = 0;        ///< batch, demand: the ticket; record, state, taken: its number
   std::uint64_t offset = 0;       ///< contribution, result: first element; demand: step of the cursor
   std::uint64_t bytes = 0;        ///< of the payload
   std::uint32_t node =

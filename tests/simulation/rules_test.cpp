@@ -38,7 +38,9 @@ TEST(ReplicaRule, TakesTheOraclesCourse) {
   ReplicaRule rule(oracle);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_FALSE(rule.record(1, 0, record_of(oracle, i))) << i;
-    if (i < 2) EXPECT_FALSE(rule.applied(i + 1, kStates[i + 1]));
+    if (i < 2) {
+      EXPECT_FALSE(rule.applied(i + 1, kStates[i + 1]));
+    }
   }
   EXPECT_EQ(rule.record(1, 0, record_of(oracle, 2)).invariant, 3);  // beyond the end
 }

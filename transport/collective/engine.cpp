@@ -195,6 +195,10 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (known(frame)) hooks_.demand(frame);
     return;
   }
+  if (frame.kind == FrameKind::taken) {
+    if (known(frame)) hooks_.handed_out(frame, {});
+    return;
+  }
   for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
     if ((*held)->payload.data() != payload.data()) continue;
     (*held)->whole = true;

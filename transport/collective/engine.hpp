@@ -39,7 +39,8 @@ class Engine final : public FrameSink {
     std::function<ProgressWord()> progress = nullptr;
     /// The clock: real or virtual.
     std::function<std::chrono::nanoseconds()> now = nullptr;
-    /// A record (frame.kind) that this node missed, or a whole state, from a member that has it.
+    /// A record (frame.kind) that this node missed, or a whole state, from a member that has it; or the word
+    /// of one that it was given to.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
   };
 

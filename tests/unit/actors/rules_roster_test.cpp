@@ -19,7 +19,12 @@ Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
 }
 
 Join join_of(const NodeName& name) {
-  return {kProtocolVersion, name, 100 + name.slot, 7000ull + name.slot};
+  Join join;
+  join.protocol = kProtocolVersion;
+  join.name = name;
+  join.pid = 100 + name.slot;
+  join.incarnation = 7000ull + name.slot;
+  return join;
 }
 
 Prepared prepared_of(const NodeName& name) {
