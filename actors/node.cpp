@@ -114,9 +114,9 @@ Engine::Hooks NodeState::hooks() const {
         Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
                                       {"reason", reason}})});
   };
-  hooks.closed = [board = board_](std::uint32_t view) {
+  hooks.closed = [board = board_](std::uint32_t view, bool result_begun) {
     if (board->actors.reducer) {
-      caf::anon_send(board->actors.reducer, ViewClosed{view});
+      caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun});
     } else {
       caf::anon_send(board->node, Halted{view, 0, 0});  // a loader holds no records
     }

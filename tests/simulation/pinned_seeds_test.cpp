@@ -54,6 +54,11 @@ TEST(PinnedSeeds, TheReportHasItsEpochsInTheirOrder) {
   expect_good({4775, 19308});
 }
 
+// A part of the next step's result lay where the last one's gradient was, which a newcomer was handed out.
+TEST(PinnedSeeds, ARecordIsHandedOutAsItWasTaken) {
+  expect_good({15594});
+}
+
 // All members were lost or asked to leave while a newcomer closed their view with them: it was taken for one
 // of them, and gave its state to another newcomer.
 TEST(PinnedSeeds, OnlyAMemberGivesItsState) {

@@ -212,6 +212,7 @@ std::span<std::byte> Reduction::place(const Frame& received) {
     case FrameKind::result:
       if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
         return {};
+      result_begun_ = true;
       return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
     default:
       return {};
@@ -343,6 +344,7 @@ void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
   std::vector<const float*> operands(current.operands);
   for (auto& operand : operands) operand += begin;
   float* out = result_.data() + own_.begin + begin;
+  result_begun_ = true;
   fold(current.program, operands, count, static_cast<float>(current.weight), out);
   current.chunk_folded[chunk] = true;
   ++current.folded;
@@ -494,6 +496,7 @@ void Reduction::finish(Slot& current) {
   waits_since_.reset();
   ++round_;
   result_ = {};
+  result_begun_ = false;
   hooks_.done(std::move(record));
 }
 

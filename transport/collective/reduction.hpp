@@ -72,6 +72,8 @@ class Reduction {
   void close() { failed_ = true; }
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
+  /// Whether the result of the open round is partly in place.
+  bool result_begun() const { return result_begun_; }
 
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
@@ -172,6 +174,7 @@ class Reduction {
   bool opened_ = false;
   bool failed_ = false;
   std::span<float> result_;
+  bool result_begun_ = false;
 };
 
 }  // namespace muster
