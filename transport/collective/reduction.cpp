@@ -212,8 +212,7 @@ std::span<std::byte> Reduction::place(const Frame& received) {
     case FrameKind::result:
       if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
         return {};
-      result_begun_ = true;
-      return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
+      return {reinterpret_cast<std::byte*>(result_at(frame.offset)), frame.bytes};
     default:
       return {};
   }
@@ -343,8 +342,7 @@ void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
   const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
   std::vector<const float*> operands(current.operands);
   for (auto& operand : operands) operand += begin;
-  float* out = result_.data() + own_.begin + begin;
-  result_begun_ = true;
+  float* out = result_at(own_.begin + begin);
   fold(current.program, operands, count, static_cast<float>(current.weight), out);
   current.chunk_folded[chunk] = true;
   ++current.folded;
@@ -492,11 +490,10 @@ RoundSight Reduction::sight() const {
 void Reduction::finish(Slot& current) {
   RoundRecord record = make_record(current);
   reset(current);
-  opened_ = false;
+  opened_ = result_begun_ = false;
   waits_since_.reset();
   ++round_;
   result_ = {};
-  result_begun_ = false;
   hooks_.done(std::move(record));
 }
 

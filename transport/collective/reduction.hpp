@@ -156,6 +156,11 @@ class Reduction {
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
+  /// Where a part of the result is about to be written.
+  float* result_at(std::size_t offset) {
+    result_begun_ = true;
+    return result_.data() + offset;
+  }
   RoundRecord make_record(Slot& slot) const;
 
   ReductionShape shape_;
