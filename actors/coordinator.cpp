@@ -112,8 +112,11 @@ void CoordinatorState::on(const EpochEnd& message) {
   count_epoch(message.epoch);
 }
 
-// An epoch is counted when every member of the view has told of it.
+// An epoch is counted when every member of the view has told of it. To a coordinator that was started anew
+// each member tells of all epochs, and perhaps of one that has just ended before all have told of those
+// before it.
 void CoordinatorState::count_epoch(std::uint64_t epoch) {
+  if (phase_ == Phase::adopting) return;
   const auto& rows = epochs_[epoch];
   for (const Member& member : view_.replicas) {
     if (roster_->alive(member.name) && rows.count(member.name.slot) == 0) return;
@@ -121,9 +124,11 @@ void CoordinatorState::count_epoch(std::uint64_t epoch) {
   if (rows.empty() || !counted_.insert(epoch).second) return;
   const EpochEnd row = rows.begin()->second;
   epochs_.erase(epoch);
-  report_.epochs.push_back(row);
-  report_.steps = row.steps;
-  report_.samples = row.samples;
+  const auto later = std::find_if(report_.epochs.begin(), report_.epochs.end(),
+                                  [&](const EpochEnd& other) { return other.epoch > epoch; });
+  report_.epochs.insert(later, row);
+  report_.steps = std::max(report_.steps, row.steps);
+  report_.samples = std::max(report_.samples, row.samples);
   raise(make_event("epoch", {{"epoch", number(row.epoch)},
                              {"complete", row.complete},
                              {"steps", number(row.steps)},
@@ -300,7 +305,6 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
 
 void CoordinatorState::finish() {
   if (std::exchange(finished_, true)) return;
-  last_note(true);
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;
@@ -313,6 +317,7 @@ void CoordinatorState::finish() {
     }
   }
   if (parts_.on_end) parts_.on_end(report_);
+  last_note(true);  // behind the report: one that dies between the two tells it again, rather than never
 }
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts) {

@@ -36,7 +36,7 @@ struct CoordinatorParts {
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
-  std::function<void(const Report&)> on_end;  ///< once, last of all
+  std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
 
 class CoordinatorState {
@@ -75,7 +75,7 @@ class CoordinatorState {
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
-  void refuse(const node_actor& node, const NodeName& name, const std::string& reason);
+  void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void form(const std::string& transport);
   void look_into_journal();
   void tell_resumed();

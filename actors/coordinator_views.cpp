@@ -25,23 +25,25 @@ double milliseconds(std::chrono::nanoseconds time) {
 
 // ---- who comes
 
-void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason) {
+void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason,
+                              bool again) {
   raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
-  self_->send(node, Stop{false, reason});
+  self_->send(node, Stop{false, reason, again});
 }
 
 void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
+  const auto numbers = std::pair(roster_->next_replica(), roster_->next_loader());
   const auto [who, refusal] = roster_->join(message, elapsed());
   if (!refusal.empty()) return refuse(actor, who, refusal);
-  if (message.joins) {
+  if (numbers != std::pair(roster_->next_replica(), roster_->next_loader())) {
     try {
       note(view_);  // its number is never given again
     } catch (const Error& error) {
       roster_->lost(who);
-      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what());
+      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
     }
   }
   actors_[who] = actor;
@@ -136,7 +138,7 @@ void CoordinatorState::on(const CaughtUp& message) {
 // ---- a coordinator that was started anew
 
 void CoordinatorState::note(const View& view, bool ended) {
-  if (!parts_.journal) return;
+  if (!parts_.journal || (canary("no-journal") && view.number > 1)) return;
   parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended,
                          report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
                          report_.completed() ? report_.epochs : std::vector<EpochEnd>{}});

@@ -297,6 +297,7 @@ struct Hashed {
 /// data plane -> reducer -> replica: no frame of this view changes anything any more.
 struct ViewClosed {
   std::uint32_t view = 0;
+  bool result_begun = false;  ///< of a round that was not finished: it is partly in place
 };
 
 /// data plane -> node, every heartbeat while a round waits for others: what this member sees of them.

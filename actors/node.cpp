@@ -53,11 +53,11 @@ void NodeState::start(Self self, NodeParts parts) {
   board_ = std::make_shared<Board>();
   board_->node = node_actor(self);
   self->set_down_handler([this](const caf::down_msg&) {
-    if (parts_.on_orphaned && member_) {
+    if (parts_.on_orphaned && may_be_member_) {
       notice("the coordinator is gone; steps go on, and it is looked for");
       return parts_.on_orphaned();
     }
-    if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", true});
+    if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", !leaving_});
     let_go();  // nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
@@ -66,9 +66,15 @@ void NodeState::start(Self self, NodeParts parts) {
                 Raised{make_event("refused", {{"reason", parts_.name.text() + ": " + reason}})});
   });
   self->monitor(parts_.coordinator);
-  self->send(parts_.coordinator,
-             Join{kProtocolVersion, parts_.name, parts_.pid, parts_.incarnation, parts_.joins, host_name(),
-                  static_cast<std::uint32_t>(discover_devices().cores.size()), parts_.device});
+  join_ = Join{kProtocolVersion,
+               parts_.name,
+               parts_.pid,
+               parts_.incarnation,
+               parts_.joins,
+               host_name(),
+               static_cast<std::uint32_t>(discover_devices().cores.size()),
+               parts_.device};
+  self->send(parts_.coordinator, join_);
 }
 
 Engine::Hooks NodeState::hooks() const {
@@ -109,9 +115,9 @@ Engine::Hooks NodeState::hooks() const {
         Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
                                       {"reason", reason}})});
   };
-  hooks.closed = [board = board_](std::uint32_t view) {
+  hooks.closed = [board = board_](std::uint32_t view, bool result_begun) {
     if (board->actors.reducer) {
-      caf::anon_send(board->actors.reducer, ViewClosed{view});
+      caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun});
     } else {
       caf::anon_send(board->node, Halted{view, 0, 0});  // a loader holds no records
     }
@@ -180,6 +186,7 @@ void NodeState::on(const Ready& message) {
   prepared.probe_sha256 = message.probe_sha256;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;
+  may_be_member_ = parts_.name.loader;  // the next view takes it in without asking
   self_->send(parts_.coordinator, prepared);
 }
 
@@ -239,8 +246,9 @@ void NodeState::on(const Install& message) {
   if (message.view.term < term_) return;
   term_ = message.view.term;
   view_ = message.view;
-  member_ = true;
+  may_be_member_ = true;
   begun_ = false;
+  complaints_.clear();
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -323,6 +331,8 @@ void NodeState::on(const RoundDone&) {
 
 void NodeState::on(const Close& message) {
   if (message.term < term_) return;
+  may_be_member_ = true;  // a newcomer that is to close a view is meant for the next
+  if (message.view == view_.number) begun_ = false;  // no coordinator may go on with it
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
   plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });
@@ -372,7 +382,8 @@ void NodeState::on(const CaughtUp& message) {
 }
 
 void NodeState::on(const Leaving& message) {
-  self_->send(parts_.coordinator, Leaving{parts_.name, message.reason});
+  leaving_ = Leaving{parts_.name, message.reason};
+  self_->send(parts_.coordinator, *leaving_);
 }
 
 void NodeState::on(const Begin& message) {
@@ -389,58 +400,19 @@ void NodeState::on(const Failing& message) {
   Failing named = message;
   named.name = parts_.name;
   named.view = view_.number;
-  self_->send(parts_.coordinator, std::move(named));
+  complain(named);
+}
+
+void NodeState::complain(const Failing& message) {
+  complaints_.emplace(message.peer, message);
+  self_->send(parts_.coordinator, message);
 }
 
 // The first error counts; what follows from it is not worth saying.
 void NodeState::fail(Failing message) {
-  if (std::exchange(failed_, true)) return;
+  if (failure_) return;
+  failure_ = message;
   self_->send(parts_.coordinator, std::move(message));
-}
-
-// ---- the coordinator, as this node sees it
-
-void NodeState::notice(const std::string& text) const {
-  if (parts_.on_notice) parts_.on_notice(parts_.name.text() + ": " + text);
-}
-
-void NodeState::on(const Pulse& message) {
-  if (message.term < term_) return;
-  term_ = message.term;
-  pulse_ = self_->clock().now();
-  if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
-}
-
-// A coordinator that is cut off goes on with those that it hears; here no step can end without them.
-void NodeState::look_for_silence() {
-  const auto silence = self_->clock().now() - pulse_;
-  if (silence_said_ || silence < job_->cluster.detect.patience) return;
-  silence_said_ = true;
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence).count();
-  notice("no word from the coordinator for " + std::to_string(ms) +
-         " ms. It goes on with those that it hears; here no step is applied without all members of view " +
-         std::to_string(view_.number) + ", and without it none is replaced");
-}
-
-void NodeState::on(const NewCoordinator& message) {
-  parts_.coordinator = message.coordinator;
-  self_->monitor(parts_.coordinator);
-  pulse_ = self_->clock().now();
-  Adopt adopt;
-  adopt.join = Join{kProtocolVersion, parts_.name,      parts_.pid,     parts_.incarnation, true,
-                    host_name(),      std::uint32_t{0}, welcome_.device};
-  adopt.prepared = prepared_;
-  adopt.term = term_;
-  adopt.view = view_.number;
-  adopt.begun = begun_;
-  adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
-  self_->send(parts_.coordinator, std::move(adopt));
-}
-
-void NodeState::on(const Adopted& message) {
-  term_ = std::max(term_, message.term);
-  notice("the coordinator is found again (term " + std::to_string(term_) + ")");
-  if (replica_) self_->send(replica_, message);
 }
 
 void NodeState::on(const Tick& message) {

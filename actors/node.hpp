@@ -109,6 +109,7 @@ class NodeState {
   std::vector<Member> peers_in(const View& view) const;
   ReductionShape shape_of(const View& view) const;
   void fail(Failing message);
+  void complain(const Failing& message);
   void look_for_silence();
   void watch();
   void stand_in(const RoundSight& sight);
@@ -135,11 +136,18 @@ class NodeState {
   Prepared prepared_;
   std::uint64_t term_ =
       0;  ///< the highest that was seen; what comes from a lower one is of a dead coordinator
-  bool member_ = false, begun_ = false;
+  /// Of the view in force, or of one that was made and that it has not been told of: then it waits for a
+  /// coordinator that is gone.
+  bool may_be_member_ = false;
+  bool begun_ = false;
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   bool silence_said_ = false;
-  bool failed_ = false;
   std::optional<Stop> stopping_;  // once its state is kept
+  // What it has told, and tells again to a coordinator that was started anew.
+  Join join_;
+  std::optional<Failing> failure_;
+  std::map<NodeName, Failing> complaints_;  // by peer, in this view
+  std::optional<Leaving> leaving_;
 };
 
 node_actor::behavior_type node(NodeState::Self self, NodeParts parts);

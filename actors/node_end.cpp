@@ -13,6 +13,7 @@ constexpr auto kKeepPatience = std::chrono::seconds(60);
 void NodeState::on(const Stop& message) {
   if (stopping_) return;
   stopping_ = message;
+  if (leaving_) stopping_->again = false;  // whoever was asked to go does not come back
   if (!message.keep || !replica_) return on(StateKept{});
   self_->send(replica_, KeepState{});
   self_->delayed_send(self_, kKeepPatience, StateKept{"its state could not be written in time"});

@@ -19,7 +19,7 @@ void NodeState::watch() {
 void NodeState::on(const Stalled& message) {
   auto words = stalls_->of(message.sight, was_in_force_);
   for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
-  for (Failing& complaint : words.complaints) self_->send(parts_.coordinator, std::move(complaint));
+  for (const Failing& complaint : words.complaints) complain(complaint);
   if (was_in_force_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
 }
 

@@ -82,6 +82,7 @@ void ReplicaState::on(const ViewClosed& message) {
   halted_ = true;
   observing_ = false;
   closed_view_ = message.view;
+  if (message.result_begun) gradient_whole_ = false;
   if (!updating_) answer_halt();
 }
 
@@ -226,6 +227,7 @@ void ReplicaState::on(const RoundDone& message) {
 // From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
 void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   record_ = std::move(record);
+  gradient_whole_ = true;
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;

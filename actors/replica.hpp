@@ -80,6 +80,7 @@ class ReplicaState {
   void record_taken(std::shared_ptr<const RoundRecord> record);
   void answer_halt();
   void hand_out();
+  bool last_whole() const;
   std::uint64_t kept_from() const;
   void feed();
   void serve(PeerId peer);
@@ -150,6 +151,7 @@ class ReplicaState {
   };
   std::map<PeerId, Feeding> fed_;
   std::deque<Payload> kept_;
+  bool gradient_whole_ = false;  // it is that of the last record, and no later round has written into it
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;

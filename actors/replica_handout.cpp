@@ -16,10 +16,14 @@ constexpr std::uint64_t kWindowMin = 8, kWindowMax = 4096;
 
 using Payload = std::shared_ptr<const std::vector<std::byte>>;
 
+bool is_step(const RoundRecord& record) {
+  return record.kind == RoundKind::train && record.weight != 0;
+}
+
 Payload encoded(const RoundRecord& record, const std::vector<float>& gradient) {
-  const bool step = record.kind == RoundKind::train && record.weight != 0;
   auto payload = std::make_shared<std::vector<std::byte>>();
-  encode_record(record, step ? std::span<const float>(gradient) : std::span<const float>{}, *payload);
+  encode_record(record, is_step(record) ? std::span<const float>(gradient) : std::span<const float>{},
+                *payload);
   return payload;
 }
 
@@ -27,22 +31,26 @@ Payload encoded(const RoundRecord& record, const std::vector<float>& gradient) {
 
 // ---- giving
 
-// The oldest record that this replica can hand out.
+// The last record can be made again from what is at hand, unless a part of the next one's result is in its
+// place. That cannot be while a member misses the record that would have to add to the next one; but a
+// newcomer may.
+bool ReplicaState::last_whole() const {
+  return record_ && (gradient_whole_ || !is_step(*record_));
+}
+
+// The oldest record that this replica can hand out; one that is yet to come if it can hand out none.
 std::uint64_t ReplicaState::kept_from() const {
-  return kept_.empty() ? records_ : records_ + 1 - kept_.size();
+  if (!kept_.empty()) return records_ + 1 - kept_.size();
+  return last_whole() ? records_ : records_ + 1;
 }
 
 void ReplicaState::hand_out() {
   for (const Behind& behind : part_.view.behind) {
     for (std::uint64_t number = behind.records + 1; number <= records_; ++number) {
-      Payload payload;
-      if (number >= kept_from() && !kept_.empty()) {
-        payload = kept_[number - kept_from()];
-      } else if (number == records_ && record_) {
-        payload = encoded(*record_, parts_.bench->gradient);
-      } else {
+      if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
-      }
+      const Payload payload =
+          kept_.empty() ? encoded(*record_, parts_.bench->gradient) : kept_[number - kept_from()];
       self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, FrameKind::record, payload});
     }
   }
@@ -138,6 +146,7 @@ void ReplicaState::on(const Observing& message) {
   part_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   pending_.clear();
+  kept_.clear();
 }
 
 void ReplicaState::on(const HandedOut& message) {

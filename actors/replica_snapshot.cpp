@@ -24,6 +24,7 @@ ReplicaPlace ReplicaState::place() const {
 
 void ReplicaState::restore(const ReplicaPlace& place) {
   records_ = place.records;
+  record_.reset();
   record_hash_ = place.record_hash;
   course_->restore(place.cursor, place.steps, place.finished);
   samples_ = place.samples;
@@ -54,7 +55,6 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
 void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
   MUSTER_CHECK(halted_ && between_rounds());
   restore(snapshot->place);
-  record_.reset();
   parts_.compute->submit([bench = parts_.bench, node = parts_.node, snapshot] {
     try {
       muster::restore(*bench, *snapshot);

@@ -225,11 +225,13 @@ void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
-// The last one: the first speaks for all, and has enough to do.
+// The last one: the first speaks for all, and has enough to do. A newcomer that counts as a member because it
+// closes the view with the others is none.
 std::optional<Member> Roster::donor() const {
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const auto& [name, record] = *node;
-    if (!name.loader && record.member && !gone(record) && !record.leaving) return member_of(name);
+    const bool may = record.member && view_.holds(name) && !gone(record) && !record.leaving;
+    if (!name.loader && may) return member_of(name);
   }
   return std::nullopt;
 }
@@ -328,19 +330,21 @@ View Roster::first_view() const {
   return view;
 }
 
-// Who goes on into the next view: members, and newcomers that miss no more than can be handed out. A loader
-// has no state: it is taken in as soon as it fits.
+// Who goes on into the next view: members and newcomers that miss no more than can be handed out (a newcomer
+// that was just made a member may miss more than the rest still keep, if its donor is gone). A loader has no
+// state: it is taken in as soon as it fits.
 std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_from) const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
     if (gone(record) || record.leaving) continue;
     const bool was_in = view_.holds(name);
-    const bool comes = !was_in && (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up);
-    const bool loader_comes = !was_in && name.loader && record.stage == NodeStage::prepared;
-    if (was_in || loader_comes ||
-        (comes && record.records <= records &&
-         (record.records == records || record.records + 1 >= kept_from)))
-      names.push_back(name);
+    if (name.loader) {
+      if (was_in || record.stage == NodeStage::prepared) names.push_back(name);
+      continue;
+    }
+    const bool comes = (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up) &&
+                       record.records <= records;
+    if ((was_in || comes) && record.records + 1 >= kept_from) names.push_back(name);
   }
   return names;
 }

@@ -150,8 +150,9 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
-  } else if (as<Begin>(message)) {
+  } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
+    begun_ = begin->view;
   }
 }
 
@@ -183,7 +184,7 @@ void Invariants::made(const View& view) {
   }
   if (const View* before = views_.latest()) {
     tally_.count("view: a change");
-    if (!in_force_ && closing_ != before->number) tally_.count("view: never in force");
+    if (begun_ < before->number) tally_.count("view: never in force");
     for (const auto& [process, who] : seen_) {
       if (!who.name.loader && who.replica.least() > view.records)
         tally_.count("view: a step is done again that a lost replica held");
@@ -217,7 +218,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "joined") joined_.insert(who_of(event));
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "paused") paused_ = true;
-  if (event.name == "view") paused_ = false;
+  if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   if (event.name == "paused" || event.name == "restarted") progress_at_ = now();
 }
 

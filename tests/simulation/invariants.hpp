@@ -89,6 +89,7 @@ class Invariants final : public Watch {
   std::map<std::uint64_t, std::uint64_t> record_hashes_;  // by index
   std::uint64_t commits_ = 0;
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
+  std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
   bool paused_ = false;    // for want of nodes, as the coordinator has said
   bool in_force_ = false;  // a view is, and is not being closed

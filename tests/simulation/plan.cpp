@@ -122,12 +122,14 @@ Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   return moment;
 }
 
-// Faults that leave the run enough to go on with, but for a few plans. Two harmless ones in a row can be as
-// bad as one that costs: the second one is taken to.
+// Faults that leave the run enough to go on with, but for a few plans, and for more where that means a pause.
+// Two harmless ones in a row can be as bad as one that costs: the second one is taken to.
 class FaultBudget {
  public:
   FaultBudget(Dice& dice, const Job& job)
-      : replicas_(dice.one_in(25) ? job.cluster.replicas : job.cluster.replicas - job.cluster.min_replicas),
+      : replicas_(dice.one_in(job.cluster.min_replicas > 1 ? 3 : 25)
+                      ? job.cluster.replicas
+                      : job.cluster.replicas - job.cluster.min_replicas),
         loaders_(job.cluster.loaders > 0 ? job.cluster.loaders - 1 : 0) {}
 
   bool take(Fault& fault) {

@@ -179,7 +179,7 @@ Wrong FrameRule::placed(const Frame& frame, std::span<std::byte> place, std::uin
   const bool hits_before =
       next != places_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > place.data();
   if (hits_next || hits_before) return {9, what + " was given a place where another one is arriving"};
-  places_[place.data()] = {frame, place.size()};
+  places_[place.data()] = {frame, place.size(), frame.view > view_};
   return {};
 }
 
@@ -212,7 +212,9 @@ Wrong FrameRule::closed(std::uint32_t view) {
       return {9, "view " + text(view) + " was called closed while a send of it was under way"};
   }
   for (const auto& [where, place] : places_) {
-    if (place.frame.view == view && of_reduction(place.frame.kind))
+    // What began to arrive before the view was entered arrives in a buffer of the engine's own, whatever
+    // becomes of the view; nobody is told that it is free.
+    if (place.frame.view == view && of_reduction(place.frame.kind) && !place.early)
       return {9, "view " + text(view) + " was called closed while a frame of it was arriving"};
   }
   return {};

@@ -111,6 +111,7 @@ class FrameRule {
   struct Place {
     Frame frame;
     std::size_t bytes = 0;
+    bool early = false;  ///< of a view that was not entered yet
   };
   struct Sending {
     Frame frame;

@@ -187,6 +187,11 @@ TEST(FrameRule, FindsAViewThatIsClosedTooEarly) {
   arrives.entered(3);
   EXPECT_FALSE(arrives.placed(frame_of(3, 8), bytes, 7));
   EXPECT_EQ(arrives.closed(3).invariant, 9);
+  FrameRule early;
+  early.entered(2);
+  EXPECT_FALSE(early.placed(frame_of(3, 8), bytes, 7));
+  early.entered(3);
+  EXPECT_FALSE(early.closed(3)) << "it arrives in a buffer of the engine's own";
 }
 
 TEST(ReportRule, FindsAWrongReport) {

@@ -73,7 +73,7 @@ void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
 void Engine::say_closed_if_drained() {
   const bool drained = placed_ == 0 && (!reduction_ || reduction_->drained());
   if (!closing_ || (!drained && !canary("closes-at-once"))) return;
-  hooks_.closed(*std::exchange(closing_, std::nullopt));
+  hooks_.closed(*std::exchange(closing_, std::nullopt), reduction_ && reduction_->result_begun());
 }
 
 // A faster member may greet before this node has heard of the view: its first frames are kept, within bounds.

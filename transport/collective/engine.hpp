@@ -31,8 +31,9 @@ class Engine final : public FrameSink {
     std::function<void(PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
-    /// buffer that was given to its reduction is free.
-    std::function<void(std::uint32_t view)> closed;
+    /// buffer that was given to its reduction is free. `result_begun`: a part of the result of a round that
+    /// was not finished has been written.
+    std::function<void(std::uint32_t view, bool result_begun)> closed;
     /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
     std::function<void(RoundSight)> stalled = nullptr;
     /// What this node is doing now; called on the engine's thread.

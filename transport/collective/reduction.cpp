@@ -237,7 +237,7 @@ std::span<std::byte> Reduction::place(const Frame& received) {
     case FrameKind::result:
       if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
         return {};
-      return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
+      return {reinterpret_cast<std::byte*>(result_at(frame.offset)), frame.bytes};
     default:
       return {};
   }
@@ -372,7 +372,7 @@ void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
   const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
   std::vector<const float*> operands;
   for (const std::size_t index : current.present) operands.push_back(operand(current, index) + begin);
-  float* out = result_.data() + own_.begin + begin;
+  float* out = result_at(own_.begin + begin);
   fold(current.program, operands, count, static_cast<float>(current.weight), out);
   current.chunk_folded[chunk] = true;
   ++current.folded;
@@ -476,7 +476,7 @@ std::chrono::nanoseconds Reduction::now() const {
 void Reduction::finish(Slot& current) {
   RoundRecord record = make_record(current);
   reset(current);
-  opened_ = false;
+  opened_ = result_begun_ = false;
   waits_since_.reset();
   ++round_;
   result_ = {};

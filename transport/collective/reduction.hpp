@@ -80,6 +80,8 @@ class Reduction {
   void close() { failed_ = true; }
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
+  /// Whether the result of the open round is partly in place.
+  bool result_begun() const { return result_begun_; }
 
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
@@ -177,6 +179,11 @@ class Reduction {
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
+  /// Where a part of the result is about to be written.
+  float* result_at(std::size_t offset) {
+    result_begun_ = true;
+    return result_.data() + offset;
+  }
   RoundRecord make_record(Slot& slot) const;
 
   ReductionShape shape_;
@@ -196,6 +203,7 @@ class Reduction {
   bool opened_ = false;
   bool failed_ = false;
   std::span<float> result_;
+  bool result_begun_ = false;
 };
 
 }  // namespace muster

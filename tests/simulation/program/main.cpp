@@ -139,9 +139,10 @@ Request read(const po::variables_map& given) {
 void print_findings(const Summary& summary, const Request& request) {
   for (const Finding& finding : summary.findings) {
     const auto meaning = invariant_list().find(finding.wrong.invariant);
-    std::printf("FAILED seed %llu: invariant %d (%s): %s\n  replay: muster-sim --seeds %llu%s --trace\n",
+    std::printf("FAILED seed %llu: invariant %d (%s): %s\n  replay: %s --seeds %llu%s --trace\n",
                 static_cast<unsigned long long>(finding.seed), finding.wrong.invariant,
                 meaning == invariant_list().end() ? "?" : meaning->second.c_str(), finding.wrong.what.c_str(),
+                request.canary.empty() ? "muster-sim" : "muster-sim-canary",
                 static_cast<unsigned long long>(finding.seed), request.repeat.c_str());
   }
 }
@@ -161,9 +162,11 @@ int run(const Request& request) {
   const Registry registry = builtin_registry();
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
-    return run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+    const RunResult result =
+        run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+    std::cout.flush();  // the worker that tells the story ends without
+    return result;
   });
-  std::cout.flush();
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (request.canary.empty()) print_summary(summary, wall_s);
   print_findings(summary, request);

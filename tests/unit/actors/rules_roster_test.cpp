@@ -262,6 +262,42 @@ TEST(Roster, ANewcomerThatIsAheadOfAllMembersIsNotTakenIn) {
   EXPECT_EQ(roster.hungry(), std::vector{name});
 }
 
+TEST(Roster, ANewcomerThatClosesTheViewWithItsMembersDoesNotGiveItsState) {
+  View view;
+  Roster roster = roster_in_view(1, 0, view);
+  const NodeName name = newcomer(roster);
+  roster.fed(name, *roster.donor());
+  roster.caught_up({name, view.number, 5});
+  close_all(roster, view, 5);
+  EXPECT_EQ(roster.donor()->name, kReplica0);
+  roster.leaving(kReplica0);
+  EXPECT_FALSE(roster.next_view(view).view);
+  EXPECT_FALSE(roster.donor());
+}
+
+TEST(Roster, AMemberThatMissesMoreThanTheRestKeepBeginsAgain) {
+  View view;
+  Roster roster = roster_in_view(3, 0, view);
+  const NodeName name = newcomer(roster);
+  roster.fed(name, *roster.donor());
+  roster.caught_up({name, view.number, 5});
+  for (const NodeName& member : roster.begin_close())
+    roster.closed({member, view.number, member == name ? 5ull : 8ull, member == kReplica2 ? 4ull : 8ull});
+  const auto with_it = roster.next_view(view);
+  ASSERT_TRUE(with_it.view);
+  EXPECT_TRUE(with_it.view->holds(name)) << "replica 2 hands out what it misses";
+  roster.entered(*with_it.view);
+  roster.lost(kReplica2);  // before it did
+  for (const NodeName& member : roster.begin_close())
+    roster.closed({member, with_it.view->number, member == name ? 5ull : 8ull, member == name ? 5ull : 8ull});
+  const auto without = roster.next_view(*with_it.view);
+  ASSERT_TRUE(without.view) << without.missing;
+  EXPECT_EQ(without.view->records, 8u);
+  EXPECT_FALSE(without.view->holds(name)) << "nobody can hand out record 6";
+  roster.entered(*without.view);
+  EXPECT_EQ(roster.hungry(), std::vector{name});
+}
+
 TEST(Roster, WhoAskedToLeaveIsNotInTheNextView) {
   View view;
   Roster roster = roster_in_view(3, 0, view);
