@@ -57,6 +57,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   try {
     look_into_journal();
   } catch (const Error& error) {
+    parts_.journal.reset();  // what it says stays as it is: it may be another run's
     return fail(std::string("the journal cannot be kept: ") + error.what());
   }
   self->delayed_send(self, kTick, Tick{});

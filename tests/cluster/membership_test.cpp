@@ -175,6 +175,7 @@ TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {
   EXPECT_NE(other.code, 0);
   EXPECT_NE(other.err.find("journal is of another job"), std::string::npos) << other.err;
   run.start_coordinator();
+  EXPECT_TRUE(run.coordinator->event("restarted").is_object()) << "the journal is as it was";
   expect_undisturbed(run.end());
 }
 
