@@ -84,6 +84,7 @@ class CoordinatorState {
   void note(const View& view, bool ended = false);
   void feed_newcomers();
   void newcomer_ready(const NodeName& who);
+  void end_donation(const NodeName& who);
   void turn_away(const NodeName& who, const std::string& reason, bool again);
   void close_view();
   void next_view();

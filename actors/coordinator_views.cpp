@@ -103,7 +103,14 @@ void CoordinatorState::feed_newcomers() {
   for (const NodeName& who : roster_->hungry()) {
     roster_->fed(who, *donor);
     self_->send(actors_.at(who), Observe{view_, *donor});
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false, false});
   }
+}
+
+void CoordinatorState::end_donation(const NodeName& who) {
+  const NodeName donor{false, roster_->at(who).fed_by};
+  if (begun_ && roster_->at(who).fed_in == view_.number && roster_->member(donor))
+    self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
 }
 
 // It knows its donor now; what that one sends will not come from a stranger.
@@ -112,7 +119,7 @@ void CoordinatorState::newcomer_ready(const NodeName& who) {
   const NodeRecord& record = roster_->at(who);
   const NodeName donor{false, record.fed_by};
   if (record.fed_in != view_.number || !roster_->member(donor)) return;
-  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false});
+  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), true, false});
 }
 
 // A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
@@ -120,8 +127,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
   roster_->lost(who);
   raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
   self_->send(actors_.at(who), Stop{false, reason, again});
-  if (const auto donor = roster_->donor())
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), true});
+  end_donation(who);
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
@@ -242,11 +248,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
     self_->send(actor->second, Stop{false, "evicted: " + reason, true});  // in case it lives after all
   }
-  if (!member) {
-    if (const auto donor = roster_->donor(); donor && begun_)
-      self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), true});
-    return;
-  }
+  if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
   lost_.push_back(who);
   if (phase_ != Phase::adopting) return close_view();

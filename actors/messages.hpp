@@ -172,14 +172,16 @@ struct Observe {
 };
 MUSTER_MESSAGE(Observe)
 
-/// coordinator -> member, once the newcomer is ready: gives it its state, at its next boundary between two
-/// rounds, and then each record until the view ends. If the newcomer falls too far behind: Failing about it.
+/// coordinator -> member: connects to the newcomer; once that is ready (`gives`), gives it its state, at its
+/// next boundary between two rounds, and then each record until the view ends. If the newcomer falls too far
+/// behind: Failing about it.
 struct Donate {
   std::uint32_t view = 0;
   Member observer;
+  bool gives = false;
   bool ends = false;  ///< the newcomer is gone
 
-  static auto fields(Donate& x) { return std::tie(x.view, x.observer, x.ends); }
+  static auto fields(Donate& x) { return std::tie(x.view, x.observer, x.gives, x.ends); }
 };
 MUSTER_MESSAGE(Donate)
 

@@ -364,7 +364,7 @@ void NodeState::on(const Observe& message) {
 void NodeState::on(const Donate& message) {
   if (!replica_ || message.view != view_.number) return;
   const PeerId peer = peer_of(message.observer.name);
-  self_->send(replica_, DonateTo{message.view, peer, message.ends});
+  if (message.gives || message.ends) self_->send(replica_, DonateTo{message.view, peer, message.ends});
   if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
   plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
                 address = message.observer.address](Engine& engine) {

@@ -173,6 +173,19 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
   return faults;
 }
 
+// Only where a replica is slow does it matter what is done about it; from dice of its own, so that the other
+// plans stay what they are.
+void draw_straggler_action(std::uint64_t seed, Plan& plan) {
+  const bool slow = std::any_of(plan.faults.begin(), plan.faults.end(),
+                                [](const Fault& fault) { return fault.kind == "slow-replica"; });
+  if (!slow) return;
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 7);
+  static const std::vector<StragglerAction> actions{StragglerAction::wait, StragglerAction::shed,
+                                                    StragglerAction::speculate, StragglerAction::speculate};
+  plan.job.cluster.straggler.action = dice.one_of(actions);
+  plan.job.cluster.straggler.patience = milliseconds(dice.between(20, 400));
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -183,6 +196,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   plan.cluster = draw_cluster(dice, plan.job, seed);
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
+  draw_straggler_action(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

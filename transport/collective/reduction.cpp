@@ -30,9 +30,13 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)) {
   MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
   own_ = range_of(shape_.self);
+  first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
+    members_[shape_.members[member].peer] = member;
+    first_node_[member] = nodes_.size();
     for (const NodeId node : cover(height_, shape_.members[member].begin, shape_.members[member].end)) {
+      node_indices_[node] = nodes_.size();
       nodes_.push_back({node, member});
       if (member != shape_.self || shape_.stand_ins) staged_nodes_ = nodes_.size();
     }
@@ -68,9 +72,9 @@ void Reduction::reset(Slot& slot) {
   slot.chunk_folded.assign(own_chunks(), false);
   slot.taken.assign(nodes_.size() * own_chunks(), false);
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
-  slot.result_elements = slot.headers_in = slot.folded = slot.sends = 0;
+  slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
   slot.elements_in.assign(shape_.members.size(), 0);
-  slot.contributed = slot.ready_to_fold = false;
+  slot.contributed = slot.agreed = slot.any_present = slot.ready_to_fold = false;
   slot.nodes.clear();
   slot.keep.clear();
   slot.weight = 0;
@@ -126,6 +130,7 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
   current.metrics[shape_.self] = std::move(metrics);
+  ++current.metrics_in;
   if (!same_as_stand_ins(current, shape_.self)) return;
   for (const NodeValue& value : current.nodes) {
     const std::size_t index = index_of(value.node);
@@ -171,9 +176,8 @@ void Reduction::send_nodes(Slot& current, std::span<const NodeValue> nodes) {
 }
 
 std::size_t Reduction::index_of(NodeId node) const {
-  const auto found =
-      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.node == node; });
-  return static_cast<std::size_t>(found - nodes_.begin());
+  const auto found = node_indices_.find(node);
+  return found == node_indices_.end() ? nodes_.size() : found->second;
 }
 
 // Where the node of this frame lies, if its sender may add it; nodes_.size() if not.
@@ -193,12 +197,10 @@ bool Reduction::belongs(const Frame& frame) const {
 
 // The frame with its sender as a place in the list of members.
 std::optional<Frame> Reduction::of_member(Frame frame) const {
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    if (shape_.members[member].peer != frame.from) continue;
-    frame.from = member;
-    if (belongs(frame)) return frame;
-  }
-  return std::nullopt;
+  const auto member = members_.find(frame.from);
+  if (member == members_.end()) return std::nullopt;
+  frame.from = member->second;
+  return belongs(frame) ? std::optional(frame) : std::nullopt;
 }
 
 std::string Reduction::member_name(std::uint32_t member) const {
@@ -273,6 +275,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
         return fail(member_name(frame.from) + " sent metrics that cannot be");
       }
       target.metrics[frame.from] = std::move(metrics);
+      ++target.metrics_in;
       if (!same_as_stand_ins(target, frame.from)) return;
       last_word_ = frame.from;
       last_word_at_ = now();
@@ -409,12 +412,9 @@ void Reduction::step_on() {
 bool Reduction::advance(Slot& current) {
   if (current.headers_in < shape_.members.size()) return false;
   const RoundKind kind = current.headers[shape_.self]->kind;
-  if (const std::string why = disagreement(current); !why.empty()) {
-    fail(why);
-    return false;
-  }
+  if (!current.agreed && !agree(current)) return false;
 
-  if (kind == RoundKind::train && any_present(current)) {
+  if (kind == RoundKind::train && current.any_present) {
     if (!current.ready_to_fold) prepare_fold(current);
     // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a
     // result.
@@ -433,11 +433,18 @@ bool Reduction::advance(Slot& current) {
   return current.sends == 0 && words_of_all(current);
 }
 
-bool Reduction::any_present(const Slot& current) {
-  return std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
+// All headers are in: whether they fit together is looked at once.
+bool Reduction::agree(Slot& current) {
+  if (const std::string why = disagreement(current); !why.empty()) {
+    fail(why);
+    return false;
+  }
+  current.agreed = true;
+  current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });
   });
+  return true;
 }
 
 RoundRecord Reduction::make_record(Slot& current) const {

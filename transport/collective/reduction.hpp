@@ -119,12 +119,14 @@ class Reduction {
     std::vector<bool> chunk_folded;        // by own chunk
     std::size_t result_elements = 0;       // arrived from others
     std::vector<std::size_t> elements_in;  // by member: of its nodes and of its part of the result
-    std::size_t headers_in = 0, folded = 0;
+    std::size_t headers_in = 0, metrics_in = 0, folded = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
     std::vector<NodeValue> nodes;
     std::vector<std::shared_ptr<const void>> keep;
     // From the headers of all:
+    bool agreed = false;       // they fit together
+    bool any_present = false;  // some shard has something to add
     bool ready_to_fold = false;
     std::uint32_t expected_arrivals = 0;
     double weight = 0;
@@ -166,7 +168,7 @@ class Reduction {
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot);
   void send_nodes(Slot& slot, std::span<const NodeValue> nodes);
   std::string disagreement(const Slot& slot) const;
-  static bool any_present(const Slot& slot);
+  bool agree(Slot& slot);
   void prepare_fold(Slot& slot);
   void fold_ready_chunks(Slot& slot);
   void fold_chunk(Slot& slot, std::size_t chunk);
@@ -191,8 +193,11 @@ class Reduction {
   Hooks hooks_;
   unsigned height_;
   Range own_;
-  std::vector<Node> nodes_;       // of all members; the own ones last
-  std::size_t staged_nodes_ = 0;  // so many of them have a place in staging
+  std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
+  std::map<NodeId, std::size_t> node_indices_;  // of nodes_
+  std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
+  std::vector<Node> nodes_;                     // of all members; the own ones last
+  std::size_t staged_nodes_ = 0;                // so many of them have a place in staging
   std::array<Slot, 2> slots_;
   std::uint64_t round_ = 0;  // open, or the next to open
   std::uint32_t last_word_ = 0;

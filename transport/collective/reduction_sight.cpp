@@ -8,7 +8,7 @@ namespace muster {
 // Whether this round moves elements at all. Known when all headers are in.
 bool Reduction::sums_follow(const Slot& current) const {
   return current.headers_in == shape_.members.size() &&
-         current.headers[shape_.self]->kind == RoundKind::train && any_present(current);
+         current.headers[shape_.self]->kind == RoundKind::train && current.any_present;
 }
 
 std::size_t Reduction::elements_owed(const Slot& current, std::uint32_t member) const {
@@ -20,8 +20,8 @@ std::size_t Reduction::elements_owed(const Slot& current, std::uint32_t member) 
     });
   };
   std::size_t owed = current.weight != 0 ? range_of(member).size() : 0;
-  for (const Node& each : nodes_) {
-    if (each.member == member && present(each.node)) owed += own_.size();
+  for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
+    if (present(nodes_[i].node)) owed += own_.size();
   }
   return owed;
 }

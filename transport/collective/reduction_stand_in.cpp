@@ -69,8 +69,8 @@ bool Reduction::stand_in_arrived(Slot& target, const Frame& frame, std::span<con
 bool Reduction::same_as_stand_ins(const Slot& current, std::uint32_t member) {
   if (!current.metrics[member]) return true;
   const auto& own = *current.metrics[member];
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].member != member || !current.stand_ins[i]) continue;
+  for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
+    if (!current.stand_ins[i]) continue;
     for (const ShardMetrics& other : *current.stand_ins[i]) {
       if (std::find(own.begin(), own.end(), other) != own.end()) continue;
       fail("diverged: the losses of shard " + std::to_string(other.shard) + ", computed by " +
@@ -94,14 +94,16 @@ bool Reduction::words_in(const Slot& current, std::uint32_t member) const {
   if (current.metrics[member]) return true;
   if (!shape_.stand_ins || !current.headers[member] || current.headers[member]->kind != RoundKind::train)
     return false;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].member == member && !current.stand_ins[i] && node_present(current, i)) return false;
+  for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
+    if (!current.stand_ins[i] && node_present(current, i)) return false;
   }
   const auto& words = current.headers[member]->shards;
   return std::any_of(words.begin(), words.end(), [](const ShardWord& word) { return word.present(); });
 }
 
 bool Reduction::words_of_all(const Slot& current) const {
+  if (current.metrics_in == shape_.members.size()) return true;
+  if (!shape_.stand_ins) return false;
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     if (!words_in(current, member)) return false;
   }
@@ -111,8 +113,8 @@ bool Reduction::words_of_all(const Slot& current) const {
 std::vector<ShardMetrics> Reduction::metrics_of(const Slot& current, std::uint32_t member) const {
   if (current.metrics[member]) return *current.metrics[member];
   std::vector<ShardMetrics> all;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].member == member && current.stand_ins[i])
+  for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
+    if (current.stand_ins[i])
       all.insert(all.end(), current.stand_ins[i]->begin(), current.stand_ins[i]->end());
   }
   return all;
