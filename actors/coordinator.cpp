@@ -226,6 +226,7 @@ void CoordinatorState::on(const StopRequest& message) {
 
 void CoordinatorState::on(const Tick& message) {
   if (finished_) return;
+  if (message.once) return ask_to_close();
   self_->delayed_send(self_, kTick, message);
   if (ending_) {
     if (self_->clock().now() - ended_ >= (keeping_ ? kKeepingPatience : kPartingPatience)) finish();

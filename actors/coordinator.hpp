@@ -87,6 +87,7 @@ class CoordinatorState {
   void end_donation(const NodeName& who);
   void turn_away(const NodeName& who, const std::string& reason, bool again);
   void close_view();
+  void ask_to_close();
   void next_view();
   void install(const View& view);
   void pause(const std::string& missing);
@@ -118,6 +119,7 @@ class CoordinatorState {
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
+  bool close_again_ = false;         // losses are to be told to those who close
   bool keeping_ = false;             // a member writes a last checkpoint
   bool ending_ = false;              // the outcome is known
   bool finished_ = false;

@@ -17,6 +17,9 @@ const char* kind(const NodeName& name) {
   return name.loader ? "loader" : "replica";
 }
 
+// Until members that close a view are told of others that were lost meanwhile.
+constexpr auto kCloseAgain = std::chrono::milliseconds(5);
+
 double milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
@@ -273,10 +276,22 @@ void CoordinatorState::on(const Leaving& message) {
 // One authority, one view at a time: all who are left close this one, then the next is made of what they
 // hold.
 void CoordinatorState::close_view() {
-  phase_ = Phase::closing;
-  for (const NodeName& who : roster_->begin_close())
+  if (phase_ != Phase::closing) {
+    phase_ = Phase::closing;
+    roster_->begin_close();
+    ask_to_close();
+  } else if (!std::exchange(close_again_, true)) {
+    // Many may be lost at once; those who still wait for one of them are told of all together.
+    self_->delayed_send(self_, kCloseAgain, Tick{true});
+  }
+  if (roster_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
+}
+
+void CoordinatorState::ask_to_close() {
+  close_again_ = false;
+  if (ending_ || phase_ != Phase::closing) return;
+  for (const NodeName& who : roster_->not_closed())
     self_->send(actors_.at(who), Close{term_, roster_->at(who).in_view, lost_});
-  if (roster_->all(NodeStage::closed)) next_view();  // nobody is left
 }
 
 void CoordinatorState::on(const Closed& message) {

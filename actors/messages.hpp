@@ -502,7 +502,9 @@ MUSTER_MESSAGE(Stop)
 
 /// An actor to itself: look at the clock.
 struct Tick {
-  static auto fields(Tick&) { return std::tuple<>{}; }
+  bool once = false;  ///< for one thing that was put off
+
+  static auto fields(Tick& x) { return std::tie(x.once); }
 };
 MUSTER_MESSAGE(Tick)
 

@@ -242,12 +242,18 @@ Member Roster::member_of(const NodeName& name) const {
 }
 
 std::vector<NodeName> Roster::begin_close() {
-  std::vector<NodeName> names;
   for (auto& [name, record] : nodes_) {
     if (record.stage == NodeStage::caught_up) record.member = true;
     if (!record.member || gone(record)) continue;
     record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
-    names.push_back(name);
+  }
+  return not_closed();
+}
+
+std::vector<NodeName> Roster::not_closed() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (record.member && !gone(record) && record.stage != NodeStage::closed) names.push_back(name);
   }
   return names;
 }

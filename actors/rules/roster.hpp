@@ -95,6 +95,8 @@ class Roster {
   /// Who is to close the view: its members, and the newcomers that have caught up; they count as members
   /// from now on.
   std::vector<NodeName> begin_close();
+  /// Those of them who have not closed it yet.
+  std::vector<NodeName> not_closed() const;
   bool alive(const NodeName& name) const;
 
   /// A node that has joined and has been silent for `patience`; none if there is none.
