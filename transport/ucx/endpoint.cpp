@@ -3,6 +3,12 @@
 #include "muster/transport/ucx/configuration.hpp"
 
 namespace muster::ucx {
+namespace {
+
+// A forced close ends sends at once, within a few calls of progress.
+constexpr auto kSendsEndWithin = std::chrono::milliseconds(20);
+
+}  // namespace
 
 Endpoint::Endpoint(ucp_worker_h worker, PeerId peer, const std::string& worker_address,
                    std::vector<Endpoint*>& failures)
@@ -28,10 +34,16 @@ void Endpoint::on_error(void* self, ucp_ep_h, ucs_status_t status) {
 void Endpoint::close() {
   if (close_started_) return;
   close_started_ = true;
+  close_started_at_ = std::chrono::steady_clock::now();
   ucp_request_param_t parameters{};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   parameters.flags = UCP_EP_CLOSE_FLAG_FORCE;
   close_request_ = ucp_ep_close_nbx(endpoint_, &parameters);
+}
+
+bool Endpoint::overdue() const {
+  return close_started_ && sends_in_flight_ != 0 &&
+         std::chrono::steady_clock::now() - close_started_at_ >= kSendsEndWithin;
 }
 
 bool Endpoint::ended() {

@@ -3,6 +3,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ class Endpoint {
   bool close_started() const { return close_started_; }
   /// Nothing of it is in UCX's hands any more.
   bool ended();
+  /// Its close has ended, some time ago, but not all of its sends have.
+  bool overdue() const;
 
   void send_started() { ++sends_in_flight_; }
   void send_ended() { --sends_in_flight_; }
@@ -53,6 +56,7 @@ class Endpoint {
   State state_ = State::open;
   std::string reason_;
   bool close_started_ = false;
+  std::chrono::steady_clock::time_point close_started_at_{};
   ucs_status_ptr_t close_request_ = nullptr;
   std::uint64_t sends_in_flight_ = 0;
 };

@@ -39,11 +39,14 @@ class Messages {
 
   void send(Endpoint& endpoint, const Frame& frame, std::span<const std::byte> payload, SendToken token);
 
+  /// The sends of an endpoint that was closed by force count as failed, although UCX has not ended them.
+  void abandon(Endpoint& endpoint);
+
  private:
   struct Sending {
     Frame frame;
     SendToken token = 0;
-    Endpoint* endpoint = nullptr;
+    Endpoint* endpoint = nullptr;  // null: not in flight, or abandoned
     Messages* owner = nullptr;
   };
   struct Receiving {

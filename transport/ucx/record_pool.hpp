@@ -28,6 +28,14 @@ class RecordPool {
 
   std::size_t taken() const { return taken_; }
 
+  /// Also those that are not taken.
+  template <class Act>
+  void for_each(Act&& act) {
+    for (auto& block : blocks_) {
+      for (Record& record : *block) act(record);
+    }
+  }
+
  private:
   static constexpr std::size_t kBlock = 64;
 

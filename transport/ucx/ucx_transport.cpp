@@ -98,7 +98,10 @@ bool UcxTransport::close_endpoints() {
   if (leaving_.empty()) return false;
   closes_wait_ = false;
   // By index: the sink may disconnect others while sends come back.
-  for (std::size_t index = 0; index < leaving_.size(); ++index) leaving_[index]->close();
+  for (std::size_t index = 0; index < leaving_.size(); ++index) {
+    leaving_[index]->close();
+    if (leaving_[index]->overdue()) messages_.abandon(*leaving_[index]);
+  }
   return std::erase_if(leaving_, [](const auto& endpoint) { return endpoint->ended(); }) != 0;
 }
 
