@@ -9,7 +9,6 @@ namespace muster {
 
 namespace {
 
-constexpr auto kTick = std::chrono::milliseconds(50);
 // How long nodes may take to let go after a completed run, before the run is over without their last word.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
 // And when one of them writes a last checkpoint.

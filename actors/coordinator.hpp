@@ -64,11 +64,13 @@ class CoordinatorState {
   void raise(Event event);
 
  private:
+  static constexpr std::chrono::milliseconds kTick{50};
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
   bool in_force() const { return !ending_ && phase_ == Phase::running; }
   bool judge();
+  bool judge_closing();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
@@ -119,6 +121,7 @@ class CoordinatorState {
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
+  int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   bool close_again_ = false;         // losses are to be told to those who close
   bool keeping_ = false;             // a member writes a last checkpoint
   bool ending_ = false;              // the outcome is known

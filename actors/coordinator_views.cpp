@@ -278,6 +278,7 @@ void CoordinatorState::on(const Leaving& message) {
 void CoordinatorState::close_view() {
   if (phase_ != Phase::closing) {
     phase_ = Phase::closing;
+    closing_ticks_ = 0;
     roster_->begin_close();
     ask_to_close();
   } else if (!std::exchange(close_again_, true)) {

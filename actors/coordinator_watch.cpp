@@ -45,7 +45,24 @@ bool CoordinatorState::judge() {
       return true;
     }
   }
+  if (judge_closing()) return true;
   return follow(watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed()));
+}
+
+// A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
+// ticks, so that a coordinator that was stopped itself does not blame others for it.
+bool CoordinatorState::judge_closing() {
+  if (phase_ != Phase::closing) return false;
+  const auto patience = 2 * parts_.job.cluster.detect.patience;
+  if (++closing_ticks_ * kTick < patience) return false;
+  closing_ticks_ = 0;
+  const auto open = roster_->not_closed();
+  if (open.empty()) return false;
+  lost(open.back(), "coordinator",
+       "it has not closed view " + std::to_string(view_.number) + " within " +
+           std::to_string(std::chrono::milliseconds(patience).count()) +
+           " ms: what it sends or receives does not end");
+  return true;
 }
 
 // Whether anybody is lost by it. Where nothing may be lost by choice, a straggler is better than a pause.

@@ -299,7 +299,8 @@ struct Hashed {
 /// data plane -> reducer -> replica: no frame of this view changes anything any more.
 struct ViewClosed {
   std::uint32_t view = 0;
-  bool result_begun = false;  ///< of a round that was not finished: it is partly in place
+  bool result_begun = false;      ///< of a round that was not finished: it is partly in place
+  bool result_abandoned = false;  ///< and may still be written to, for ever
 };
 
 /// data plane -> node, every heartbeat while a round waits for others: what this member sees of them.

@@ -115,9 +115,9 @@ Engine::Hooks NodeState::hooks() const {
         Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
                                       {"reason", reason}})});
   };
-  hooks.closed = [board = board_](std::uint32_t view, bool result_begun) {
+  hooks.closed = [board = board_](std::uint32_t view, bool result_begun, bool result_abandoned) {
     if (board->actors.reducer) {
-      caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun});
+      caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun, result_abandoned});
     } else {
       caf::anon_send(board->node, Halted{view, 0, 0});  // a loader holds no records
     }

@@ -7,6 +7,7 @@
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "muster/transport/graveyard.hpp"
 
 namespace muster {
 
@@ -83,12 +84,19 @@ void ReplicaState::on(const ViewClosed& message) {
   observing_ = false;
   closed_view_ = message.view;
   if (message.result_begun) gradient_whole_ = false;
+  gradient_abandoned_ |= message.result_abandoned;
   if (!updating_) answer_halt();
 }
 
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   next_turn();
+  if (std::exchange(gradient_abandoned_, false)) {  // a member vanished in the middle of sending its part
+    auto& gradient = parts_.bench->gradient;
+    std::vector<float> fresh(gradient.size());
+    fresh.swap(gradient);
+    bury(std::move(fresh));
+  }
   self_->send(parts_.node,
               Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from()});
 }

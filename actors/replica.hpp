@@ -151,7 +151,8 @@ class ReplicaState {
   };
   std::map<PeerId, Feeding> fed_;
   std::deque<Payload> kept_;
-  bool gradient_whole_ = false;  // it is that of the last record, and no later round has written into it
+  bool gradient_abandoned_ = false;  // a transfer may still write to it
+  bool gradient_whole_ = false;      // it is that of the last record, and no later round has written into it
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;

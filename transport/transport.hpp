@@ -35,6 +35,10 @@ class FrameSink {
   /// A placed payload will not come: its peer failed or was disconnected. Its place is free again.
   virtual void dropped(const Frame& frame) = 0;
 
+  /// As `dropped`, but what has begun to arrive may still be written there: the place must never be used
+  /// again (graveyard.hpp).
+  virtual void abandoned(const Frame& frame) { dropped(frame); }
+
   /// The send with this token has ended, its buffer may be reused; `ok` is false if the peer failed or was
   /// disconnected. Comes exactly once for each send, also after `disconnect`; may come within the call of
   /// `send`.

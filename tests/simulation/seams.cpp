@@ -91,9 +91,10 @@ class SimulatedDataPlane final : public DataPlane {
       parts_.watch->handed_out(parts_.process);
       handed(frame, std::move(payload));
     };
-    hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view, bool result_begun) {
+    hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view, bool result_begun,
+                                                            bool result_abandoned) {
       parts_.watch->view_closed(parts_.process, view);
-      closed(view, result_begun);
+      closed(view, result_begun, result_abandoned);
     };
   }
 

@@ -6,6 +6,7 @@
 
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
+#include "muster/transport/graveyard.hpp"
 
 namespace muster {
 
@@ -20,6 +21,10 @@ bool comes_whole(FrameKind kind) {
 
 Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks_(std::move(hooks)) {
   transport_.set_sink(this);
+}
+
+Engine::~Engine() {
+  if (reduction_abandoned_) bury(std::move(reduction_));
 }
 
 void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
@@ -40,6 +45,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
     if (!stays) disconnect(peer);
   }
   for (const Peer& peer : peers) accept(peer);
+  if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
     const auto done = [this](RoundRecord record) {
       liveness_.round_done(record.kind == RoundKind::train, now());
@@ -73,7 +79,8 @@ void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
 void Engine::say_closed_if_drained() {
   const bool drained = placed_ == 0 && (!reduction_ || reduction_->drained());
   if (!closing_ || (!drained && !canary("closes-at-once"))) return;
-  hooks_.closed(*std::exchange(closing_, std::nullopt), reduction_ && reduction_->result_begun());
+  hooks_.closed(*std::exchange(closing_, std::nullopt), reduction_ && reduction_->result_begun(),
+                std::exchange(result_abandoned_, false));
 }
 
 // A faster member may greet before this node has heard of the view: its first frames are kept, within bounds.
@@ -230,6 +237,22 @@ void Engine::dropped(const Frame& frame) {
     reduction_->close();
   }
   say_closed_if_drained();
+}
+
+// Dropped, but where it was to go may still be written to: that memory is given up.
+void Engine::abandoned(const Frame& frame) {
+  for (auto& [where, arriving] : arriving_) {
+    if (std::memcmp(&arriving.frame, &frame, sizeof frame) == 0) bury(std::move(arriving.bytes));
+  }
+  for (auto& early : early_) {
+    if (early->whole || std::memcmp(&early->frame, &frame, sizeof frame) != 0) continue;
+    std::vector<std::byte> bytes(early->payload.size());
+    bytes.swap(early->payload);
+    bury(std::move(bytes));
+  }
+  if (!comes_whole(frame.kind) && reduction_) reduction_abandoned_ = true;
+  if (frame.kind == FrameKind::result) result_abandoned_ = true;
+  dropped(frame);
 }
 
 void Engine::sent(PeerId to, SendToken token, bool ok) {

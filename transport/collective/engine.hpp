@@ -32,8 +32,9 @@ class Engine final : public FrameSink {
     std::function<void(const std::string& reason)> refused;
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
     /// buffer that was given to its reduction is free. `result_begun`: a part of the result of a round that
-    /// was not finished has been written.
-    std::function<void(std::uint32_t view, bool result_begun)> closed;
+    /// was not finished has been written; `result_abandoned`: and may still be, so that its memory must not
+    /// be used again (graveyard.hpp).
+    std::function<void(std::uint32_t view, bool result_begun, bool result_abandoned)> closed;
     /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
     std::function<void(RoundSight)> stalled = nullptr;
     /// What this node is doing now; called on the engine's thread.
@@ -49,6 +50,7 @@ class Engine final : public FrameSink {
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
   Engine(Transport& transport, Hooks hooks);
+  ~Engine();
 
   struct Peer {
     PeerId number = 0;
@@ -100,6 +102,7 @@ class Engine final : public FrameSink {
   std::span<std::byte> place(const Frame& frame) override;
   void arrived(const Frame& frame, std::span<std::byte> payload) override;
   void dropped(const Frame& frame) override;
+  void abandoned(const Frame& frame) override;
   void sent(PeerId to, SendToken token, bool ok) override;
   void peer_failed(PeerId peer, const std::string& reason) override;
   void refused(const std::string& reason) override;
@@ -133,6 +136,8 @@ class Engine final : public FrameSink {
   std::set<PeerId> blamed_;
   Liveness liveness_;
   std::unique_ptr<Reduction> reduction_;
+  bool reduction_abandoned_ = false;  // something may still be written to its buffers
+  bool result_abandoned_ = false;     // or to the result of its round
   Bounds bounds_;
   std::set<PeerId> connected_;
   std::size_t placed_ = 0;  // payloads of the reduction that are arriving

@@ -5,8 +5,8 @@
 namespace muster::ucx {
 namespace {
 
-// A forced close ends sends at once, within a few calls of progress.
-constexpr auto kSendsEndWithin = std::chrono::milliseconds(20);
+// A forced close ends messages at once, within a few calls of progress.
+constexpr auto kMessagesEndWithin = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -42,8 +42,7 @@ void Endpoint::close() {
 }
 
 bool Endpoint::overdue() const {
-  return close_started_ && sends_in_flight_ != 0 &&
-         std::chrono::steady_clock::now() - close_started_at_ >= kSendsEndWithin;
+  return close_started_ && std::chrono::steady_clock::now() - close_started_at_ >= kMessagesEndWithin;
 }
 
 bool Endpoint::ended() {

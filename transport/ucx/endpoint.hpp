@@ -40,8 +40,9 @@ class Endpoint {
   bool close_started() const { return close_started_; }
   /// Nothing of it is in UCX's hands any more.
   bool ended();
-  /// Its close has ended, some time ago, but not all of its sends have.
+  /// It was closed so long ago that all of its messages ought to have ended.
   bool overdue() const;
+  std::chrono::steady_clock::time_point close_started_at() const { return close_started_at_; }
 
   void send_started() { ++sends_in_flight_; }
   void send_ended() { --sends_in_flight_; }

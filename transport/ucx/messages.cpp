@@ -48,9 +48,30 @@ void Messages::on_sent(void* request, ucs_status_t status, void* record) {
   messages.end_send(sending, status);
 }
 
-// UCX 1.13 now and then forgets a large send whose peer died while it was being set up: the forced close
-// ends, and the send never does. Its record stays UCX's.
+template <class Act>
+void Messages::for_each_from(const Endpoint& endpoint, Act&& act) {
+  receiving_.for_each([&](Receiving& record) {
+    if (record.in_flight && record.frame.from == endpoint.peer() &&
+        record.began <= endpoint.close_started_at())
+      act(record);
+  });
+}
+
+bool Messages::receives_from(const Endpoint& endpoint) {
+  bool any = false;
+  for_each_from(endpoint, [&](Receiving&) { any = true; });
+  return any;
+}
+
+// UCX 1.13 now and then forgets large messages whose peer died in the middle: the forced close ends, and they
+// never do. Their records stay UCX's.
 void Messages::abandon(Endpoint& endpoint) {
+  std::vector<Frame> frames;
+  for_each_from(endpoint, [&](Receiving& record) {
+    record.in_flight = false;
+    frames.push_back(record.frame);
+  });
+  for (const Frame& frame : frames) sink_->abandoned(frame);
   std::vector<SendToken> tokens;
   sending_.for_each([&](Sending& record) {
     if (record.endpoint != &endpoint) return;
@@ -106,7 +127,7 @@ ucs_status_t Messages::receive_small(const Frame& frame, const void* data, std::
 
 ucs_status_t Messages::receive_large(const Frame& frame, void* descriptor, std::span<std::byte> place) {
   Receiving& record = receiving_.take();
-  record = {frame, place, this};
+  record = {frame, place, this, std::chrono::steady_clock::now(), true};
   ucp_request_param_t parameters{};
   parameters.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -121,12 +142,15 @@ ucs_status_t Messages::receive_large(const Frame& frame, void* descriptor, std::
 void Messages::on_received(void* request, ucs_status_t status, std::size_t bytes, void* record) {
   if (request != nullptr) ucp_request_free(request);
   auto& receiving = *static_cast<Receiving*>(record);
-  receiving.owner->end_receive(receiving, status == UCS_OK && bytes == receiving.frame.bytes);
+  Messages& messages = *receiving.owner;
+  if (!receiving.in_flight) return messages.receiving_.give_back(receiving);  // it was abandoned
+  messages.end_receive(receiving, status == UCS_OK && bytes == receiving.frame.bytes);
 }
 
 void Messages::end_receive(Receiving& record, bool ok) {
   const Frame frame = record.frame;
   const std::span<std::byte> place = record.place;
+  record.in_flight = false;
   receiving_.give_back(record);
   if (ok) {
     sink_->arrived(frame, place);

@@ -4,6 +4,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 
@@ -39,8 +40,12 @@ class Messages {
 
   void send(Endpoint& endpoint, const Frame& frame, std::span<const std::byte> payload, SendToken token);
 
-  /// The sends of an endpoint that was closed by force count as failed, although UCX has not ended them.
+  /// What is in flight to and from the peer of an endpoint that was closed by force counts as failed,
+  /// although UCX has not ended it.
   void abandon(Endpoint& endpoint);
+
+  /// Whether a message from the peer is still arriving that had begun to when its endpoint was closed.
+  bool receives_from(const Endpoint& endpoint);
 
  private:
   struct Sending {
@@ -53,6 +58,8 @@ class Messages {
     Frame frame;
     std::span<std::byte> place;
     Messages* owner = nullptr;
+    std::chrono::steady_clock::time_point began{};
+    bool in_flight = false;  // and not abandoned
   };
 
   static void on_sent(void* request, ucs_status_t status, void* record);
@@ -64,6 +71,8 @@ class Messages {
   ucs_status_t receive_large(const Frame& frame, void* descriptor, std::span<std::byte> place);
   void end_send(Sending& record, ucs_status_t status);
   void end_receive(Receiving& record, bool ok);
+  template <class Act>
+  void for_each_from(const Endpoint& endpoint, Act&& act);
 
   DeafSink deaf_;
   FrameSink* sink_ = &deaf_;

@@ -102,7 +102,9 @@ bool UcxTransport::close_endpoints() {
     leaving_[index]->close();
     if (leaving_[index]->overdue()) messages_.abandon(*leaving_[index]);
   }
-  return std::erase_if(leaving_, [](const auto& endpoint) { return endpoint->ended(); }) != 0;
+  return std::erase_if(leaving_, [this](const auto& endpoint) {
+           return endpoint->ended() && !messages_.receives_from(*endpoint);
+         }) != 0;
 }
 
 std::string UcxTransport::describe() const {
