@@ -5,6 +5,9 @@ namespace muster {
 
 namespace {
 
+// A long update, or a slow link, may hold up the end of a view for a while.
+constexpr int kClosingPatiences = 20;
+
 std::string text_of(const std::vector<ShardInterval>& deal) {
   std::string text;
   for (const ShardInterval& interval : deal) {
@@ -53,7 +56,7 @@ bool CoordinatorState::judge() {
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
   if (phase_ != Phase::closing) return false;
-  const auto patience = 2 * parts_.job.cluster.detect.patience;
+  const auto patience = kClosingPatiences * parts_.job.cluster.detect.patience;
   if (++closing_ticks_ * kTick < patience) return false;
   closing_ticks_ = 0;
   const auto open = roster_->not_closed();
