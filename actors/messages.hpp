@@ -15,6 +15,7 @@
 #include "muster/actors/checkpoint_messages.hpp"
 #include "muster/actors/epoch_end.hpp"
 #include "muster/actors/event.hpp"
+#include "muster/actors/handout_messages.hpp"
 #include "muster/actors/message.hpp"
 #include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/view.hpp"
@@ -329,47 +330,6 @@ struct Observing {
   View view;
   caf::strong_actor_ptr reducer;
   PeerId donor = 0;
-};
-
-/// node -> replica: gives its state, and what follows, to this peer.
-struct DonateTo {
-  std::uint32_t view = 0;
-  PeerId peer = 0;
-  bool ends = false;  ///< the peer is gone
-};
-
-/// compute thread -> replica: a copy of its state at a boundary, encoded.
-struct StateCopied {
-  std::uint32_t view = 0;
-  PeerId to = 0;
-  std::uint64_t records = 0;
-  std::shared_ptr<const std::vector<std::byte>> payload;
-};
-
-/// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
-/// how many records it has taken (each is a credit for one more).
-struct HandOut {
-  std::uint32_t view = 0;
-  PeerId to = 0;
-  std::uint64_t number = 0;  ///< of the record, from 1; of a state, or taken: records so far
-  FrameKind kind = FrameKind::record;
-  std::shared_ptr<const std::vector<std::byte>> payload;  ///< null if taken
-};
-
-/// data plane -> reducer -> replica: a HandOut of another one.
-struct HandedOut {
-  std::uint32_t view = 0;
-  PeerId from = 0;
-  std::uint64_t number = 0;
-  FrameKind kind = FrameKind::record;
-  std::shared_ptr<const std::vector<std::byte>> payload;
-};
-
-/// compute thread -> replica: the state that it was given is in place, and hashes as the donor's did.
-struct Restored {
-  std::uint64_t turn = 0;
-  std::shared_ptr<const Snapshot> snapshot;
-  std::string error;
 };
 
 /// any actor of a node -> its node: this node cannot go on. It tells the coordinator, at once.

@@ -166,6 +166,7 @@ void Core::break_between(const std::string& a, const std::string& b) {
 void Core::sever(Link& link, bool by_receiver) {
   link.severed = true;
   link.severed_by_receiver = link.severed_by_receiver || by_receiver;
+  let_go(link);
 }
 
 void Core::notice_later(const std::shared_ptr<Link>& link, const std::string& reason) {

@@ -108,6 +108,7 @@ class Core : public std::enable_shared_from_this<Core> {
   bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);
   static bool waits(Node& node, Event event);
   void let_go(Way& way);
+  void let_go(const Link& link);
   void stalled(const std::shared_ptr<Link>& link, std::uint64_t stall);
 
   void begin(const std::shared_ptr<Transfer>& transfer);

@@ -28,6 +28,19 @@ void Core::let_go(Way& way) {
   }
 }
 
+// A connection that is cut waits for no way any more: what stood still on it ends.
+void Core::let_go(const Link& link) {
+  for (auto& [between_whom, way] : ways_) {
+    for (Way::Held& held : way.held) {
+      if (held.link.get() != &link) continue;
+      --held.link->held;
+      after_(hop(), std::move(held.event));
+      held.link = nullptr;
+    }
+    std::erase_if(way.held, [](const Way::Held& held) { return held.link == nullptr; });
+  }
+}
+
 // Whether the way is blocked; then the event happens again when it is free. What stands still for too long
 // ends its connection.
 bool Core::holds(Way* way, const std::shared_ptr<Link>& link, Event event) {

@@ -1,0 +1,58 @@
+// The messages by which a state and records come from one replica to another, within each node; between the
+// nodes they are frames. Part of messages.hpp, which is the one to include and to read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+struct Snapshot;
+
+/// node -> replica: gives its state, and what follows, to this peer.
+struct DonateTo {
+  std::uint32_t view = 0;
+  PeerId peer = 0;
+  bool ends = false;  ///< the peer is gone
+};
+
+/// compute thread -> replica: a copy of its state at a boundary, encoded.
+struct StateCopied {
+  std::uint32_t view = 0;
+  PeerId to = 0;
+  std::uint64_t records = 0;
+  std::shared_ptr<const std::vector<std::byte>> payload;
+};
+
+/// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
+/// how many records it has taken (each is a credit for one more).
+struct HandOut {
+  std::uint32_t view = 0;
+  PeerId to = 0;
+  std::uint64_t number = 0;  ///< of the record, from 1; of a state, or taken: records so far
+  FrameKind kind = FrameKind::record;
+  std::shared_ptr<const std::vector<std::byte>> payload;  ///< null if taken
+};
+
+/// data plane -> reducer -> replica: a HandOut of another one.
+struct HandedOut {
+  std::uint32_t view = 0;
+  PeerId from = 0;
+  std::uint64_t number = 0;
+  FrameKind kind = FrameKind::record;
+  std::shared_ptr<const std::vector<std::byte>> payload;
+};
+
+/// compute thread -> replica: the state that it was given is in place, and hashes as the donor's did.
+struct Restored {
+  std::uint64_t turn = 0;
+  std::shared_ptr<const Snapshot> snapshot;
+  std::string error;
+};
+
+}  // namespace muster
