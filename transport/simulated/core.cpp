@@ -297,7 +297,8 @@ void Core::finish(const std::shared_ptr<Transfer>& transfer) {
   const Event again = [self = shared_from_this(), transfer] { self->finish(transfer); };
   if (waits(to, again)) return;
   if (to.alive && !link->severed &&
-      (waits(from, again) || holds(way(from, to), link, again) || holds(way(to, from), link, again))) {
+      (waits(from, again) || holds(way(from, to), link, again, true) ||
+       holds(way(to, from), link, again, true))) {
     return;
   }
   if (!to.alive || link->severed) {

@@ -59,6 +59,7 @@ struct Way {
   struct Held {
     std::shared_ptr<Link> link;
     Event event;
+    bool arriving = false;  ///< it has a place at the receiver already
   };
   Disturbance disturbance;
   std::size_t unanswered_bytes = 0;  ///< that went through while the way back was blocked
@@ -104,7 +105,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Node* live(const std::string& name);
   static std::shared_ptr<Link> other_side(const Link& link);
   Way* way(const Node& from, const Node& to);
-  bool holds(Way* way, const std::shared_ptr<Link>& link, Event event);
+  bool holds(Way* way, const std::shared_ptr<Link>& link, Event event, bool arriving = false);
   bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);
   static bool waits(Node& node, Event event);
   void let_go(Way& way);

@@ -28,11 +28,11 @@ void Core::let_go(Way& way) {
   }
 }
 
-// A connection that is cut waits for no way any more: what stood still on it ends.
+// A connection that is cut waits for no way any more: what stood still half arrived ends.
 void Core::let_go(const Link& link) {
   for (auto& [between_whom, way] : ways_) {
     for (Way::Held& held : way.held) {
-      if (held.link.get() != &link) continue;
+      if (held.link.get() != &link || !held.arriving) continue;
       --held.link->held;
       after_(hop(), std::move(held.event));
       held.link = nullptr;
@@ -43,9 +43,9 @@ void Core::let_go(const Link& link) {
 
 // Whether the way is blocked; then the event happens again when it is free. What stands still for too long
 // ends its connection.
-bool Core::holds(Way* way, const std::shared_ptr<Link>& link, Event event) {
+bool Core::holds(Way* way, const std::shared_ptr<Link>& link, Event event, bool arriving) {
   if (!way || !way->disturbance.blocked) return false;
-  way->held.push_back({link, std::move(event)});
+  way->held.push_back({link, std::move(event), arriving});
   if (link->held++ > 0) return true;
   after_(stall(), [self = shared_from_this(), link, stall = ++link->stalls] { self->stalled(link, stall); });
   return true;
