@@ -1,16 +1,16 @@
 #include "muster/actors/data_plane.hpp"
 
+#include "muster/transport/node_transport.hpp"
 #include "muster/transport/ucx/progress_thread.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 
 namespace {
 
-class UcxDataPlane final : public DataPlane {
+class RealDataPlane final : public DataPlane {
  public:
-  UcxDataPlane(const std::string& listen, Engine::Hooks hooks)
-      : UcxDataPlane(make_ucx_transport({listen}), std::move(hooks)) {}
+  RealDataPlane(const std::string& listen, Engine::Hooks hooks)
+      : RealDataPlane(make_node_transport({listen}), std::move(hooks)) {}
 
   void post(std::function<void(Engine&)> command) override {
     thread_.post([this, command = std::move(command)] { command(engine_); });
@@ -20,7 +20,7 @@ class UcxDataPlane final : public DataPlane {
   std::string describe() const override { return description_; }
 
  private:
-  UcxDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks)
+  RealDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks)
       : address_(transport->address()),
         description_(transport->describe()),
         engine_(*transport, std::move(hooks)),
@@ -40,8 +40,8 @@ class UcxDataPlane final : public DataPlane {
 
 }  // namespace
 
-std::unique_ptr<DataPlane> make_ucx_data_plane(const std::string& listen, Engine::Hooks hooks) {
-  return std::make_unique<UcxDataPlane>(listen, std::move(hooks));
+std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks) {
+  return std::make_unique<RealDataPlane>(listen, std::move(hooks));
 }
 
 }  // namespace muster

@@ -23,7 +23,7 @@ NodeSeams real_seams(const std::string& address) {
   seams.open_disk = open_disk;
   seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
     const std::string& listen = address.empty() ? job.cluster.listen : address;
-    return std::shared_ptr<DataPlane>(make_ucx_data_plane(listen, std::move(hooks)));
+    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, std::move(hooks)));
   };
   return seams;
 }

@@ -1,5 +1,5 @@
-// How bytes move between nodes: the seam. UCX (ucx/) and a simulated network (simulated/) stand behind it as
-// equals.
+// How bytes move between nodes: the seam. Shared memory (shared_memory/), UCX (ucx/) and a simulated network
+// (simulated/) stand behind it as equals; node_transport.hpp makes what a node uses.
 //
 // Thread rule: a transport and its sink belong to one thread, the progress thread; every call and every
 // callback is on it. Nothing here blocks.

@@ -48,7 +48,7 @@ class CountingSink final : public FrameSink {
 /// One worker for all inputs: a context costs milliseconds.
 class Loop {
  public:
-  Loop() : worker_("") {
+  Loop() : worker_({.listen = ""}) {
     messages_.listen(worker_.get());
     endpoint_ = std::make_unique<ucx::Endpoint>(worker_.get(), 1, worker_.address(), failures_);
   }

@@ -1,15 +1,22 @@
-// The address of a UCX transport as others get it: UCX's bytes behind a mark and a checksum, because UCX
-// trusts what it is given and may crash on anything else.
+// The address of a UCX transport as others get it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "muster/transport/seal.hpp"
+
 namespace muster::ucx {
 
-std::string seal_address(std::string_view worker_address);
+inline constexpr std::string_view kAddressMark = "muster-ucx-1:";
+
+inline std::string seal_address(std::string_view worker_address) {
+  return seal(kAddressMark, worker_address);
+}
 
 /// The worker address within. Throws Error if the bytes are no sealed address, or a damaged one.
-std::string open_address(std::string_view sealed);
+inline std::string open_address(std::string_view sealed) {
+  return unseal(kAddressMark, sealed, "the address of a UCX transport");
+}
 
 }  // namespace muster::ucx

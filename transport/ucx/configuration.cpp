@@ -125,12 +125,13 @@ std::string net_devices(const std::string& listen, const std::filesystem::path& 
   return interface + rdma_port_of(interface, interfaces);
 }
 
-Configuration::Configuration(const std::string& listen) {
+Configuration::Configuration(const UcxOptions& options) {
   prepare_ucx_process();
-  const std::string devices = set_by_user("UCX_NET_DEVICES") ? std::string() : net_devices(listen);
+  const std::string devices = set_by_user("UCX_NET_DEVICES") ? std::string() : net_devices(options.listen);
   require(ucp_config_read(nullptr, nullptr, &config_),
           "its settings (UCX_... in the environment) cannot be read");
   for (const Default& setting : kDefaults) set_default(setting.variable, setting.key, setting.value);
+  if (options.between_hosts) set_default("UCX_TLS", "TLS", "^sm");
   if (!devices.empty()) set_default("UCX_NET_DEVICES", "NET_DEVICES", devices);
 }
 

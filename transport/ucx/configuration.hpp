@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "muster/transport/ucx/ucx_transport.hpp"
+
 namespace muster::ucx {
 
 /// "what: the text of the status".
@@ -22,7 +24,7 @@ std::string net_devices(const std::string& listen,
 /// Owns a ucp_config_t that holds the user's environment and, where it is silent, Muster's defaults.
 class Configuration {
  public:
-  explicit Configuration(const std::string& listen);
+  explicit Configuration(const UcxOptions& options);
   ~Configuration() { ucp_config_release(config_); }
   Configuration(const Configuration&) = delete;
   Configuration& operator=(const Configuration&) = delete;

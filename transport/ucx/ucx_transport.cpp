@@ -19,7 +19,7 @@ namespace {
 
 class UcxTransport final : public Transport {
  public:
-  explicit UcxTransport(const UcxOptions& options) : worker_(options.listen), address_(worker_.address()) {
+  explicit UcxTransport(const UcxOptions& options) : worker_(options), address_(worker_.address()) {
     messages_.listen(worker_.get());
   }
   ~UcxTransport() override;

@@ -22,6 +22,8 @@ struct UcxOptions {
   /// other, unless the user set UCX_NET_DEVICES. Empty or a wildcard (0.0.0.0, ::): UCX chooses among all
   /// interfaces.
   std::string listen = "127.0.0.1";
+  /// No shared memory: for peers on other hosts only.
+  bool between_hosts = false;
 };
 
 /// Makes a transport with a worker of its own. It may be made on one thread and used on another, never on two

@@ -37,8 +37,8 @@ std::set<std::string> names_in(const std::string& text, const std::string& mark)
   return names;
 }
 
-ucp_context_h make_context(const std::string& listen) {
-  const Configuration configuration(listen);
+ucp_context_h make_context(const UcxOptions& options) {
+  const Configuration configuration(options);
   ucp_params_t parameters{};
   parameters.field_mask = UCP_PARAM_FIELD_FEATURES;
   parameters.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -58,7 +58,7 @@ ucp_worker_h make_worker(ucp_context_h context) {
 
 }  // namespace
 
-Worker::Worker(const std::string& listen) : context_(make_context(listen)) {
+Worker::Worker(const UcxOptions& options) : context_(make_context(options)) {
   try {
     worker_ = make_worker(context_);
     require(ucp_worker_get_efd(worker_, &event_descriptor_), "no event descriptor");

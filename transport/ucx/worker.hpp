@@ -6,13 +6,15 @@
 #include <set>
 #include <string>
 
+#include "muster/transport/ucx/ucx_transport.hpp"
+
 namespace muster::ucx {
 
 /// Owns context and worker. One thread at a time.
 class Worker {
  public:
   /// Throws Error if UCX cannot start.
-  explicit Worker(const std::string& listen);
+  explicit Worker(const UcxOptions& options);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "muster/transport/node_transport.hpp"
+#include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster::testing {
@@ -130,9 +132,9 @@ ScopedVariable::~ScopedVariable() {
 
 namespace {
 
-class UcxWorld final : public World {
+class RealWorld final : public World {
  public:
-  explicit UcxWorld(std::string tls) : tls_(std::move(tls)) {}
+  explicit RealWorld(MakeTransport make) : make_(std::move(make)) {}
 
   bool until(const std::function<bool()>& done) override {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -147,10 +149,7 @@ class UcxWorld final : public World {
   }
 
  protected:
-  std::unique_ptr<Transport> attach(const std::string&) override {
-    const ScopedVariable tls("UCX_TLS", tls_);
-    return make_ucx_transport({});
-  }
+  std::unique_ptr<Transport> attach(const std::string&) override { return make_(); }
 
  private:
   void poll() {
@@ -158,7 +157,7 @@ class UcxWorld final : public World {
       if (node->transport) node->transport->progress();
     }
   }
-  const std::string tls_;
+  const MakeTransport make_;
 };
 
 class SimulatedWorld final : public World {
@@ -187,8 +186,17 @@ class SimulatedWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_ucx_world(const std::string& tls) {
-  return std::make_unique<UcxWorld>(tls);
+MakeTransport real_transport(const std::string& kind) {
+  if (kind == "shared_memory") return make_shared_memory_transport;
+  if (kind == "node") return [] { return make_node_transport({}); };
+  return [tls = std::string(kind == "ucx_tcp" ? "tcp" : "")] {
+    const ScopedVariable set_tls("UCX_TLS", tls);
+    return make_ucx_transport({});
+  };
+}
+
+std::unique_ptr<World> make_real_world(MakeTransport make) {
+  return std::make_unique<RealWorld>(std::move(make));
 }
 std::unique_ptr<World> make_simulated_world(std::uint64_t seed) {
   return std::make_unique<SimulatedWorld>(seed);

@@ -1,4 +1,4 @@
-// Worlds of a few connected transports in one process, driven by the test: one of UCX, one simulated.
+// Worlds of a few connected transports in one process, driven by the test: real ones, and a simulated one.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,11 @@ class World {
   std::vector<std::unique_ptr<WorldNode>> nodes_;
 };
 
-/// `tls` is UCX_TLS, or empty for what UCX chooses.
-std::unique_ptr<World> make_ucx_world(const std::string& tls);
+using MakeTransport = std::function<std::unique_ptr<Transport>()>;
+
+/// "ucx", "ucx_tcp", "shared_memory", or "node": shared memory beside UCX.
+MakeTransport real_transport(const std::string& kind);
+std::unique_ptr<World> make_real_world(MakeTransport make);
 std::unique_ptr<World> make_simulated_world(std::uint64_t seed);
 
 /// Both know each other under these numbers.

@@ -19,7 +19,7 @@ using namespace muster;
 /// A bare worker with one endpoint.
 class Stranger {
  public:
-  explicit Stranger(const std::string& address) : worker_("127.0.0.1") {
+  explicit Stranger(const std::string& address) : worker_({.listen = "127.0.0.1"}) {
     endpoint_ = std::make_unique<ucx::Endpoint>(worker_.get(), 1, ucx::open_address(address), failures_);
   }
   ~Stranger() {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <string>
 
-#include "muster/transport/ucx/ucx_transport.hpp"
 #include "tests/unit/transport/child_process.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
@@ -16,11 +15,11 @@ using namespace std::chrono_literals;
 using muster::testing::ChildProcess;
 using muster::testing::get_message;
 using muster::testing::put_message;
-using muster::testing::ScopedVariable;
 using muster::testing::WorldNode;
 
 constexpr PeerId kParent = 1;
 constexpr PeerId kChild = 2;
+constexpr PeerId kOther = 3;
 constexpr std::uint64_t kMessages = 30;
 
 std::size_t size_of(std::uint64_t message) {
@@ -38,8 +37,8 @@ bool progress_until(WorldNode& node, std::chrono::milliseconds limit, Done done)
 }
 
 /// The same on both sides, but for the numbers.
-void meet(WorldNode& node, int channel, PeerId other) {
-  node.transport = make_ucx_transport({});
+void meet(const std::string& kind, WorldNode& node, int channel, PeerId other) {
+  node.transport = muster::testing::real_transport(kind)();
   node.transport->set_sink(&node.sink);
   put_message(channel, node.transport->address());
   node.transport->connect(other, get_message(channel));
@@ -53,9 +52,9 @@ bool exchange(WorldNode& node, PeerId self, PeerId other) {
 }
 
 /// The child's whole life: exchanges, says so, then progresses until it is killed or told to leave.
-void live_as_child(int channel) {
+void live_as_child(const std::string& kind, int channel) {
   WorldNode node;
-  meet(node, channel, kParent);
+  meet(kind, node, channel, kParent);
   const bool ok = exchange(node, kChild, kParent);
   put_message(channel, ok ? "exchanged" : "failed");
   // What the parent sends from now on gets no place here, and the sends of the child never end.
@@ -63,27 +62,22 @@ void live_as_child(int channel) {
   progress_until(node, 30s, [&] { return !node.sink.failures.empty(); });
 }
 
-class UcxTwoProcesses : public ::testing::TestWithParam<const char*> {};
+class TwoProcesses : public ::testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(Tls, UcxTwoProcesses, ::testing::Values("", "tcp", "tcp,self"),
-                         [](const auto& information) {
-                           const std::string tls = information.param;
-                           return tls.empty()    ? std::string("default")
-                                  : tls == "tcp" ? std::string("tcp")
-                                                 : std::string("tcp_self");
-                         });
+INSTANTIATE_TEST_SUITE_P(Transports, TwoProcesses,
+                         ::testing::Values("ucx", "ucx_tcp", "shared_memory", "node"),
+                         [](const auto& information) { return std::string(information.param); });
 
 std::string this_test() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   return std::string(test->test_suite_name()) + "." + test->name();
 }
 
-TEST_P(UcxTwoProcesses, AKilledPeerIsNoticed) {
-  const ScopedVariable tls("UCX_TLS", GetParam());
-  if (const int channel = ChildProcess::role(); channel >= 0) return live_as_child(channel);
+TEST_P(TwoProcesses, AKilledPeerIsNoticed) {
+  if (const int channel = ChildProcess::role(); channel >= 0) return live_as_child(GetParam(), channel);
   ChildProcess child(this_test());
   WorldNode node;
-  meet(node, child.channel(), kChild);
+  meet(GetParam(), node, child.channel(), kChild);
   EXPECT_TRUE(exchange(node, kParent, kChild));
   ASSERT_TRUE(progress_until(node, 20s, [&, said = false]() mutable {
     if (!said) {
@@ -107,19 +101,18 @@ TEST_P(UcxTwoProcesses, AKilledPeerIsNoticed) {
   EXPECT_EQ(node.sink.tokens.count(999), 1u);
 }
 
-TEST_P(UcxTwoProcesses, APlaceWhoseSenderIsKilledIsDropped) {
-  const ScopedVariable tls("UCX_TLS", GetParam());
+TEST_P(TwoProcesses, APlaceWhoseSenderIsKilledIsDropped) {
   if (const int channel = ChildProcess::role(); channel >= 0) {
     WorldNode node;
-    meet(node, channel, kParent);
+    meet(GetParam(), node, channel, kParent);
     for (std::uint64_t message = 0; message < 8; ++message) node.send(kParent, kChild, message, 16 << 20);
     progress_until(node, 30s, [&] { return false; });
     return;
   }
   ChildProcess child(this_test());
   WorldNode node;
-  meet(node, child.channel(), kChild);
-  ASSERT_TRUE(progress_until(node, 20s, [&] { return node.sink.half_arrived() >= 2; }));
+  meet(GetParam(), node, child.channel(), kChild);
+  ASSERT_TRUE(progress_until(node, 20s, [&] { return node.sink.half_arrived() >= 1; }));
   child.kill();
   child.wait();
   EXPECT_TRUE(progress_until(node, 5s, [&] { return !node.sink.failures.empty(); }));
@@ -129,6 +122,43 @@ TEST_P(UcxTwoProcesses, APlaceWhoseSenderIsKilledIsDropped) {
   progress_until(node, 50ms, [] { return false; });
   EXPECT_EQ(node.sink.half_arrived(), 0u);
   EXPECT_EQ(node.sink.failures, std::vector<PeerId>{kChild});
+}
+
+// A queue that all of them write to would be blocked for good by one of these kills now and then.
+TEST(TwoProcessesOfOneHost, ASenderThatIsKilledHoldsUpNobodyElse) {
+  if (const int channel = ChildProcess::role(); channel >= 0) {
+    WorldNode node;
+    meet("shared_memory", node, channel, kParent);
+    for (std::uint64_t message = 0; message < 64; ++message) node.send(kParent, kChild, message, 1 << 20);
+    progress_until(node, 30s, [&] { return false; });
+    return;
+  }
+  WorldNode node, other;
+  for (std::uint64_t time = 0; time < 8; ++time) {
+    ChildProcess child(this_test());
+    if (time == 0) {
+      meet("shared_memory", node, child.channel(), kChild);
+      other.transport = muster::testing::real_transport("shared_memory")();
+      other.transport->set_sink(&other.sink);
+      muster::testing::connect(node, kParent, other, kOther);
+    } else {
+      put_message(child.channel(), node.transport->address());
+      node.transport->connect(kChild, get_message(child.channel()));
+    }
+    ASSERT_TRUE(progress_until(node, 20s, [&] { return node.sink.whole.size() >= 1 + 3 * time; }));
+    child.kill();
+    child.wait();
+    other.send(kParent, kOther, 1000 + time, 1 << 22);
+    EXPECT_TRUE(progress_until(node, 5s, [&] {
+      other.transport->progress();
+      return node.sink.whole.count({kOther, 1000 + time}) == 1 && node.sink.failures.size() == 1;
+    }));
+    node.transport->disconnect(kChild);
+    node.sink.failures.clear();
+    node.sink.whole.clear();
+    progress_until(node, 50ms, [&] { return node.sink.half_arrived() == 0; });
+    EXPECT_EQ(node.sink.half_arrived(), 0u);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+#include "muster/transport/node_transport.hpp"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/transport/seal.hpp"
+#include "muster/transport/shared_memory/address.hpp"
+#include "muster/transport/shared_memory/descriptor.hpp"
+#include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kMark = "muster-node-1:";
+// How often a far transport without connections is polled beside a near one with some: its polls are calls of
+// the kernel, and nothing but a first word can come.
+constexpr unsigned kPollsPerIdlePoll = 64;
+
+struct NodeAddress {
+  std::string near, far;
+};
+
+// Sealed: the length of the near address in 16 bits, both addresses.
+std::string seal_address(const NodeAddress& address) {
+  const auto length = static_cast<std::uint16_t>(address.near.size());
+  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  return seal(kMark, bytes + address.near + address.far);
+}
+
+NodeAddress open_address(std::string_view sealed) {
+  const std::string bytes = unseal(kMark, sealed, "the address of a node");
+  std::uint16_t length = 0;
+  if (bytes.size() >= sizeof length) std::memcpy(&length, bytes.data(), sizeof length);
+  if (bytes.size() < sizeof length + length)
+    throw Error(Advice::give_up, "the address of a node is cut short");
+  return {bytes.substr(sizeof length, length), bytes.substr(sizeof length + length)};
+}
+
+class JoinedTransport final : public Transport {
+ public:
+  JoinedTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
+                  bool (*reaches)(const std::string&))
+      : near_(std::move(near)),
+        far_(std::move(far)),
+        reaches_(reaches),
+        waiter_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (!waiter_) throw Error(Advice::give_up, "no file descriptor left for the transport");
+    for (const Transport* one : {near_.get(), far_.get()}) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      MUSTER_CHECK(::epoll_ctl(waiter_.get(), EPOLL_CTL_ADD, one->event_descriptor(), &event) == 0);
+    }
+  }
+
+  std::string address() const override { return seal_address({near_->address(), far_->address()}); }
+  std::string describe() const override { return near_->describe() + ", " + far_->describe(); }
+  void set_sink(FrameSink* sink) override {
+    sink_ = sink;
+    near_->set_sink(sink);
+    far_->set_sink(sink);
+  }
+  void connect(PeerId peer, const std::string& address) override {
+    const NodeAddress other = open_address(address);
+    Transport& way = reaches_(other.near) ? *near_ : *far_;
+    const auto old = ways_.find(peer);
+    if (old != ways_.end() && old->second != &way) disconnect(peer);  // its process has another host now
+    way.connect(peer, &way == near_.get() ? other.near : other.far);
+    if (old != ways_.end() && old->second == &way) return;
+    ways_[peer] = &way;
+    far_peers_ += &way == far_.get() ? 1 : 0;
+  }
+  void disconnect(PeerId peer) override {
+    const auto found = ways_.find(peer);
+    if (found == ways_.end()) return;
+    found->second->disconnect(peer);
+    far_peers_ -= found->second == far_.get() ? 1 : 0;
+    ways_.erase(found);
+    far_leaves_ = true;
+  }
+  void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
+    const auto found = ways_.find(peer);
+    if (found == ways_.end()) return sink_->sent(peer, token, false);
+    found->second->send(peer, frame, payload, token);
+  }
+  bool progress() override {
+    bool any = near_->progress();
+    if (far_peers_ > 0 || far_leaves_ || armed_ || ++idle_polls_ >= kPollsPerIdlePoll) {
+      idle_polls_ = 0;
+      far_leaves_ = far_->progress();
+      armed_ = armed_ && far_leaves_;
+      any |= far_leaves_;
+    }
+    return any;
+  }
+  int event_descriptor() const override { return waiter_.get(); }
+  bool arm() override {
+    armed_ = true;
+    return !far_leaves_ && far_->arm() && near_->arm();
+  }
+
+ private:
+  const std::unique_ptr<Transport> near_, far_;
+  bool (*const reaches_)(const std::string&);
+  const shm::Descriptor waiter_;
+  FrameSink* sink_ = nullptr;
+  std::map<PeerId, Transport*> ways_;
+  std::size_t far_peers_ = 0;
+  bool far_leaves_ = false;  // what was disconnected may still end
+  bool armed_ = false;       // who has rested looks at both
+  unsigned idle_polls_ = 0;
+};
+
+bool is_of_this_host(const std::string& near_address) {
+  return shm::open_address(near_address).host == shm::this_host();
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
+                                           bool (*reaches)(const std::string&)) {
+  return std::make_unique<JoinedTransport>(std::move(near), std::move(far), reaches);
+}
+
+std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options) {
+  UcxOptions ucx;
+  ucx.listen = options.listen;
+  if (std::getenv("UCX_TLS") != nullptr) return make_ucx_transport(ucx);
+  ucx.between_hosts = true;
+  return join_transports(make_shared_memory_transport(), make_ucx_transport(ucx), &is_of_this_host);
+}
+
+}  // namespace muster

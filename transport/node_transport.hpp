@@ -1,0 +1,26 @@
+// The transport of a node: shared memory to the processes of its own host, UCX to all others.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "muster/transport/transport.hpp"
+
+namespace muster {
+
+struct NodeTransportOptions {
+  /// The IP address that this node is reached by from other hosts; see UcxOptions.
+  std::string listen = "127.0.0.1";
+};
+
+/// Makes both. If the user has set UCX_TLS, UCX carries everything, by what is named there.
+///
+/// Thread rule and errors are those of make_ucx_transport.
+std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options);
+
+/// Two transports as one: `near` to whom it can reach, `far` to all others. Both addresses are told as one.
+/// `reaches` says of an address of a near transport whether this one can connect to it.
+std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
+                                           bool (*reaches)(const std::string& near_address));
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// The transport itself; made by make_shared_memory_transport.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "muster/transport/shared_memory/address.hpp"
+#include "muster/transport/shared_memory/connection.hpp"
+#include "muster/transport/shared_memory/sockets.hpp"
+#include "muster/transport/transport.hpp"
+
+namespace muster::shm {
+
+/// See shared_memory_transport.hpp. Sockets and connections: connections.cpp; what is said: streams.cpp.
+class SharedMemoryTransport final : public Transport {
+ public:
+  SharedMemoryTransport();
+
+  std::string address() const override { return seal_address(self_); }
+  std::string describe() const override { return "shared memory"; }
+  void set_sink(FrameSink* sink) override { sink_ = sink; }
+  void connect(PeerId peer, const std::string& address) override;
+  void disconnect(PeerId peer) override;
+  void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
+  bool progress() override;
+  int event_descriptor() const override { return sockets_.get(); }
+  bool arm() override;
+
+ private:
+  using In = std::shared_ptr<Incoming>;
+  using Out = std::shared_ptr<Outgoing>;
+
+  void watch(const Descriptor& socket, std::uint64_t number);
+  Dialled dial(Outgoing& out);
+  bool dial_again();
+  bool tell_ends();
+  bool look();
+  void welcome();
+  void hear(const In& in);
+  void begin(Incoming& in, const Hello& hello, const Descriptor& memory);
+  bool read_all();
+  bool read(const In& in);
+  bool read_payload(Incoming& in, std::size_t unread);
+  void answer(Incoming& in);
+  bool write(const Out& out);
+  bool write_queue(Outgoing& out);
+  static void look_what_was_taken(Outgoing& out);
+  void pair(Incoming& in, Outgoing& out);
+  void end(const In& in);
+  void break_off(Incoming& in);
+  void fail(const Out& out, const std::string& reason);
+  void poke(Outgoing& out, bool only_for_room);
+  void rest(bool resting);
+  Out outgoing_to(const std::string& name) const;
+
+  const LocalAddress self_;
+  FrameSink* sink_ = nullptr;
+  std::map<PeerId, Out> outgoing_;
+  std::map<std::uint64_t, In> incoming_;  // by the number of their socket
+  std::uint64_t next_number_ = 1;
+  // What disconnect has ended, to be told by the next progress.
+  std::vector<std::pair<PeerId, SendToken>> ended_sends_;
+  std::vector<Frame> ended_frames_;
+  bool to_dial_ = false;  // some are to be dialled again
+  bool resting_ = false;
+  std::uint64_t rests_ = 0;
+  bool look_ = true;
+  unsigned polls_ = 0;
+  Descriptor listener_;
+  Descriptor sockets_;
+};
+
+}  // namespace muster::shm

@@ -1,0 +1,46 @@
+// The sockets by which the processes of a host find each other, hand over outboxes, and wake who rests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "muster/transport/shared_memory/descriptor.hpp"
+
+namespace muster::shm {
+
+/// The first word on a connection, with the descriptor of the outbox. All others are a single byte: look.
+struct Hello {
+  static constexpr std::uint64_t kMagic = 0x314d4853'5254534d;  // "MSTRSHM1"
+  std::uint64_t magic = kMagic;
+  std::uint64_t stream = 0;    ///< differs between any two outboxes
+  std::uint64_t capacity = 0;  ///< of the outbox
+  char name[32] = {};          ///< of the socket that the sender listens on
+};
+
+/// Listens under the name. Throws Error if it cannot.
+Descriptor listen_as(const std::string& name);
+
+enum class Dialled { yes, busy, nobody };
+/// Connects to who listens under the name. busy: too many do so at once; to be tried again.
+/// Throws Error if this process has no descriptor left.
+Dialled dial(const std::string& name, Descriptor& socket);
+
+/// The next process that connects; none if none waits, or if it is another user's (then `refused` says so).
+Descriptor accept_from(const Descriptor& listener, std::string& refused);
+
+/// False if the other side is gone.
+bool say_hello(const Descriptor& socket, const Hello& hello, int outbox);
+/// Wakes the other side. What cannot be said is not needed: there is enough to be read, or nobody is left.
+void poke(const Descriptor& socket);
+
+struct Heard {
+  bool ended = false;          ///< the other side is gone
+  std::optional<Hello> hello;  ///< with `outbox`
+  Descriptor outbox;
+  bool strange = false;  ///< a word that is none of ours
+};
+/// Takes all pokes, or one hello.
+Heard hear(const Descriptor& socket);
+
+}  // namespace muster::shm
