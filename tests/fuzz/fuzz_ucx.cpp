@@ -2,6 +2,8 @@
 // itself (transport/ucx/messages.hpp). An input is up to three messages: length of the header, length of the
 // payload in 16 bits, header, payload. Payloads beyond 1 KiB come by rendezvous.
 #include <cstdlib>
+#include <deque>
+#include <random>
 
 #include "muster/transport/ucx/messages.hpp"
 #include "muster/transport/ucx/worker.hpp"
@@ -11,21 +13,21 @@ namespace muster::fuzz {
 namespace {
 
 constexpr int kTurnsMax = 1'000'000;
-constexpr std::uint64_t kMark = ~std::uint64_t{0};  // the incarnation of the message that comes last
 
 /// Counts what it is told; everything it gave a place for must end.
 class CountingSink final : public FrameSink {
  public:
+  /// `mark` is the incarnation of the message that comes last; no input can know it.
+  explicit CountingSink(std::uint64_t mark) : mark_(mark) {}
+
   std::span<std::byte> place(const Frame& frame) override {
     if (frame.view == 1) return {};  // as a member does with an old view
-    MUSTER_CHECK(open_ < places_.size());
-    places_[open_].resize(frame.bytes);
-    return places_[open_++];
+    return places_.emplace_back(frame.bytes);
   }
   void arrived(const Frame& frame, std::span<std::byte> payload) override {
     MUSTER_CHECK(payload.size() == frame.bytes, payload.size(), frame.bytes);
-    marked_ = marked_ || frame.incarnation == kMark;
-    if (frame.incarnation != kMark) ++accepted_;
+    marked_ = marked_ || frame.incarnation == mark_;
+    if (frame.incarnation != mark_) ++accepted_;
     if (!payload.empty()) ++given_back_;
   }
   void dropped(const Frame&) override { ++given_back_; }
@@ -35,13 +37,13 @@ class CountingSink final : public FrameSink {
 
   std::size_t accepted() const { return accepted_; }
   /// The last message is here, and so is all that has a place.
-  bool complete() const { return marked_ && open_ == given_back_; }
+  bool complete() const { return marked_ && places_.size() == given_back_; }
 
  private:
+  const std::uint64_t mark_;
   std::size_t accepted_ = 0;
   bool marked_ = false;
-  std::array<std::vector<std::byte>, 4> places_;
-  std::size_t open_ = 0;
+  std::deque<std::vector<std::byte>> places_;
   std::size_t given_back_ = 0;
 };
 
@@ -54,7 +56,8 @@ class Loop {
   }
 
   bool deliver(Input input) {
-    CountingSink sink;
+    const std::uint64_t mark = ++delivered_ * 0x9e3779b97f4a7c15 ^ start_;
+    CountingSink sink(mark);
     messages_.set_sink(&sink);
     Choices choices(input);
     std::vector<ucs_status_ptr_t> requests;
@@ -65,7 +68,7 @@ class Loop {
       send(header, choices.piece(bytes), requests);
     }
     Frame last;
-    last.incarnation = kMark;
+    last.incarnation = mark;
     send(raw(last), {}, requests);
     for (int turns = 0; !sink.complete() || !all_sent(requests); ++turns) {
       MUSTER_CHECK(turns < kTurnsMax, requests.size());
@@ -93,6 +96,8 @@ class Loop {
     return requests.empty();
   }
 
+  const std::uint64_t start_ = std::random_device{}();
+  std::uint64_t delivered_ = 0;
   ucx::Messages messages_;  // ends after the worker
   std::vector<ucx::Endpoint*> failures_;
   ucx::Worker worker_;
@@ -107,14 +112,14 @@ Bytes message(Input header, std::uint16_t bytes) {
 }  // namespace
 
 bool accepts(Input input) {
-  static Loop* loop = [] {
+  static const bool set = [] {
     // Read when the worker is made. Not UCX's "self": it cannot tell of failures, which every endpoint here
     // must.
-    ::setenv("UCX_TLS", "posix", 1);
-    ::setenv("UCX_RNDV_THRESH", "1024", 1);
-    return new Loop;
+    return ::setenv("UCX_TLS", "posix", 1) == 0 && ::setenv("UCX_RNDV_THRESH", "1024", 1) == 0;
   }();
-  return loop->deliver(input);
+  MUSTER_CHECK(set);
+  static Loop loop;
+  return loop.deliver(input);
 }
 
 std::vector<Bytes> seeds() {

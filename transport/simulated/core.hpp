@@ -91,6 +91,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void break_between(const std::string& a, const std::string& b);
   void pause(const std::string& name);
   void resume(const std::string& name);
+  /// Nobody can mend a way or end a pause any more: what they hold would hold this, for ever.
+  void hold_nothing();
   const SimulatedCounts& counts() const { return counts_; }
 
  private:

@@ -33,7 +33,9 @@ class NodeTransport final : public Transport {
 SimulatedNetwork::SimulatedNetwork(After after, std::uint64_t seed, SimulatedNetworkOptions options)
     : core_(std::make_shared<simulated::Core>(std::move(after), seed, options)) {}
 
-SimulatedNetwork::~SimulatedNetwork() = default;
+SimulatedNetwork::~SimulatedNetwork() {
+  core_->hold_nothing();
+}
 
 std::unique_ptr<Transport> SimulatedNetwork::attach(const std::string& name) {
   return std::make_unique<NodeTransport>(core_, core_->attach(name));

@@ -75,9 +75,10 @@ class SimulatedNetwork {
   SimulatedNetwork& operator=(const SimulatedNetwork&) = delete;
 
   /// A new node. Its name may be used again when the node of that name is gone; the address differs then. The
-  /// transport may outlive the network object. `connect` throws Error for an address that no node ever had. A
-  /// frame of a vanished node, or of a send that was reported as failed, may still arrive if it was under
-  /// way: a coin of the seed decides. The destructor of the transport is a `cut`.
+  /// transport may outlive the network object, and then no way is blocked and no node is paused any more.
+  /// `connect` throws Error for an address that no node ever had. A frame of a vanished node, or of a send
+  /// that was reported as failed, may still arrive if it was under way: a coin of the seed decides. The
+  /// destructor of the transport is a `cut`.
   std::unique_ptr<Transport> attach(const std::string& name);
 
   /// The node vanishes: nothing more reaches it, not even a callback; its peers learn of it later. No call if

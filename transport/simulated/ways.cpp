@@ -20,6 +20,14 @@ void Core::disturb(const std::string& from, const std::string& to, const Disturb
   if (back != ways_.end()) back->second.unanswered_bytes = 0;
 }
 
+void Core::hold_nothing() {
+  ways_.clear();
+  for (const auto& [address, node] : nodes_) {
+    node->paused = false;
+    node->waiting.clear();
+  }
+}
+
 // What was held is sent again, at times of its own.
 void Core::let_go(Way& way) {
   for (Way::Held& held : std::exchange(way.held, {})) {
