@@ -64,7 +64,8 @@ void expect_undisturbed(const Json& report) {
 
 // A coordinator and replicas that were started by hand.
 struct ByHand {
-  explicit ByHand(int replicas) {
+  explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps")
+      : every(std::move(checkpoint_every)) {
     job = folder.write("job.toml", long_job());
     where = "127.0.0.1:" + std::to_string(free_port());
     start_coordinator();
@@ -74,7 +75,7 @@ struct ByHand {
     coordinator = std::make_unique<MusterProcess>(
         Arguments{"coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"),
                   "--set", "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
-                  "checkpoint.every=4000 steps", "--set", "cluster.detect.patience=4s"});
+                  "checkpoint.every=" + every, "--set", "cluster.detect.patience=4s"});
   }
   MusterProcess& join() {
     joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
@@ -89,7 +90,7 @@ struct ByHand {
   }
 
   Folder folder;
-  std::string job, where;
+  std::string job, where, every;
   std::unique_ptr<MusterProcess> coordinator;
   std::vector<std::unique_ptr<MusterProcess>> joined;
 };
@@ -233,6 +234,58 @@ TEST(Membership, BelowMinReplicasTrainingPausesUntilOneJoins) {
   ASSERT_TRUE(process.event("view").is_object());
   EXPECT_EQ(process.wait().code, 0);
   expect_undisturbed(read_json(folder.path("r.json")));
+}
+
+// ---- whoever gives up keeps its state
+
+// Goes on from what lies in the folder, and comes to the end of an undisturbed run.
+void expect_resumed_to_the_end(const std::string& job, const Folder& folder) {
+  MusterProcess process({"run", job, "--replicas", "3", "--resume", "--events", "-", "--report",
+                         folder.path("resumed.json"), "--set",
+                         "checkpoint.folder=\"" + folder.path("kept") + "\""});
+  const Json resumed = process.event("resumed");
+  ASSERT_TRUE(resumed.is_object());
+  EXPECT_GT(resumed["step"].get<int>(), 0);
+  const Outcome outcome = process.wait();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  expect_undisturbed(read_json(folder.path("resumed.json")));
+}
+
+TEST(Membership, ARunThatGivesUpKeepsItsState) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", long_job());
+  MusterProcess process({"run", job, "--replicas", "2", "--events", "-", "--report", folder.path("r.json"),
+                         "--set", "cluster.min_replicas=2", "--set", "cluster.give_up_after=1s", "--set",
+                         "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
+                         "checkpoint.every=1000000 steps"});
+  const Json joined = process.event("joined", [](const Json& event) { return event["replica"] == 1; });
+  ASSERT_TRUE(joined.is_object());
+  ASSERT_TRUE(process.event("epoch", [](const Json& e) { return e["epoch"] >= 3; }).is_object());
+  ASSERT_EQ(::kill(joined["pid"].get<pid_t>(), SIGKILL), 0);
+  ASSERT_TRUE(process.event("paused").is_object());
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("give_up_after"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("its state is in"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(process.none_left_within(2s));
+  expect_resumed_to_the_end(job, folder);
+}
+
+TEST(Membership, AReplicaWhoseCoordinatorStaysAwayKeepsItsState) {
+  ByHand run(0, "1000000 steps");
+  run.joined.push_back(
+      std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", run.where, "--orphan-after", "1"}));
+  run.join();
+  ASSERT_TRUE(run.epoch(3));
+  run.joined[1]->signal(SIGSTOP);  // so that the other one cannot come to the end
+  run.coordinator->signal(SIGKILL);
+  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  const Outcome orphan = run.joined[0]->wait();
+  EXPECT_EQ(orphan.code, 1);
+  EXPECT_NE(orphan.err.find("its state is in"), std::string::npos) << orphan.err;
+  run.joined[1]->signal(SIGKILL);
+  run.joined[1]->wait();
+  expect_resumed_to_the_end(run.job, run.folder);
 }
 
 }  // namespace
