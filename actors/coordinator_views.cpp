@@ -330,6 +330,7 @@ void CoordinatorState::pause(const std::string& missing) {
 void CoordinatorState::install(const View& view) {
   view_ = watch_->dealt(view);
   view_.term = term_;
+  view_.dropping = watch_->dropping();
   watch_->entered(view_);
   try {
     note(view_);

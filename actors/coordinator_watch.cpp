@@ -36,7 +36,8 @@ void CoordinatorState::on(const Heartbeat& message) {
 
 void CoordinatorState::on(const HeldUp& message) {
   if (ending_ || !in_force() || !roster_->alive({false, message.slot})) return;
-  follow(watch_->held_up(message));
+  const ClusterWatch::Judgement judgement = watch_->held_up(message);
+  if (!follow(judgement) && judgement.drops) close_view();
 }
 
 bool CoordinatorState::judge() {

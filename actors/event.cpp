@@ -242,6 +242,16 @@ std::vector<EventSpec> events_of_failure() {
         {"instead_of", kInteger, true, "number of the late replica"},
         {"shards", kText, true, "shards that it computes, \"begin-end\""},
         step()}},
+      {"dropped",
+       "A step goes on without the gradients of a late replica. Their samples come back in a step of their "
+       "own at the "
+       "end of the epoch.",
+       "with cluster.straggler.action = \"drop\", when the step is committed",
+       "the replica that holds the shards",
+       {replica(),
+        {"shards", kText, true, "shards that were left out, \"begin-end\""},
+        {"epoch", kInteger, true, "whose end they come back at"},
+        step()}},
       {"shed",
        "Shards move from slow replicas to faster ones, in a new view.",
        "with cluster.straggler.action = \"shed\", when it pays for several steps in a row",

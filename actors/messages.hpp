@@ -423,10 +423,11 @@ struct HeldUp {
   double waited_ms = 0;
   bool stuck = false;        ///< its progress counter stands still for stuck_after
   bool link_broken = false;  ///< then there is a complaint, too
+  bool ready = false;        ///< it has applied the step before, and could leave this one out
 
   static auto fields(HeldUp& x) {
     return std::tie(x.name, x.view, x.step, x.slot, x.cause, x.waited_for, x.waited_ms, x.stuck,
-                    x.link_broken);
+                    x.link_broken, x.ready);
   }
 };
 MUSTER_MESSAGE(HeldUp)

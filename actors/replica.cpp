@@ -1,7 +1,6 @@
 #include "muster/actors/replica.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
@@ -10,13 +9,6 @@
 #include "muster/transport/graveyard.hpp"
 
 namespace muster {
-
-namespace {
-
-constexpr auto kProgressInterval = std::chrono::milliseconds(200);
-constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
-
-}  // namespace
 
 void ReplicaState::start(Self self, ReplicaParts parts) {
   self_ = self;
@@ -114,7 +106,7 @@ void ReplicaState::next_round() {
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
   consider_checkpoint();
   if (course_->finished()) return finish();
-  const Cursor& cursor = course_->cursor();
+  const Cursor cursor = course_->cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
   gather(cursor);
 }
@@ -129,13 +121,30 @@ void ReplicaState::open_epoch(std::uint64_t epoch) {
   epoch_loss_ = epoch_weight_ = 0;
 }
 
+// Shards that take no part in the round are not asked: they count as ended.
 void ReplicaState::gather(const Cursor& cursor) {
   gathering_ = cursor;
   items_in_ = 0;
   parts_.bench->progress->now(Activity::loading);
   lap();
-  for (const auto& shard : part_.shards) self_->send(caf::actor_cast<shard_actor>(shard), Need{cursor});
-  if (part_.shards.empty()) gathered();  // a member with nothing to add says so
+  for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
+    const std::size_t place = shard - part_.begin;
+    if (cursor.phase == Phase::evaluate || (course_->takes_part(shard) && !left_out(shard))) {
+      self_->send(caf::actor_cast<shard_actor>(part_.shards[place]), Need{cursor});
+    } else {
+      items_[place] = Item{cursor, shard, true, {}, nullptr};
+      ++items_in_;
+    }
+  }
+  if (items_in_ == items_.size()) gathered();  // a member with nothing to add says so
+}
+
+// Whether the round goes on without the shard, because it was late. What is owed is waited for.
+bool ReplicaState::left_out(std::uint32_t shard) const {
+  const Dropping& dropping = part_.view.dropping;
+  if (round_ != 1 || dropping.step != course_->steps() + 1 || course_->paying()) return false;
+  return std::any_of(dropping.shards.begin(), dropping.shards.end(),
+                     [&](const ShardRange& range) { return range.holds(shard); });
 }
 
 void ReplicaState::on(const MicroBatch& message) {
@@ -178,6 +187,7 @@ ShardWord ReplicaState::word(const Item& item) const {
   word.ended = item.ended ? 1 : 0;
   word.first = item.range.first;
   word.count = item.range.count;
+  if (left_out(item.shard)) word.ended = ShardWord::kLeftOut;
   if (item.ended) return word;
   word.rows = item.batch->rows;
   word.is_short = !parts_.facts.unit_is_batch && word.rows < parts_.bench->job.train.batch ? 1 : 0;
@@ -250,114 +260,6 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   }
 }
 
-void ReplicaState::step_recorded(const RoundRecord& record) {
-  try {
-    open_epoch(record.epoch);
-    count_in_ledger(record);
-  } catch (const Error& error) {
-    return trouble(error.what());
-  }
-  if (std::none_of(record.shards.begin(), record.shards.end(), [](const auto& w) { return w.present(); })) {
-    return close_epoch(course_->all_ended().data_ended);
-  }
-  raise_step_events(record);
-  raise_if_starved();
-  if (record.weight == 0) {
-    course_->weightless();
-    return next_round();
-  }
-  for (const ShardMetrics& metrics : record.metrics) {
-    if (!std::isfinite(metrics.loss)) {
-      return trouble("the loss of shard " + std::to_string(metrics.shard) + " is not finite at step " +
-                     std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
-    }
-  }
-  const bool twice = behind_ && canary("applies-twice");
-  compute([step = record.step, twice](Workbench& bench) {
-    apply_step(bench, step);
-    if (twice) apply_step(bench, step);
-    return Updated{};
-  });
-}
-
-void ReplicaState::count_in_ledger(const RoundRecord& record) {
-  for (const ShardWord& word : record.shards) {
-    if (word.ended) {
-      dropped_ += word.count;
-      continue;
-    }
-    ledger_.commit(record.epoch, word.shard, Range{word.first, static_cast<std::uint32_t>(word.count)});
-    samples_ += word.rows;
-  }
-  for (const ShardMetrics& metrics : record.metrics) {
-    epoch_loss_ += metrics.loss;
-    epoch_weight_ += metrics.weight;
-  }
-}
-
-void ReplicaState::raise_step_events(const RoundRecord& record) {
-  for (Event& event : step_events_->of(record)) {
-    if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
-  }
-}
-
-void ReplicaState::raise_if_starved() {
-  if (waited_s_ < kStarvedSecondsMin || waited_s_ <= computed_s_) return;
-  self_->send(parts_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(parts_.slot)},
-                                                         {"epoch", static_cast<std::int64_t>(record_->epoch)},
-                                                         {"step", static_cast<std::int64_t>(record_->step)},
-                                                         {"waited_ms", waited_s_ * 1e3},
-                                                         {"computed_ms", computed_s_ * 1e3}})});
-}
-
-void ReplicaState::on(const Updated& message) {
-  if (!message.error.empty()) return trouble("the update failed: " + message.error);
-  phases_.update_s += lap();
-  const auto move = course_->step_committed();
-  if (lap_ - progress_at_ >= kProgressInterval) {
-    progress_at_ = lap_;
-    double loss = 0, weight = 0;
-    for (const ShardMetrics& metrics : record_->metrics) {
-      loss += metrics.loss;
-      weight += metrics.weight;
-    }
-    self_->send(parts_.node,
-                Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
-  }
-  if (move.epoch_ended) return close_epoch(move.data_ended);
-  next_round();
-}
-
-void ReplicaState::close_epoch(bool data_ended) {
-  std::uint64_t dropped = dropped_ + parts_.facts.dropped;
-  const LedgerRow whole = ledger_.row(true, dropped);
-  const bool all_used =
-      parts_.facts.samples >= 0 && whole.used + dropped == static_cast<std::uint64_t>(parts_.facts.samples);
-  const bool complete = data_ended || all_used;
-  if (!complete) dropped = dropped_;
-  const LedgerRow row = ledger_.finish(complete, dropped);
-  epoch_ = EpochEnd{parts_.slot,
-                    row.epoch,
-                    row.complete,
-                    course_->steps(),
-                    samples_,
-                    row.used,
-                    row.repeated,
-                    row.missed,
-                    row.dropped,
-                    false,
-                    0,
-                    0,
-                    epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0};
-  if (course_->finished() || course_->cursor().phase == Phase::train) report_epoch();
-  next_round();
-}
-
-void ReplicaState::report_epoch() {
-  told_.push_back(epoch_);
-  self_->send(parts_.node, epoch_);
-}
-
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
   self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
@@ -377,24 +279,6 @@ void ReplicaState::go_on_evaluating() {
     compute_evaluation(bench, items, computed.metrics);
     return computed;
   });
-}
-
-void ReplicaState::evaluation_recorded(const RoundRecord& record) {
-  double loss = 0, correct = 0, weight = 0;
-  for (const ShardMetrics& metrics :
-       record.metrics) {  // in the order of shards: the same bits on any replicas
-    loss += metrics.loss;
-    correct += metrics.correct;
-    weight += metrics.weight;
-  }
-  epoch_.evaluated = weight > 0;
-  if (weight > 0) {
-    epoch_.loss = loss / weight;
-    epoch_.accuracy = correct / weight;
-  }
-  report_epoch();
-  course_->evaluated();
-  next_round();
 }
 
 // One who speaks writes the last checkpoint, and is done when it is there.

@@ -92,6 +92,8 @@ class ReplicaState {
   void say_caught_up();
   bool speaks() const;
   void gather(const Cursor& cursor);
+  bool left_out(std::uint32_t shard) const;
+  void owe_what_was_left_out(const RoundRecord& record);
   void gathered();
   void open_epoch(std::uint64_t epoch);
   void begin_step();
@@ -101,6 +103,7 @@ class ReplicaState {
   void count_in_ledger(const RoundRecord& record);
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
+  void moved(const Course::Move& move);
   void close_epoch(bool data_ended);
   void report_epoch();
   void next_round();

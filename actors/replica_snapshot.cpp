@@ -8,7 +8,8 @@ ReplicaPlace ReplicaState::place() const {
   ReplicaPlace place;
   place.records = records_;
   place.record_hash = record_hash_;
-  place.cursor = course_->cursor();
+  place.cursor = course_->place();
+  place.debt = course_->debt();
   place.steps = course_->steps();
   place.finished = course_->finished();
   place.samples = samples_;
@@ -26,7 +27,7 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   records_ = place.records;
   record_.reset();
   record_hash_ = place.record_hash;
-  course_->restore(place.cursor, place.steps, place.finished);
+  course_->restore(place.cursor, place.steps, place.finished, place.debt);
   samples_ = place.samples;
   ledger_ = place.ledger;
   dropped_ = place.dropped;
@@ -67,7 +68,8 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
 // A run that goes on may have another end than the one that was given up.
 void ReplicaState::go_on_from(const Snapshot& snapshot) {
   const ReplicaPlace& place = snapshot.place;
-  const std::string reason = course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows());
+  const std::string reason =
+      course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
   looked_at_ = course_point(course_->cursor(), course_->steps());
 }

@@ -31,7 +31,7 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   auto found = store.newest([&](const Snapshot& snapshot) {
     const ReplicaPlace& place = snapshot.place;
     return Course(course_options(job, facts.has_test))
-        .resume(place.cursor, place.steps, place.finished, place.ledger.rows());
+        .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
   });
   if (!found.newest) {
     throw NothingToResume("there is no checkpoint of this job in " + disk->folder() +

@@ -1,6 +1,7 @@
 #include "muster/actors/snapshot.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "muster/actors/bytes.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -9,7 +10,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint64_t kPlaceMagic = 0x31656361'6c70756d;     // "muplace1"
+constexpr std::uint64_t kPlaceMagic = 0x32656361'6c70756d;     // "muplace2"
 constexpr std::uint64_t kSnapshotMagic = 0x31706e73'7473756d;  // "mustsnp1"
 constexpr std::size_t kDigestBytes = 64;                       // as hexadecimal digits
 constexpr std::size_t kSlotsMax = 16;
@@ -86,6 +87,30 @@ LedgerState take_ledger(ByteReader& in, std::uint32_t shards) {
   return ledger;
 }
 
+void put(ByteWriter& out, const Debt& debt) {
+  out.put(debt.paying);
+  out.put(static_cast<std::uint64_t>(debt.owed.size()));
+  for (const Owed& owed : debt.owed) {
+    out.put(owed.step);
+    out.put_all(std::span<const std::uint32_t>(owed.shards));
+  }
+}
+
+Debt take_debt(ByteReader& in, std::uint32_t shards) {
+  Debt debt;
+  debt.paying = in.take_bool();
+  debt.owed.resize(in.take_length(kListMax, 2 * sizeof(std::uint64_t)));
+  for (Owed& owed : debt.owed) {
+    owed.step = in.take<std::uint64_t>();
+    owed.shards = in.take_all<std::uint32_t>(shards);
+    const bool ascending = std::adjacent_find(owed.shards.begin(), owed.shards.end(),
+                                              std::greater_equal<>()) == owed.shards.end();
+    if (owed.shards.empty() || !ascending || owed.shards.back() >= shards) in.fail();
+  }
+  if (debt.paying && debt.owed.empty()) in.fail();
+  return debt;
+}
+
 void append_digest(std::vector<std::byte>& bytes) {
   const std::string digest = sha256_hex(bytes);
   const auto text = std::as_bytes(std::span(digest));
@@ -116,6 +141,7 @@ std::vector<std::byte> encode_place(const ReplicaPlace& place) {
   out.put(place.cursor.phase);
   out.put(place.cursor.epoch);
   out.put(place.cursor.step);
+  put(out, place.debt);
   out.put(place.steps);
   out.put(place.finished);
   out.put(place.samples);
@@ -147,6 +173,7 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
   place.cursor.phase = static_cast<Phase>(phase);
   place.cursor.epoch = in.take<std::uint64_t>();
   place.cursor.step = in.take<std::uint64_t>();
+  place.debt = take_debt(in, shards);
   place.steps = in.take<std::uint64_t>();
   place.finished = in.take_bool();
   place.samples = in.take<std::uint64_t>();

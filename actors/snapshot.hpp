@@ -11,6 +11,7 @@
 
 #include "muster/actors/epoch_end.hpp"
 #include "muster/actors/pipeline/item.hpp"
+#include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
 
@@ -29,7 +30,8 @@ enum class SnapshotUse : std::uint8_t {
 struct ReplicaPlace {
   std::uint64_t records = 0;      ///< rounds committed, over all views
   std::uint64_t record_hash = 0;  ///< of the last one
-  Cursor cursor;
+  Cursor cursor;                  ///< Course::place
+  Debt debt;
   std::uint64_t steps = 0;
   bool finished = false;
   std::uint64_t samples = 0;

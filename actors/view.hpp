@@ -60,12 +60,34 @@ struct Behind {
 };
 MUSTER_MESSAGE(Behind)
 
+/// Shards [begin, end).
+struct ShardRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool holds(std::uint32_t shard) const { return shard >= begin && shard < end; }
+  static auto fields(ShardRange& x) { return std::tie(x.begin, x.end); }
+  bool operator==(const ShardRange&) const = default;
+};
+MUSTER_MESSAGE(ShardRange)
+
+/// A step that goes on without the gradients of some shards.
+struct Dropping {
+  std::uint64_t step = 0;  ///< 0: none
+  std::vector<ShardRange> shards;
+
+  static auto fields(Dropping& x) { return std::tie(x.step, x.shards); }
+  bool operator==(const Dropping&) const = default;
+};
+MUSTER_MESSAGE(Dropping)
+
 /// A numbered membership. Replicas come first, in order of their slots, then loaders. Its number is higher
 /// than that of any view before it, over all terms.
 ///
 /// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
 /// that any member holds. Members in `behind` miss the last of them, and get them from replica `donor`
-/// before they go on.
+/// before they go on. If the first round of the view is training step `dropping.step`, its shards are left
+/// out of that.
 struct View {
   std::uint64_t term = 0;  ///< of the coordinator that made it; raised at each of its starts
   std::uint32_t number = 0;
@@ -76,6 +98,7 @@ struct View {
   std::vector<Member> loaders;
   std::uint64_t batch_bytes_max = 0;
   DataFacts facts;
+  Dropping dropping;
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -89,7 +112,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts);
+                    x.facts, x.dropping);
   }
 };
 MUSTER_MESSAGE(View)

@@ -96,7 +96,7 @@ struct DetectConfig {
 };
 
 /// What follows when a replica holds up a step.
-enum class StragglerAction { wait, evict, shed, speculate };
+enum class StragglerAction { wait, evict, shed, speculate, drop };
 
 struct StragglerConfig {
   /// Waiting within one step before `late` is said; 0 stands for "auto": 3 median steps, at least 1 s.

@@ -332,11 +332,14 @@ std::vector<Key> straggler_keys() {
                "`auto` "
                "three times the median step, and at least a second. By itself it evicts nobody."),
            MUSTER_MEMBER(cluster.straggler.patience)),
-      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate"}),
-               "What follows when a replica holds up steps: nothing but the event; it counts as lost; "
-               "shards move from slow replicas to faster ones; or those that wait compute what it owes, too, "
-               "and the first answer counts. None of them changes the weights."),
-           MUSTER_MEMBER(cluster.straggler.action)),
+      bind(
+          key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
+              "What follows when a replica holds up steps: nothing but the event; it counts as lost; "
+              "shards move from slow replicas to faster ones; those that wait compute what it owes, too, and "
+              "the first answer counts; or the step goes on without it. Only `drop` changes the weights: its "
+              "samples "
+              "come back in steps of their own at the end of the epoch."),
+          MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
                "A replica that holds up a step and has done nothing at all for so long counts as lost, "
                "although it gives signs of life; longer than one micro-batch ever takes."),

@@ -72,6 +72,7 @@ void ClusterWatch::entered(const View& view) {
     deal.push_back({member.begin, member.end});
   }
   shedding_.entered(std::move(slots), std::move(deal));
+  if (view.dropping.step > dropping_.step) dropping_ = view.dropping;
   view_ = view;
 }
 
@@ -134,6 +135,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
   if (said_.insert({message.step, message.slot, message.cause, message.stuck}).second)
     judgement.events.push_back(late_event(message, *late));
   const bool others_wait = message.name != late->name;
+  judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
   if (!others_wait || !can_go || loader || message.link_broken) return judgement;
@@ -147,6 +149,23 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
         {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
   }
   return judgement;
+}
+
+bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
+  if (cluster_.straggler.action != StragglerAction::drop || message.link_broken || !message.ready)
+    return false;
+  if (message.step < dropping_.step || late.begin == late.end) return false;
+  if (message.step > dropping_.step) {
+    dropping_ = {message.step, {}};
+    dropped_from_.clear();
+  }
+  const auto adds = [&](const Member& member) {
+    return member.begin < member.end && member.name != late.name && !dropped_from_.contains(member.name.slot);
+  };
+  if (std::none_of(view_.replicas.begin(), view_.replicas.end(), adds)) return false;
+  if (!dropped_from_.insert(message.slot).second) return false;
+  dropping_.shards.push_back({late.begin, late.end});
+  return true;
 }
 
 std::optional<Shedding::Move> ClusterWatch::shed() {

@@ -43,14 +43,20 @@ class ClusterWatch {
   struct Judgement {
     std::vector<Event> events;
     std::vector<Loss> losses;
+    bool drops = false;  ///< the step is to go on without the replica, in a new view: see dropping()
   };
   /// `alive`: who takes part still; all others are forgotten.
   Judgement judge(const std::function<bool(const NodeName&)>& alive, Time now);
 
   /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
   /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
-  /// process is not held against the replica that it serves.
+  /// process is not held against the replica that it serves. If the job drops, a training step goes on
+  /// without the replica; but not twice, and not without all shards.
   Judgement held_up(const HeldUp& message);
+
+  /// What every view from now on carries: its first round is that step, unless some member has the record of
+  /// it.
+  const Dropping& dropping() const { return dropping_; }
 
   /// Whether shards should move now, and why. Only if the job sheds.
   std::optional<Shedding::Move> shed();
@@ -59,6 +65,7 @@ class ClusterWatch {
   std::vector<Party> parties() const;
   Event late_event(const HeldUp& message, const Member& late) const;
   std::string cause_of(const HeldUp& message) const;
+  bool drop(const HeldUp& message, const Member& late);
 
   ClusterConfig cluster_;
   Suspicion suspicion_;
@@ -66,6 +73,8 @@ class ClusterWatch {
   Shedding shedding_;
   View view_;
   std::set<std::tuple<std::uint64_t, std::uint32_t, std::string, bool>> said_;  // step, slot, cause, stuck
+  Dropping dropping_;                     // over views: the last step that went on without some,
+  std::set<std::uint32_t> dropped_from_;  // and who was too late for it
 };
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #include "muster/actors/rules/course.hpp"
 
+#include <algorithm>
+
 namespace muster {
 
 CourseOptions course_options(const Job& job, bool has_test) {
@@ -10,8 +12,14 @@ CourseOptions course_options(const Job& job, bool has_test) {
   return options;
 }
 
+bool Course::takes_part(std::uint32_t shard) const {
+  if (!paying()) return true;
+  const auto& shards = debt_.owed.front().shards;
+  return std::find(shards.begin(), shards.end(), shard) != shards.end();
+}
+
 std::string Course::resume(const Cursor& cursor, std::uint64_t steps, bool finished,
-                           const std::vector<LedgerRow>& rows) {
+                           const std::vector<LedgerRow>& rows, Debt debt) {
   const bool closed = !rows.empty() && rows.back().epoch == cursor.epoch;
   const bool begins = !closed && cursor.step == 0;  // stands before the first step of an epoch
   const bool at_end = options_.steps && steps == *options_.steps;
@@ -22,7 +30,7 @@ std::string Course::resume(const Cursor& cursor, std::uint64_t steps, bool finis
   if (closed && !rows.back().complete && !at_end)
     return "its last epoch was cut short by another train.steps";
   if (!closed && !begins && at_end) return "train.steps would end its open epoch";
-  restore(cursor, steps, finished);
+  restore(cursor, steps, finished, std::move(debt));
   if (begins) {
     finished_ = cursor.epoch > 1 && (at_end || !has_epoch_after(options_, cursor.epoch - 1));
   } else if (closed && finished && cursor != Cursor{Phase::train, cursor.epoch, 0}) {
@@ -34,16 +42,31 @@ std::string Course::resume(const Cursor& cursor, std::uint64_t steps, bool finis
 
 Course::Move Course::step_committed() {
   ++steps_;
-  ++cursor_.step;
+  if (!paying()) ++cursor_.step;
   if (options_.steps && steps_ == *options_.steps) return end_epoch(false);
+  return paying() ? paid() : Move{};
+}
+
+Course::Move Course::weightless() {
+  if (paying()) return paid();
+  ++cursor_.step;
   return {};
 }
 
 Course::Move Course::all_ended() {
-  return end_epoch(true);
+  if (paying()) return paid();
+  if (debt_.owed.empty()) return end_epoch(true);
+  debt_.paying = true;
+  return {};
+}
+
+Course::Move Course::paid() {
+  debt_.owed.erase(debt_.owed.begin());
+  return debt_.owed.empty() ? end_epoch(true) : Move{};
 }
 
 Course::Move Course::end_epoch(bool data_ended) {
+  debt_ = {};
   // An epoch without a single step will not get better by being repeated.
   if (cursor_.step == 0) {
     finished_ = true;

@@ -32,7 +32,7 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
     const bool past = late.waited >= options.patience || late.stuck;
     if (!past || sight.kind == RoundKind::greeting || !said_.is_news(sight.view, sight.round, late)) continue;
     words.held_up.push_back({name, sight.view, sight.step, late.slot, text_of(late.cause), late.waited_for,
-                             milliseconds(late.waited), late.stuck, late.link_broken});
+                             milliseconds(late.waited), late.stuck, late.link_broken, late.ready});
   }
   return words;
 }
@@ -81,6 +81,7 @@ std::optional<HeldUp> StallWatch::of_self(const ProgressWord& word, std::uint32_
                 text_of(LateCause::data),
                 "micro-batches of its shards",
                 milliseconds(now - since_),
+                false,
                 false,
                 false};
 }

@@ -26,7 +26,7 @@ std::vector<Event> StepEvents::of(const RoundRecord& record) {
                                             {"rows", number(word.rows)},
                                             {"full", number(full)}}));
     }
-    if (word.ended && seen_.told_shards.insert(word.shard).second) {
+    if (word.ended == 1 && seen_.told_shards.insert(word.shard).second) {
       events.push_back(make_event("exhausted", {{"scope", "shard"},
                                                 {"shard", number(word.shard)},
                                                 {"epoch", number(record.epoch)},

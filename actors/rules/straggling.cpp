@@ -66,6 +66,8 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     late.cause = cause_of(peer, options, now);
     late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
+    late.ready =
+        sight.kind == RoundKind::train && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
     late.stuck = late.cause != LateCause::link &&
                  now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
     if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
@@ -78,7 +80,7 @@ bool LateMemory::is_news(std::uint32_t view, std::uint64_t round, const Lateness
   if (view != view_ || round != round_) said_.clear();
   view_ = view;
   round_ = round;
-  return said_.insert({late.slot, late.cause, late.stuck}).second;
+  return said_.insert({late.slot, late.cause, late.stuck, late.ready}).second;
 }
 
 }  // namespace muster

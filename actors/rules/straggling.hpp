@@ -39,13 +39,15 @@ struct Lateness {
   std::string waited_for;              ///< "its header", "its sums", "the elements that it adds up"
   bool stuck = false;                  ///< its counter stands still for stuck_after
   bool link_broken = false;            ///< not a frame for link_patience
+  /// It has applied the step before, and owes its gradients or its data: the step could go on without them.
+  bool ready = false;
 };
 
 /// All who are late now, in order of slots. Where some owe a header or sums, those who only owe what follows
 /// from these are not blamed.
 std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options);
 
-/// Says each lateness once: again only if it turns out to be stuck, or its cause changes.
+/// Says each lateness once: again only if it turns out to be stuck or ready, or its cause changes.
 class LateMemory {
  public:
   bool is_news(std::uint32_t view, std::uint64_t round, const Lateness& late);
@@ -53,7 +55,7 @@ class LateMemory {
  private:
   std::uint32_t view_ = 0;
   std::uint64_t round_ = 0;
-  std::set<std::tuple<std::uint32_t, LateCause, bool>> said_;
+  std::set<std::tuple<std::uint32_t, LateCause, bool, bool>> said_;
 };
 
 }  // namespace muster

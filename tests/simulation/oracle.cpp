@@ -34,8 +34,9 @@ std::size_t power_of_two_from(std::size_t shards) {
 
 class Plain {
  public:
-  Plain(const Job& job, const Registry& registry)
+  Plain(const Job& job, const Registry& registry, const LeftOut& left_out)
       : job_(job),
+        left_out_(left_out),
         model_(registry.make_model(job.model.name, job.model.options, {"cpu", 1})),
         data_(registry.make_source(job.data.source, job.data.options)),
         reader_(job_, data_),
@@ -65,10 +66,20 @@ class Plain {
     OracleEpoch row;
     const std::uint64_t dropped_by_dealing = reader_.dealing() ? reader_.dealing()->dropped() : 0;
     std::uint64_t dropped_at_the_end = 0;
+    std::vector<std::pair<std::uint64_t, std::set<std::uint32_t>>> owed;
     for (std::uint64_t turn = 0; !enough(); ++turn) {
-      OracleRecord record = read(epoch, turn);
+      const auto late = left_out_.extract({epoch, result_.steps + 1});
+      OracleRecord record = read(epoch, turn, [&](std::uint32_t shard) {
+        return late.empty() || !late.mapped().contains(shard) ? 0u : ShardWord::kLeftOut;
+      });
+      if (!late.empty()) owed.emplace_back(turn, late.mapped());
       for (const ShardWord& word : record.shards) {
         (word.ended ? dropped_at_the_end : row.used) += word.count;
+      }
+      if (record.weight == 0 && !late.empty()) {
+        record.state = fingerprint_of(state_);
+        result_.records.push_back(std::move(record));
+        continue;
       }
       if (record.weight == 0) {
         row.complete = true;
@@ -78,6 +89,21 @@ class Plain {
       }
       apply(record);
     }
+    for (const auto& [turn, shards] : owed) {
+      if (enough()) break;
+      OracleRecord record = read(epoch, turn, [&, &shards = shards](std::uint32_t shard) {
+        return shards.contains(shard) ? 0u : 1u;
+      });
+      for (const ShardWord& word : record.shards) {
+        (word.ended ? dropped_at_the_end : row.used) += word.count;
+      }
+      if (record.weight > 0) {
+        apply(record);
+      } else {
+        record.state = fingerprint_of(state_);
+        result_.records.push_back(std::move(record));
+      }
+    }
     const std::uint64_t all = dropped_by_dealing + dropped_at_the_end;
     if (row.used + all == reader_.samples().value_or(0)) row.complete = true;
     row.dropped = row.complete ? all : dropped_at_the_end;
@@ -85,11 +111,17 @@ class Plain {
     return result_.steps > before;
   }
 
-  // One turn of all shards: their words, and the sum of their gradients.
-  OracleRecord read(std::uint64_t epoch, std::uint64_t turn) {
+  // One turn of all shards: their words, and the sum of their gradients. `absent` gives the word of a shard
+  // that takes no part; 0 of one that does.
+  template <class Absent>
+  OracleRecord read(std::uint64_t epoch, std::uint64_t turn, Absent&& absent) {
     OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0};
     leaves_.assign(job_.train.shards, std::nullopt);
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
+      if (const std::uint32_t ended = absent(shard)) {
+        record.shards.push_back({shard, ended, 0, 0, 0, 0, 0});
+        continue;
+      }
       const Item item = reader_.read(shard, {Phase::train, epoch, turn});
       ShardWord word{shard, item.ended ? 1u : 0u, 0, 0, item.range.first, item.range.count, 0};
       if (!item.ended) {
@@ -137,6 +169,7 @@ class Plain {
   }
 
   const Job job_;
+  LeftOut left_out_;
   std::unique_ptr<Model> model_;
   Dataset data_;
   BatchReader reader_;
@@ -152,8 +185,8 @@ std::uint64_t fingerprint_of(std::span<const float> state) {
   return hash_words(kHashStart, std::as_bytes(state));
 }
 
-OracleResult train_plainly(const Job& job, const Registry& registry) {
-  return Plain(job, registry).train();
+OracleResult train_plainly(const Job& job, const Registry& registry, const LeftOut& left_out) {
+  return Plain(job, registry, left_out).train();
 }
 
 }  // namespace muster::simulation

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +39,12 @@ struct OracleResult {
   std::vector<OracleEpoch> epochs;
 };
 
+/// What steps went on without, by epoch and number of the step: shards.
+using LeftOut = std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::uint32_t>>;
+
 /// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, over sources
 /// whose length is known.
-OracleResult train_plainly(const Job& job, const Registry& registry);
+OracleResult train_plainly(const Job& job, const Registry& registry, const LeftOut& left_out = {});
 
 /// A hash of a state's bits, faster than SHA-256.
 std::uint64_t fingerprint_of(std::span<const float> state);

@@ -2,6 +2,8 @@
 // and that the bits stay those of the oracle.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 
@@ -47,6 +49,20 @@ struct Outcome {
   }
 };
 
+// What the events say that steps went on without.
+LeftOut left_out_of(const std::vector<Event>& events) {
+  LeftOut left_out;
+  for (const Event& event : events) {
+    if (event.name != "dropped") continue;
+    unsigned first = 0, last = 0;
+    EXPECT_EQ(std::sscanf(event.text("shards").c_str(), "%u-%u", &first, &last), 2);
+    const std::pair step(static_cast<std::uint64_t>(event.integer("epoch")),
+                         static_cast<std::uint64_t>(event.integer("step")));
+    for (unsigned shard = first; shard <= last; ++shard) left_out[step].insert(shard);
+  }
+  return left_out;
+}
+
 // Runs to the end; `act` is called once, `after` from the start.
 Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
             const std::function<void(Cluster&)>& act) {
@@ -68,7 +84,9 @@ Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
   if (cluster.report()) run.report = *cluster.report();
   run.events = watch.events;
   EXPECT_EQ(run.report.outcome, "completed") << run.report.reason << " seed " << seed;
-  EXPECT_EQ(run.report.weights_sha256, train_plainly(job, registry).weights_sha256) << "seed " << seed;
+  const OracleResult oracle = train_plainly(job, registry, left_out_of(run.events));
+  EXPECT_EQ(run.report.weights_sha256, oracle.weights_sha256) << "seed " << seed;
+  EXPECT_EQ(run.report.steps, oracle.steps) << "seed " << seed;
   for (const EpochEnd& epoch : run.report.epochs) EXPECT_EQ(epoch.used, 97u) << "seed " << seed;
   return run;
 }
@@ -153,6 +171,45 @@ TEST(Stragglers, OthersComputeForASlowReplica) {
       EXPECT_EQ(event.text("shards"), "4-5") << "seed " << seed;
     }
     for (const Event& lost : result.named("lost")) ADD_FAILURE() << lost.text("reason") << " seed " << seed;
+  }
+}
+
+TEST(Stragglers, StepsGoOnWithoutALateReplicaAndItsSamplesComeBack) {
+  std::size_t dropped = 0;
+  for (const std::uint32_t loaders : {0u, 1u}) {
+    Job job = job_of(8, 4, StragglerAction::drop, loaders);
+    job.cluster.straggler.patience = milliseconds(120);
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const Outcome result =
+          run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 30); });
+      for (const Event& event : result.named("dropped")) {
+        EXPECT_EQ(event.integer("replica"), 2) << "seed " << seed;
+        EXPECT_EQ(event.text("shards"), "4-5") << "seed " << seed;
+      }
+      dropped += result.named("dropped").size();
+      EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+      for (const EpochEnd& epoch : result.report.epochs) {
+        EXPECT_TRUE(epoch.complete);
+        EXPECT_EQ(epoch.missed + epoch.repeated + epoch.dropped, 0u) << "seed " << seed;
+      }
+    }
+  }
+  EXPECT_GT(dropped, 2 * kSeeds);
+}
+
+TEST(Stragglers, WithoutACoordinatorALateReplicaIsWaitedFor) {
+  Job job = job_of(8, 4, StragglerAction::drop);
+  job.cluster.straggler.patience = milliseconds(120);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
+      cluster.pause(Cluster::kCoordinator);
+      cluster.set_slower("replica 2", 30);
+      cluster.world().after(milliseconds(600), [&cluster] {
+        cluster.set_slower("replica 2", 1);
+        cluster.resume(Cluster::kCoordinator);
+      });
+    });
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
   }
 }
 

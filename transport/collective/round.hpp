@@ -26,6 +26,9 @@ struct ShardWord {
   std::uint64_t count = 0;
   double weight = 0;  ///< what it adds to the divisor
 
+  /// In `ended`: the step goes on without the shard, which is an absent leaf; its samples are owed.
+  static constexpr std::uint32_t kLeftOut = 2;
+
   /// Whether the shard is a leaf of this round's tree. A hole (rows 0, not ended) is absent, too.
   bool present() const { return ended == 0 && rows > 0; }
 

@@ -89,6 +89,54 @@ TEST(ClusterWatch, EvictIsForThoseForWhomOthersWaitAndCanGoOn) {
   EXPECT_TRUE(watch.held_up(held_up(1, 0)).losses.empty()) << "the last one";
 }
 
+// ---- drop
+
+HeldUp ready(std::uint32_t by, std::uint32_t slot) {
+  HeldUp message = held_up(by, slot);
+  message.ready = true;
+  return message;
+}
+
+TEST(ClusterWatch, AStepGoesOnWithoutThoseWhoAreLateForIt) {
+  ClusterWatch watch(config(StragglerAction::drop), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_FALSE(watch.held_up(held_up(0, 2)).drops) << "it has not applied the step before";
+  EXPECT_FALSE(watch.held_up(ready(2, 2)).drops) << "nobody else waits";
+  EXPECT_TRUE(watch.held_up(ready(0, 2)).drops);
+  EXPECT_FALSE(watch.held_up(ready(1, 2)).drops) << "not twice";
+  View next = view_of(3, 2);
+  next.number = 5;
+  next.dropping = watch.dropping();
+  watch.entered(next);
+  HeldUp other = ready(0, 1);
+  other.view = 5;
+  EXPECT_TRUE(watch.held_up(other).drops);
+  EXPECT_EQ(watch.dropping(), (Dropping{17, {{4, 6}, {2, 4}}}));
+  other = ready(1, 0);
+  other.view = 5;
+  EXPECT_FALSE(watch.held_up(other).drops) << "nothing would be left";
+  other.step = 18;
+  EXPECT_TRUE(watch.held_up(other).drops) << "another step";
+  EXPECT_EQ(watch.dropping(), (Dropping{18, {{0, 2}}}));
+}
+
+TEST(ClusterWatch, OnlyAJobThatSaysSoDrops) {
+  for (const auto action : {StragglerAction::wait, StragglerAction::shed, StragglerAction::speculate}) {
+    ClusterWatch watch(config(action), milliseconds(50));
+    watch.entered(view_of(3, 2));
+    EXPECT_FALSE(watch.held_up(ready(0, 2)).drops);
+    EXPECT_EQ(watch.dropping(), Dropping{});
+  }
+}
+
+TEST(ClusterWatch, ADropOfTheCoordinatorBeforeIsKept) {
+  ClusterWatch watch(config(StragglerAction::drop), milliseconds(50));
+  View view = view_of(3, 2);
+  view.dropping = {17, {{4, 6}}};
+  watch.entered(view);
+  EXPECT_EQ(watch.dropping(), view.dropping);
+}
+
 TEST(ClusterWatch, ALateLoaderIsNamedAndItsReplicaStays) {
   ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
   watch.entered(view_of(3, 2, 2));

@@ -85,6 +85,66 @@ TEST(Course, WeightlessRoundTakesNoStepNumber) {
   EXPECT_EQ(course.steps(), 2u);
 }
 
+// ---- what steps went on without comes back at the end of the epoch
+
+TEST(Course, WhatIsOwedIsPaidBeforeTheEpochEnds) {
+  Course course({{}, 1, true});
+  course.step_committed();
+  course.owe({2, 3});
+  course.step_committed();
+  course.step_committed();
+  course.owe({3});
+  course.step_committed();
+  EXPECT_FALSE(course.all_ended().epoch_ended);
+  ASSERT_TRUE(course.paying());
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 1, 1}));
+  EXPECT_EQ(course.place(), (Cursor{Phase::train, 1, 4}));
+  EXPECT_TRUE(course.takes_part(2) && course.takes_part(3));
+  EXPECT_FALSE(course.takes_part(0));
+  EXPECT_FALSE(course.step_committed().epoch_ended);
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 1, 3}));
+  EXPECT_FALSE(course.takes_part(2));
+  const auto move = course.step_committed();
+  EXPECT_TRUE(move.epoch_ended && move.data_ended);
+  EXPECT_FALSE(course.paying());
+  EXPECT_EQ(course.steps(), 6u);
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::evaluate, 1, 0}));
+}
+
+TEST(Course, ADebtOfNothingIsPaidWithoutAStep) {
+  Course course({{}, 2, false});
+  course.owe({1});
+  course.step_committed();
+  course.owe({1});
+  EXPECT_FALSE(course.weightless().epoch_ended) << "all others had ended";
+  EXPECT_FALSE(course.all_ended().epoch_ended);
+  EXPECT_FALSE(course.weightless().epoch_ended);
+  EXPECT_TRUE(course.all_ended().epoch_ended);
+  EXPECT_EQ(course.steps(), 1u);
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 2, 0}));
+}
+
+TEST(Course, StepsThatEndTheJobEndItsDebts) {
+  Course course({2, 1, false});
+  course.owe({0});
+  course.step_committed();
+  EXPECT_FALSE(course.all_ended().epoch_ended);
+  const auto move = course.step_committed();
+  EXPECT_TRUE(move.epoch_ended && course.finished());
+  EXPECT_FALSE(course.paying());
+}
+
+TEST(Course, DebtsAreRestored) {
+  Course course({{}, 1, false});
+  course.owe({0});
+  course.step_committed();
+  course.all_ended();
+  Course other({{}, 1, false});
+  other.restore(course.place(), course.steps(), course.finished(), course.debt());
+  EXPECT_EQ(other.cursor(), course.cursor());
+  EXPECT_TRUE(other.step_committed().epoch_ended);
+}
+
 TEST(Course, OptionsComeFromTheJob) {
   Job job;
   EXPECT_EQ(course_options(job, true).passes, 1u);

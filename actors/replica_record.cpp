@@ -1,0 +1,165 @@
+// What follows from a record: the ledger, the events, the update, the end of an epoch.
+#include <algorithm>
+#include <cmath>
+
+#include "muster/actors/replica.hpp"
+#include "muster/config/canary.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
+
+}  // namespace
+
+void ReplicaState::step_recorded(const RoundRecord& record) {
+  try {
+    open_epoch(record.epoch);
+    count_in_ledger(record);
+  } catch (const Error& error) {
+    return trouble(error.what());
+  }
+  owe_what_was_left_out(record);
+  const auto all = [&](auto&& is) { return std::all_of(record.shards.begin(), record.shards.end(), is); };
+  if (all([](const ShardWord& word) { return !word.present() && word.ended != ShardWord::kLeftOut; }))
+    return moved(course_->all_ended());
+  raise_step_events(record);
+  raise_if_starved();
+  if (record.weight == 0) return moved(course_->weightless());
+  for (const ShardMetrics& metrics : record.metrics) {
+    if (!std::isfinite(metrics.loss)) {
+      return trouble("the loss of shard " + std::to_string(metrics.shard) + " is not finite at step " +
+                     std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
+    }
+  }
+  const bool twice = behind_ && canary("applies-twice");
+  compute([step = record.step, twice](Workbench& bench) {
+    apply_step(bench, step);
+    if (twice) apply_step(bench, step);
+    return Updated{};
+  });
+}
+
+void ReplicaState::owe_what_was_left_out(const RoundRecord& record) {
+  std::vector<std::uint32_t> shards;
+  for (const ShardWord& word : record.shards) {
+    if (word.ended == ShardWord::kLeftOut) shards.push_back(word.shard);
+  }
+  if (shards.empty()) return;
+  // Each holder says which of its shards were left out.
+  std::vector<std::uint32_t> own;
+  for (const std::uint32_t shard : shards) {
+    if (shard >= part_.begin && shard < part_.end) own.push_back(shard);
+  }
+  course_->owe(std::move(shards));
+  if (own.empty()) return;
+  self_->send(parts_.node, Raised{make_event("dropped", {{"replica", static_cast<std::int64_t>(parts_.slot)},
+                                                         {"shards", std::to_string(own.front()) + "-" +
+                                                                        std::to_string(own.back())},
+                                                         {"epoch", static_cast<std::int64_t>(record.epoch)},
+                                                         {"step", static_cast<std::int64_t>(record.step)}})});
+}
+
+void ReplicaState::moved(const Course::Move& move) {
+  move.epoch_ended ? close_epoch(move.data_ended) : next_round();
+}
+
+void ReplicaState::count_in_ledger(const RoundRecord& record) {
+  for (const ShardWord& word : record.shards) {
+    if (word.ended) {
+      dropped_ += word.count;
+      continue;
+    }
+    ledger_.commit(record.epoch, word.shard, Range{word.first, static_cast<std::uint32_t>(word.count)});
+    samples_ += word.rows;
+  }
+  for (const ShardMetrics& metrics : record.metrics) {
+    epoch_loss_ += metrics.loss;
+    epoch_weight_ += metrics.weight;
+  }
+}
+
+void ReplicaState::raise_step_events(const RoundRecord& record) {
+  for (Event& event : step_events_->of(record)) {
+    if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
+  }
+}
+
+void ReplicaState::raise_if_starved() {
+  if (waited_s_ < kStarvedSecondsMin || waited_s_ <= computed_s_) return;
+  self_->send(parts_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(parts_.slot)},
+                                                         {"epoch", static_cast<std::int64_t>(record_->epoch)},
+                                                         {"step", static_cast<std::int64_t>(record_->step)},
+                                                         {"waited_ms", waited_s_ * 1e3},
+                                                         {"computed_ms", computed_s_ * 1e3}})});
+}
+
+void ReplicaState::on(const Updated& message) {
+  if (!message.error.empty()) return trouble("the update failed: " + message.error);
+  phases_.update_s += lap();
+  const auto move = course_->step_committed();
+  if (lap_ - progress_at_ >= kProgressInterval) {
+    progress_at_ = lap_;
+    double loss = 0, weight = 0;
+    for (const ShardMetrics& metrics : record_->metrics) {
+      loss += metrics.loss;
+      weight += metrics.weight;
+    }
+    self_->send(parts_.node,
+                Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
+  }
+  moved(move);
+}
+
+void ReplicaState::close_epoch(bool data_ended) {
+  std::uint64_t dropped = dropped_ + parts_.facts.dropped;
+  const LedgerRow whole = ledger_.row(true, dropped);
+  const bool all_used =
+      parts_.facts.samples >= 0 && whole.used + dropped == static_cast<std::uint64_t>(parts_.facts.samples);
+  const bool complete = data_ended || all_used;
+  if (!complete) dropped = dropped_;
+  const LedgerRow row = ledger_.finish(complete, dropped);
+  epoch_ = EpochEnd{parts_.slot,
+                    row.epoch,
+                    row.complete,
+                    course_->steps(),
+                    samples_,
+                    row.used,
+                    row.repeated,
+                    row.missed,
+                    row.dropped,
+                    false,
+                    0,
+                    0,
+                    epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0};
+  if (course_->finished() || course_->cursor().phase == Phase::train) report_epoch();
+  next_round();
+}
+
+void ReplicaState::report_epoch() {
+  told_.push_back(epoch_);
+  self_->send(parts_.node, epoch_);
+}
+
+void ReplicaState::evaluation_recorded(const RoundRecord& record) {
+  double loss = 0, correct = 0, weight = 0;
+  for (const ShardMetrics& metrics :
+       record.metrics) {  // in the order of shards: the same bits on any replicas
+    loss += metrics.loss;
+    correct += metrics.correct;
+    weight += metrics.weight;
+  }
+  epoch_.evaluated = weight > 0;
+  if (weight > 0) {
+    epoch_.loss = loss / weight;
+    epoch_.accuracy = correct / weight;
+  }
+  report_epoch();
+  course_->evaluated();
+  next_round();
+}
+
+}  // namespace muster
