@@ -86,7 +86,8 @@ void CoordinatorState::on(const Prepared& message) {
 }
 
 void CoordinatorState::form(const std::string& transport) {
-  const View view = roster_->first_view();
+  View view = roster_->first_view();
+  if (parts_.resume) view.records = parts_.resume->records;
   report_.transport = transport;
   report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
   if (view.facts.take_asked >= 0) {

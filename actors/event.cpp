@@ -203,6 +203,35 @@ std::vector<EventSpec> events_of_checkpoints() {
            {{"step", kInteger, true, "last step before it"}}}};
 }
 
+std::vector<EventSpec> events_of_stragglers() {
+  return {
+      {"speculated",
+       "A replica that waits for a late one computes some of its shards, too; the first answer counts.",
+       "with cluster.straggler.action = \"speculate\", when the patience is over",
+       "the replica that waits",
+       {replica(),
+        {"instead_of", kInteger, true, "number of the late replica"},
+        {"shards", kText, true, "shards that it computes, \"begin-end\""},
+        step()}},
+      {"dropped",
+       "A step goes on without the gradients of a late replica. Their samples come back in a step of their "
+       "own at the "
+       "end of the epoch.",
+       "with cluster.straggler.action = \"drop\", when the step is committed",
+       "the replica that holds the shards",
+       {replica(),
+        {"shards", kText, true, "shards that were left out, \"begin-end\""},
+        {"epoch", kInteger, true, "whose end they come back at"},
+        step()}},
+      {"shed",
+       "Shards move from slow replicas to faster ones, in a new view.",
+       "with cluster.straggler.action = \"shed\", when it pays for several steps in a row",
+       "coordinator",
+       {{"view", kInteger, true, "the view that ends"},
+        {"shards", kText, true, "shards of each replica from then on, in the order of replicas"},
+        reason()}}};
+}
+
 std::vector<EventSpec> events_of_failure() {
   return {
       {"late",
@@ -234,31 +263,6 @@ std::vector<EventSpec> events_of_failure() {
         loader(),
         {"phi", kNumber, true, "as for `suspected`"},
         {"silent_ms", kNumber, true, "since its last heartbeat"}}},
-      {"speculated",
-       "A replica that waits for a late one computes some of its shards, too; the first answer counts.",
-       "with cluster.straggler.action = \"speculate\", when the patience is over",
-       "the replica that waits",
-       {replica(),
-        {"instead_of", kInteger, true, "number of the late replica"},
-        {"shards", kText, true, "shards that it computes, \"begin-end\""},
-        step()}},
-      {"dropped",
-       "A step goes on without the gradients of a late replica. Their samples come back in a step of their "
-       "own at the "
-       "end of the epoch.",
-       "with cluster.straggler.action = \"drop\", when the step is committed",
-       "the replica that holds the shards",
-       {replica(),
-        {"shards", kText, true, "shards that were left out, \"begin-end\""},
-        {"epoch", kInteger, true, "whose end they come back at"},
-        step()}},
-      {"shed",
-       "Shards move from slow replicas to faster ones, in a new view.",
-       "with cluster.straggler.action = \"shed\", when it pays for several steps in a row",
-       "coordinator",
-       {{"view", kInteger, true, "the view that ends"},
-        {"shards", kText, true, "shards of each replica from then on, in the order of replicas"},
-        reason()}},
       {"lost",
        "A process is gone, or silent for longer than the patience.",
        "when it is noticed",
@@ -297,8 +301,9 @@ std::vector<EventSpec> events_of_the_end() {
 
 std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
-  for (const auto& group : {events_of_membership(), events_of_data(), events_of_progress(),
-                            events_of_checkpoints(), events_of_failure(), events_of_the_end()}) {
+  for (const auto& group :
+       {events_of_membership(), events_of_data(), events_of_progress(), events_of_checkpoints(),
+        events_of_failure(), events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

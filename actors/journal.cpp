@@ -60,7 +60,7 @@ Json to_json(const View& view) {
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
-  json["dropping"] = {{"step", view.dropping.step}, {"shards", Json::array()}};
+  json["dropping"] = {{"record", view.dropping.record}, {"shards", Json::array()}};
   for (const ShardRange& range : view.dropping.shards)
     json["dropping"]["shards"].push_back({range.begin, range.end});
   return json;
@@ -87,7 +87,7 @@ View view_from(const Json& json) {
   view.facts = facts_from(json.at("facts"));
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
-  view.dropping.step = json.at("dropping").at("step");
+  view.dropping.record = json.at("dropping").at("record");
   for (const Json& range : json.at("dropping").at("shards"))
     view.dropping.shards.push_back({range.at(0), range.at(1)});
   return view;

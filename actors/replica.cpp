@@ -142,7 +142,7 @@ void ReplicaState::gather(const Cursor& cursor) {
 // Whether the round goes on without the shard, because it was late. What is owed is waited for.
 bool ReplicaState::left_out(std::uint32_t shard) const {
   const Dropping& dropping = part_.view.dropping;
-  if (round_ != 1 || dropping.step != course_->steps() + 1 || course_->paying()) return false;
+  if (round_ != 1 || dropping.record != records_ + 1 || course_->paying()) return false;
   return std::any_of(dropping.shards.begin(), dropping.shards.end(),
                      [&](const ShardRange& range) { return range.holds(shard); });
 }

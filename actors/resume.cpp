@@ -39,13 +39,10 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   }
   const LoadedCheckpoint& newest = *found.newest;
   const ReplicaPlace& place = newest.snapshot.place;
-  return {newest.manifest_name,
-          disk->folder() + "/" + newest.manifest.weights.name,
-          place.steps,
-          place.cursor.epoch,
-          place.samples,
-          place.told,
-          std::move(found.passed_over)};
+  return {newest.manifest_name, disk->folder() + "/" + newest.manifest.weights.name,
+          place.records,        place.steps,
+          place.cursor.epoch,   place.samples,
+          place.told,           std::move(found.passed_over)};
 }
 
 std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,

@@ -23,6 +23,7 @@ class NothingToResume : public Error {
 struct Resume {
   std::string manifest;  ///< its name in checkpoint.folder; empty: the run begins at the beginning
   std::string path;      ///< of the weights
+  std::uint64_t records = 0;
   std::uint64_t step = 0;
   std::uint64_t epoch = 1;
   std::uint64_t samples = 0;

@@ -73,10 +73,10 @@ MUSTER_MESSAGE(ShardRange)
 
 /// A step that goes on without the gradients of some shards.
 struct Dropping {
-  std::uint64_t step = 0;  ///< 0: none
+  std::uint64_t record = 0;  ///< the number that the step's record will have, from 1, over all views; 0: none
   std::vector<ShardRange> shards;
 
-  static auto fields(Dropping& x) { return std::tie(x.step, x.shards); }
+  static auto fields(Dropping& x) { return std::tie(x.record, x.shards); }
   bool operator==(const Dropping&) const = default;
 };
 MUSTER_MESSAGE(Dropping)
@@ -86,7 +86,7 @@ MUSTER_MESSAGE(Dropping)
 ///
 /// `records` counts the rounds that are committed for good (steps, ends of epochs, evaluations): the most
 /// that any member holds. Members in `behind` miss the last of them, and get them from replica `donor`
-/// before they go on. If the first round of the view is training step `dropping.step`, its shards are left
+/// before they go on. If record `dropping.record` comes of the first round of the view, its shards are left
 /// out of that.
 struct View {
   std::uint64_t term = 0;  ///< of the coordinator that made it; raised at each of its starts

@@ -72,7 +72,7 @@ void ClusterWatch::entered(const View& view) {
     deal.push_back({member.begin, member.end});
   }
   shedding_.entered(std::move(slots), std::move(deal));
-  if (view.dropping.step > dropping_.step) dropping_ = view.dropping;
+  if (view.dropping.record > dropping_.record) dropping_ = view.dropping;
   view_ = view;
 }
 
@@ -154,9 +154,10 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
 bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
   if (cluster_.straggler.action != StragglerAction::drop || message.link_broken || !message.ready)
     return false;
-  if (message.step < dropping_.step || late.begin == late.end) return false;
-  if (message.step > dropping_.step) {
-    dropping_ = {message.step, {}};
+  const std::uint64_t record = view_.records + message.round;  // round 0 is the greeting
+  if (record < dropping_.record || late.begin == late.end) return false;
+  if (record > dropping_.record) {
+    dropping_ = {record, {}};
     dropped_from_.clear();
   }
   const auto adds = [&](const Member& member) {

@@ -8,6 +8,7 @@ namespace {
 
 std::vector<Branch> make_table() {
   std::vector<Branch> table = {
+      {"event: dropped", false},
       {"event: exhausted", true},
       {"event: late", true},
       {"event: left", true},
@@ -42,6 +43,7 @@ std::vector<Branch> make_table() {
       {"run: fails before its first view", false},
       {"run: fails below min_replicas", false},
       {"run: fails without its journal", false},
+      {"straggler: a step goes on without it", false},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},

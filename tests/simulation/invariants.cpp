@@ -37,8 +37,12 @@ const std::map<int, std::string>& invariant_list() {
   return list;
 }
 
-Invariants::Invariants(const Job& job, const OracleResult& oracle, Tally& tally)
-    : job_(job), oracle_(oracle), tally_(tally), views_(job.train.shards) {}
+Invariants::Invariants(const Job& job, Retrain retrain, Tally& tally)
+    : job_(job),
+      retrain_(std::move(retrain)),
+      oracle_(retrain_({})),
+      tally_(tally),
+      views_(job.train.shards) {}
 
 void Invariants::say(Wrong wrong) {
   if (wrong && !wrong_) wrong_ = std::move(wrong);
@@ -62,6 +66,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   Seen& who = seen(process);
   const std::uint64_t from = views_.from(view);
   const std::uint64_t index = who.replica.next(view, from);
+  follow_decision(process, view, index, record);
   if (Wrong wrong = who.replica.record(view, from, record)) return say(process, std::move(wrong));
   say(views_.committed(who.name.slot, view, index));
   const auto [known, first] = record_hashes_.emplace(index, record.hash);
@@ -76,6 +81,39 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   const View* latest = views_.latest();
   if (latest && view < latest->number) tally_.count("view: a record is taken by one left behind");
   if (closing_ == view && view > 0) tally_.count("view: a record is taken while the view is being closed");
+}
+
+// A step that goes on without some shards, as its view says, has other bits from then on; unless another
+// member has its record already. Who is left behind with a record that the others decide otherwise is out of
+// it.
+void Invariants::follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index,
+                                 const RoundRecord& record) {
+  if (job_.cluster.straggler.action != StragglerAction::drop || record.kind != RoundKind::train) return;
+  const auto made = views_.views().find(view);
+  if (made == views_.views().end() || index >= oracle_.records.size()) return;
+  const std::set<std::uint32_t> late = left_out_of(record.shards);
+  if (late == left_out_of(oracle_.records[index].shards)) return;
+  if (view < views_.latest()->number) return seen(process).replica.strays();
+  const View& of = made->second;
+  std::set<std::uint32_t> decided;
+  for (const ShardRange& range : of.dropping.shards) {
+    for (std::uint32_t shard = range.begin; shard < range.end; ++shard) decided.insert(shard);
+  }
+  if (index != of.records || of.dropping.record != index + 1) decided.clear();
+  if (late != decided) return;  // the rule says what is wrong
+  for (auto& [other, who] : seen_) {
+    if (other == process || who.name.loader || who.replica.least() <= index) continue;
+    const bool member = std::any_of(of.replicas.begin(), of.replicas.end(), [&, &who = who](const Member& m) {
+      return m.name == who.name && m.incarnation == who.incarnation;
+    });
+    if (member && cluster_->world().alive(other)) return;
+    who.replica.strays();
+  }
+  left_out_.erase(left_out_.lower_bound(index + 1), left_out_.end());
+  if (!late.empty()) left_out_[index + 1] = late;
+  oracle_ = retrain_(left_out_);
+  record_hashes_.erase(record_hashes_.lower_bound(index), record_hashes_.end());
+  tally_.count("straggler: a step goes on without it");
 }
 
 void Invariants::handed_out(ProcessId process) {

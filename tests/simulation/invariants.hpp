@@ -2,6 +2,7 @@
 // touched after each event, all of it at each view and at the end. The first thing that is wrong stays.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -19,7 +20,9 @@ const std::map<int, std::string>& invariant_list();
 
 class Invariants final : public Watch {
  public:
-  Invariants(const Job& job, const OracleResult& oracle, Tally& tally);
+  /// `retrain` is the oracle for what steps went on without; called when that is decided.
+  using Retrain = std::function<OracleResult(const LeftOut&)>;
+  Invariants(const Job& job, Retrain retrain, Tally& tally);
 
   /// The cluster that it looks at; before anything happens.
   void look_at(Cluster& cluster) { cluster_ = &cluster; }
@@ -76,10 +79,13 @@ class Invariants final : public Watch {
   std::uint32_t members_left(const std::string& kind) const;
   void made(const View& view);
   void count_view(const View& view);
+  void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
 
   const Job job_;
-  const OracleResult& oracle_;
+  const Retrain retrain_;
+  LeftOut left_out_;
+  OracleResult oracle_;
   Tally& tally_;
   Cluster* cluster_ = nullptr;
   std::map<ProcessId, Seen> seen_;

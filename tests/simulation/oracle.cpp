@@ -12,6 +12,7 @@ namespace muster::simulation {
 namespace {
 
 using Leaves = std::vector<std::optional<std::vector<float>>>;
+using Owed = std::pair<std::uint64_t, std::set<std::uint32_t>>;  // turn, shards
 
 // The sum of leaves [first, first + width) in the order of the contract: left plus right, absent ones pass
 // through.
@@ -66,43 +67,28 @@ class Plain {
     OracleEpoch row;
     const std::uint64_t dropped_by_dealing = reader_.dealing() ? reader_.dealing()->dropped() : 0;
     std::uint64_t dropped_at_the_end = 0;
-    std::vector<std::pair<std::uint64_t, std::set<std::uint32_t>>> owed;
-    for (std::uint64_t turn = 0; !enough(); ++turn) {
-      const auto late = left_out_.extract({epoch, result_.steps + 1});
+    const auto count = [&](const OracleRecord& record) {
+      for (const ShardWord& word : record.shards) (word.ended ? dropped_at_the_end : row.used) += word.count;
+    };
+    std::vector<Owed> owed;
+    for (std::uint64_t turn = 0; !row.complete && !enough(); ++turn) {
+      const auto late = left_out_.extract(result_.records.size() + 1);
       OracleRecord record = read(epoch, turn, [&](std::uint32_t shard) {
         return late.empty() || !late.mapped().contains(shard) ? 0u : ShardWord::kLeftOut;
       });
       if (!late.empty()) owed.emplace_back(turn, late.mapped());
-      for (const ShardWord& word : record.shards) {
-        (word.ended ? dropped_at_the_end : row.used) += word.count;
-      }
-      if (record.weight == 0 && !late.empty()) {
-        record.state = fingerprint_of(state_);
-        result_.records.push_back(std::move(record));
-        continue;
-      }
-      if (record.weight == 0) {
-        row.complete = true;
-        record.state = fingerprint_of(state_);
-        result_.records.push_back(std::move(record));
-        break;
-      }
-      apply(record);
+      count(record);
+      row.complete = record.weight == 0 && late.empty();
+      keep(std::move(record));
     }
     for (const auto& [turn, shards] : owed) {
+      row.complete = row.complete && !enough();
       if (enough()) break;
       OracleRecord record = read(epoch, turn, [&, &shards = shards](std::uint32_t shard) {
         return shards.contains(shard) ? 0u : 1u;
       });
-      for (const ShardWord& word : record.shards) {
-        (word.ended ? dropped_at_the_end : row.used) += word.count;
-      }
-      if (record.weight > 0) {
-        apply(record);
-      } else {
-        record.state = fingerprint_of(state_);
-        result_.records.push_back(std::move(record));
-      }
+      count(record);
+      keep(std::move(record));
     }
     const std::uint64_t all = dropped_by_dealing + dropped_at_the_end;
     if (row.used + all == reader_.samples().value_or(0)) row.complete = true;
@@ -135,6 +121,13 @@ class Plain {
       record.shards.push_back(word);
     }
     return record;
+  }
+
+  // Where nothing weighs anything, nothing is applied.
+  void keep(OracleRecord record) {
+    if (record.weight > 0) return apply(record);
+    record.state = fingerprint_of(state_);
+    result_.records.push_back(std::move(record));
   }
 
   void apply(OracleRecord& record) {
@@ -180,6 +173,14 @@ class Plain {
 };
 
 }  // namespace
+
+std::set<std::uint32_t> left_out_of(std::span<const ShardWord> words) {
+  std::set<std::uint32_t> shards;
+  for (const ShardWord& word : words) {
+    if (word.ended == ShardWord::kLeftOut) shards.insert(word.shard);
+  }
+  return shards;
+}
 
 std::uint64_t fingerprint_of(std::span<const float> state) {
   return hash_words(kHashStart, std::as_bytes(state));

@@ -39,8 +39,11 @@ struct OracleResult {
   std::vector<OracleEpoch> epochs;
 };
 
-/// What steps went on without, by epoch and number of the step: shards.
-using LeftOut = std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::uint32_t>>;
+/// What steps went on without, by the number of their record, from 1: shards.
+using LeftOut = std::map<std::uint64_t, std::set<std::uint32_t>>;
+
+/// The shards that a record went on without.
+std::set<std::uint32_t> left_out_of(std::span<const ShardWord> words);
 
 /// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, over sources
 /// whose length is known.

@@ -184,6 +184,7 @@ void draw_straggler_action(std::uint64_t seed, Plan& plan) {
                                                     StragglerAction::speculate, StragglerAction::speculate};
   plan.job.cluster.straggler.action = dice.one_of(actions);
   plan.job.cluster.straggler.patience = milliseconds(dice.between(20, 400));
+  if (dice.one_in(2)) plan.job.cluster.straggler.action = StragglerAction::drop;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Wrong ReplicaRule::compare(const RoundRecord& record, const OracleRecord& expect
 }
 
 Wrong ReplicaRule::record(std::uint32_t view, std::uint64_t from, const RoundRecord& record) {
-  if (record.kind == RoundKind::greeting) return {};
+  if (record.kind == RoundKind::greeting || strays_) return {};
   if (promise_ >= view)
     return {5, "it took a record of view " + text(view) + " after its promise to take none"};
   if (view != in_) {  // its first in this view: it has what the view began with
@@ -65,11 +65,13 @@ Wrong ReplicaRule::record(std::uint32_t view, std::uint64_t from, const RoundRec
 }
 
 void ReplicaRule::observes() {
+  strays_ = false;
   observes_ = true;
   promise_ = 0;
 }
 
 Wrong ReplicaRule::caught_up(std::uint64_t records) {
+  if (strays_) return {};
   if (!observes_) return {7, "it says that it has caught up, and is no newcomer"};
   if (steps_in(records) > applied_)
     return {
@@ -79,7 +81,7 @@ Wrong ReplicaRule::caught_up(std::uint64_t records) {
 }
 
 Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
-  if (step == applied_) return {};
+  if (step == applied_ || strays_) return {};
   if (step != applied_ + 1 && !observes_)
     return {3, "it applied step " + text(step) + " after step " + text(applied_)};
   if (promise_ > 0)
@@ -103,6 +105,7 @@ Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
 }
 
 Wrong ReplicaRule::promised(std::uint32_t view, std::uint64_t records) {
+  if (strays_) return {};
   if (records < least() || records > most())
     return {3, "it reports " + text(records) + " records, and holds " + text(least())};
   if (steps_in(records) != applied_)

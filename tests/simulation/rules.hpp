@@ -45,8 +45,11 @@ class ReplicaRule {
   void begun(std::uint32_t view) { promise_ = view > promise_ ? 0 : promise_; }
 
   /// Records that it holds: at least and at most.
-  std::uint64_t least() const { return records_; }
-  std::uint64_t most() const { return observes_ ? oracle_->records.size() : records_ + handed_; }
+  std::uint64_t least() const { return strays_ ? 0 : records_; }
+  std::uint64_t most() const { return observes_ || strays_ ? oracle_->records.size() : records_ + handed_; }
+  /// It was left behind with a record that the others then decided otherwise: it is no measure any more,
+  /// until it comes anew.
+  void strays() { strays_ = true; }
   /// The number, from 0, of the record that it takes next in a view that began with `from` records.
   std::uint64_t next(std::uint32_t view, std::uint64_t from) const { return view == in_ ? records_ : from; }
 
@@ -61,6 +64,7 @@ class ReplicaRule {
   std::uint32_t in_ = 0;       // the view of its last record
   std::uint64_t handed_ = 0;   // since then
   bool observes_ = false;
+  bool strays_ = false;
 };
 
 /// The records that a view takes a member to hold.

@@ -119,10 +119,11 @@ RunResult run_seed(std::uint64_t seed, const PlanOptions& options, const Registr
                    std::ostream* trace) {
   const Plan plan = draw_plan(seed, options);
   if (trace) *trace << plan.text();
-  const OracleResult oracle = train_plainly(plan.job, registry);
   RunResult result;
   result.seed = seed;
-  Invariants invariants(plan.job, oracle, result.tally);
+  Invariants invariants(
+      plan.job, [&](const LeftOut& left_out) { return train_plainly(plan.job, registry, left_out); },
+      result.tally);
   Watches watches;
   watches.add(invariants);
   {

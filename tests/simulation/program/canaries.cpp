@@ -32,7 +32,8 @@ const std::vector<Canary>& canaries() {
       {"applies-twice", "a record that was handed out is applied twice"},
       {"folds-early", "a sum is divided before its last part has come"},
       {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
-      {"no-journal", "views after the first are not in the journal"}};
+      {"no-journal", "views after the first are not in the journal"},
+      {"forgets-debt", "what a step went on without does not come back"}};
 #else
   static const std::vector<Canary> all;
 #endif

@@ -34,6 +34,7 @@ HeldUp held_up(std::uint32_t by, std::uint32_t slot, const std::string& cause = 
   HeldUp message;
   message.name = replica(by);
   message.view = 4;
+  message.round = 3;
   message.step = 17;
   message.slot = slot;
   message.cause = cause;
@@ -111,13 +112,13 @@ TEST(ClusterWatch, AStepGoesOnWithoutThoseWhoAreLateForIt) {
   HeldUp other = ready(0, 1);
   other.view = 5;
   EXPECT_TRUE(watch.held_up(other).drops);
-  EXPECT_EQ(watch.dropping(), (Dropping{17, {{4, 6}, {2, 4}}}));
+  EXPECT_EQ(watch.dropping(), (Dropping{3, {{4, 6}, {2, 4}}}));
   other = ready(1, 0);
   other.view = 5;
   EXPECT_FALSE(watch.held_up(other).drops) << "nothing would be left";
-  other.step = 18;
-  EXPECT_TRUE(watch.held_up(other).drops) << "another step";
-  EXPECT_EQ(watch.dropping(), (Dropping{18, {{0, 2}}}));
+  other.round = 4;
+  EXPECT_TRUE(watch.held_up(other).drops) << "the next record";
+  EXPECT_EQ(watch.dropping(), (Dropping{4, {{0, 2}}}));
 }
 
 TEST(ClusterWatch, OnlyAJobThatSaysSoDrops) {
