@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 // A job that goes on for long enough on a fast machine for a process to start; a sanitizer makes it slower.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kEpochs = 600;
+constexpr std::size_t kEpochs = 350;
 #else
 constexpr std::size_t kEpochs = 2000;
 #endif

@@ -27,7 +27,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     : shape_(std::move(shape)),
       transport_(transport),
       hooks_(std::move(hooks)),
-      height_(tree_height(shape_.shards)) {
+      height_(tree_height(shape_.shards)),
+      staging_(shape_.chunk_elements) {
   MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
   own_ = range_of(shape_.self);
   first_node_.resize(shape_.members.size());
@@ -44,13 +45,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
   for (Slot& slot : slots_) {
     slot.header_bytes.resize(shape_.members.size());
     slot.metrics_bytes.resize(shape_.members.size());
-    slot.staging = std::make_unique_for_overwrite<float[]>(staged_nodes_ * own_.size());
     reset(slot);
   }
-}
-
-std::size_t Reduction::staging_bytes() const {
-  return slots_.size() * staged_nodes_ * own_.size() * sizeof(float);
 }
 
 Reduction::Range Reduction::range_of(std::uint32_t member) const {
@@ -59,6 +55,11 @@ Reduction::Range Reduction::range_of(std::uint32_t member) const {
     return std::min(shape_.elements, lines * part / shape_.members.size() * kAlign);
   };
   return {cut(member), cut(member + 1)};
+}
+
+// Two rounds, each node from its member, or from those who stand in for it as well.
+std::size_t Reduction::staged_max() const {
+  return slots_.size() * staged_nodes_ * own_chunks() * (shape_.stand_ins ? shape_.members.size() : 1);
 }
 
 std::size_t Reduction::own_chunks() const {
@@ -71,6 +72,10 @@ void Reduction::reset(Slot& slot) {
   slot.chunk_arrivals.assign(own_chunks(), 0);
   slot.chunk_folded.assign(own_chunks(), false);
   slot.taken.assign(nodes_.size() * own_chunks(), false);
+  for (float* values : slot.staged) {
+    if (values != nullptr) staging_.give_back(values);
+  }
+  slot.staged.assign(staged_nodes_ * own_chunks(), nullptr);
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
   slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
   slot.elements_in.assign(shape_.members.size(), 0);
@@ -234,7 +239,8 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       if (!whole_chunk(own_) || index == nodes_.size()) return {};
       const std::size_t offset = frame.offset - own_.begin;
       if (target.taken[index * own_chunks() + offset / shape_.chunk_elements]) return {};
-      return {reinterpret_cast<std::byte*>(target.staging.get() + index * own_.size() + offset), frame.bytes};
+      if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
+      return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
     }
     case FrameKind::result:
       if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
@@ -247,7 +253,11 @@ std::span<std::byte> Reduction::place(const Frame& received) {
 
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
   const auto known = of_member(received);
-  if (!known) return;
+  if (!known) {  // of a round that is over: a second answer for what has come already
+    if (received.kind == FrameKind::contribution)
+      staging_.give_back(reinterpret_cast<float*>(payload.data()));
+    return;
+  }
   const Frame& frame = *known;
   Slot& target = slot(frame.round);
   const auto& member = shape_.members[frame.from];
@@ -282,7 +292,8 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       break;
     }
     case FrameKind::contribution:
-      take(target, node_of(frame), (frame.offset - own_.begin) / shape_.chunk_elements);
+      stage(target, node_of(frame), (frame.offset - own_.begin) / shape_.chunk_elements,
+            reinterpret_cast<float*>(payload.data()));
       break;
     case FrameKind::result:
       target.result_elements += frame.bytes / sizeof(float);
@@ -325,75 +336,6 @@ std::string Reduction::disagreement(const Slot& current) const {
     }
   }
   return {};
-}
-
-// All headers are in: it is known which leaves are present, what the divisor is, and which nodes will come.
-void Reduction::prepare_fold(Slot& current) {
-  current.ready_to_fold = true;
-  std::vector<bool> present(shape_.shards, false);
-  std::vector<double> weights(shape_.shards, 0.0);
-  for (const auto& header : current.headers) {
-    for (const ShardWord& word : header->shards) {
-      if (!word.present() || word.shard >= shape_.shards) continue;
-      present[word.shard] = true;
-      weights[word.shard] = word.weight;
-    }
-  }
-  for (const double weight : weights)
-    current.weight += weight;  // in the order of shards, on every member alike
-  const auto any_present = [&](NodeId node) {
-    const auto leaves = leaves_below(height_, node);
-    for (std::uint32_t s = leaves.begin; s < std::min(leaves.end, shape_.shards); ++s) {
-      if (present[s]) return true;
-    }
-    return false;
-  };
-  std::vector<NodeId> nodes;
-  current.present.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (!any_present(nodes_[i].node)) continue;
-    nodes.push_back(nodes_[i].node);
-    current.present.push_back(i);
-  }
-  current.expected_arrivals = static_cast<std::uint32_t>(nodes.size()) - (canary("folds-early") ? 1 : 0);
-  current.program = fold_program(height_, nodes);
-}
-
-// The own part lies where it was computed; what came from others, also in this member's stead, in staging.
-const float* Reduction::operand(const Slot& current, std::size_t index) const {
-  if (nodes_[index].member == shape_.self && current.contributed) {
-    for (const NodeValue& value : current.nodes) {
-      if (value.node == nodes_[index].node) return value.values + own_.begin;
-    }
-    MUSTER_CHECK(false, nodes_[index].node, "said to be present, but not contributed");
-  }
-  return current.staging.get() + index * own_.size();
-}
-
-void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
-  const std::size_t begin = chunk * shape_.chunk_elements;
-  const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
-  std::vector<const float*> operands;
-  for (const std::size_t index : current.present) operands.push_back(operand(current, index) + begin);
-  float* out = result_at(own_.begin + begin);
-  fold(current.program, operands, count, static_cast<float>(current.weight), out);
-  current.chunk_folded[chunk] = true;
-  ++current.folded;
-  Frame frame;
-  frame.kind = FrameKind::result;
-  frame.offset = own_.begin + begin;
-  const std::size_t members = shape_.members.size();
-  for (std::size_t turn = 1; turn < members && !failed_; ++turn) {
-    send(static_cast<std::uint32_t>((shape_.self + turn) % members), frame, as_payload(out, count), current);
-  }
-}
-
-void Reduction::fold_ready_chunks(Slot& current) {
-  for (std::size_t chunk = 0; chunk < own_chunks() && !failed_; ++chunk) {
-    if (!current.chunk_folded[chunk] && current.chunk_arrivals[chunk] == current.expected_arrivals) {
-      fold_chunk(current, chunk);
-    }
-  }
 }
 
 // Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is

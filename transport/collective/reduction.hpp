@@ -22,6 +22,7 @@
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/round.hpp"
+#include "muster/transport/collective/staging.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
@@ -41,7 +42,7 @@ struct ReductionShape {
   std::uint32_t shards = 0;
   std::size_t elements = 0;  ///< float32 elements of the vector
   std::size_t chunk_elements = 128 * 1024;
-  bool stand_ins = false;  ///< whether a member may add nodes of another one; costs staging for the own nodes
+  bool stand_ins = false;  ///< whether a member may add nodes of another one
   std::vector<ReductionMember> members;
 };
 
@@ -90,8 +91,8 @@ class Reduction {
   std::optional<std::chrono::nanoseconds> waits_since() const { return waits_since_; }
   /// The open round and what each other member still owes to it.
   RoundSight sight() const;
-  /// Bytes that the reduction itself holds: staging for the nodes of others.
-  std::size_t staging_bytes() const;
+  /// Bytes that the reduction itself holds: chunks of the nodes of others that wait to be added.
+  std::size_t staging_bytes() const { return staging_.bytes(); }
 
  private:
   struct Range {
@@ -109,7 +110,7 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;  // by member
     std::vector<std::optional<RoundHeader>> headers;
     std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
-    std::unique_ptr<float[]> staging;           // nodes' values of the own range, one after the other
+    std::vector<float*> staged;                 // by node, then by own chunk: what has come of it; else null
     std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
     std::vector<bool> taken;                    // by node, then by own chunk: its value is there
     // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
@@ -151,10 +152,12 @@ class Reduction {
   std::size_t peers() const { return shape_.members.size() - 1; }
   Range range_of(std::uint32_t member) const;
   std::size_t own_chunks() const;
+  std::size_t staged_max() const;
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
   bool take(Slot& slot, std::size_t index, std::size_t chunk);
-  const float* operand(const Slot& slot, std::size_t index) const;
+  const float* operand(const Slot& slot, std::size_t index, std::size_t chunk) const;
+  void stage(Slot& slot, std::size_t index, std::size_t chunk, float* values);
   std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
   bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
@@ -197,7 +200,8 @@ class Reduction {
   std::map<NodeId, std::size_t> node_indices_;  // of nodes_
   std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
   std::vector<Node> nodes_;                     // of all members; the own ones last
-  std::size_t staged_nodes_ = 0;                // so many of them have a place in staging
+  std::size_t staged_nodes_ = 0;                // so many of them may come from others
+  Staging staging_;
   std::array<Slot, 2> slots_;
   std::uint64_t round_ = 0;  // open, or the next to open
   std::uint32_t last_word_ = 0;

@@ -16,11 +16,11 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vecto
   if (current.stand_ins[index] || current.metrics[nodes_[index].member]) return;
   current.keep.push_back(std::move(keep));
   for (std::size_t chunk = 0; chunk < own_chunks(); ++chunk) {
-    if (!take(current, index, chunk)) continue;
     const std::size_t begin = chunk * shape_.chunk_elements;
     const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
-    std::copy_n(value.values + own_.begin + begin, count,
-                current.staging.get() + index * own_.size() + begin);
+    float* copy = staging_.take();
+    std::copy_n(value.values + own_.begin + begin, count, copy);
+    stage(current, index, chunk, copy);
   }
   auto& bytes = current.stand_in_bytes[{index, shape_.self}];
   encode_metrics(metrics, bytes);

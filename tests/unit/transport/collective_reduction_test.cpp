@@ -214,14 +214,17 @@ TEST(Reduction, HeaderThatSpeaksForOthersEndsTheViewAndNotTheProcess) {
   EXPECT_NE(members[0].failures[0].find("header"), std::string::npos) << members[0].failures[0];
 }
 
-TEST(Reduction, StagingIsWhatTheNodesOfOthersTake) {
-  ReductionWorldShape shape = even_shape(4, 8, 1024);
-  ReductionWorld world(shape, {}, 71);
+TEST(Reduction, StagingIsAtMostWhatTheNodesOfOthersTake) {
+  const ReductionWorldShape shape = even_shape(4, 8, 1024);
+  RandomValues random(71);
+  ReductionWorld world(shape, random_rounds(20, shape, random), 71);
   world.install_all();
   ASSERT_TRUE(world.run());
+  ASSERT_TRUE(world.complete());
   for (const auto& member : world.members()) {
     // Two rounds in flight, three others with one node each, a quarter of the vector.
-    EXPECT_EQ(member.engine->reduction()->staging_bytes(), 2 * 3 * 256 * sizeof(float));
+    EXPECT_LE(member.engine->reduction()->staging_bytes(), 2 * 3 * 256 * sizeof(float));
+    EXPECT_GT(member.engine->reduction()->staging_bytes(), 0u);
     EXPECT_FALSE(member.engine->reduction()->waiting());
     EXPECT_FALSE(member.engine->busy());
   }

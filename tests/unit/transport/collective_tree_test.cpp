@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
 #include <map>
+#include <random>
 
 #include "muster/transport/collective/canonical_tree.hpp"
 #include "tests/support/random_values.hpp"
@@ -177,6 +181,33 @@ TEST(CanonicalTree, NothingPresentWritesNothing) {
 TEST(CanonicalTree, OverlappingNodesAreABug) {
   const std::vector<NodeId> nodes{2, 4};  // 4 is below 2
   EXPECT_DEATH(fold_program(3, nodes), "check failed");
+}
+
+// A power of two is multiplied with its reciprocal.
+TEST(CanonicalTree, WhateverTheDivisorTheBitsAreThoseOfADivision) {
+  const NodeId leaf = leaf_node(3, 5);
+  const FoldProgram program = fold_program(3, std::span(&leaf, 1));
+  std::mt19937 random(5);
+  std::vector<float> values;
+  for (int i = 0; i < 20000; ++i)
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+  for (const float special : {0.0f, -0.0f, INFINITY, -INFINITY, 1e-45f, 3e-39f, FLT_MIN, FLT_MAX})
+    values.push_back(special);
+  const float* operand = values.data();
+  std::vector<float> out(values.size());
+  for (const float divisor :
+       {1.0f, 2.0f, 128.0f, 0.25f, 3.0f, 0x1p100f, 0x1p127f, 0x1p-126f, 0x1p-149f, 1e-40f, 65536.5f}) {
+    fold(program, std::span(&operand, 1), values.size(), divisor, out.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float expected = values[i] / divisor;
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(out[i])) << values[i] << " / " << divisor;
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(expected))
+            << values[i] << " / " << divisor;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+"""scripts/compare-allreduce without its set-up: runs all sides in turns, and prints the medians of the ratios."""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PAGE = pathlib.Path("docs/collectives.md")
+MARK = "<!-- written by scripts/compare-allreduce{} -->"
+
+
+def iterations_for(size):
+    """So that a run of one side takes about as long at each size."""
+    return max(5, min(200, (64 << 20) // size))
+
+
+def run_muster(given, ranks, size):
+    environment = dict(os.environ)
+    environment.pop("UCX_TLS", None)
+    if given.tcp:
+        environment["UCX_TLS"] = "tcp,self"
+    line = subprocess.run([given.muster, "bench", "allreduce", "--ranks", str(ranks), "--bytes", str(size), "--iterations",
+                           str(iterations_for(size)), "--json"], check=True, capture_output=True, text=True, env=environment).stdout
+    found = json.loads(line.splitlines()[-1])
+    if not found["correct"]:
+        sys.exit("Muster's sums are wrong")
+    return found["median_us"]
+
+
+def run_mpi(given, ranks, size):
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    command += ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1"] if given.tcp else []
+    done = subprocess.run([*command, f"{given.drivers}/mpi", str(size), str(iterations_for(size))], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("Open MPI's side failed:\n" + done.stderr)
+    return statistics.median(json.loads(done.stdout.splitlines()[-1]))
+
+
+def run_gloo(given, ranks, size):
+    folder = tempfile.mkdtemp()
+    sides = [subprocess.Popen([f"{given.drivers}/gloo", str(rank), str(ranks), folder, str(size), str(iterations_for(size))],
+                              stdout=subprocess.PIPE, text=True) for rank in range(ranks)]
+    outputs = [side.communicate()[0] for side in sides]
+    shutil.rmtree(folder)
+    if any(side.returncode != 0 for side in sides):
+        sys.exit("Gloo's side failed")
+    return statistics.median(max(times) for times in zip(*(json.loads(output) for output in outputs)))
+
+
+SIDES = {"Muster": run_muster, "Open MPI": run_mpi, "Gloo": run_gloo}
+
+
+def interval(values):
+    """A 95 % interval of the median, by order statistics (binomial): no assumption on the distribution."""
+    ordered, n = sorted(values), len(values)
+    reach = int(n / 2 - 0.98 * n ** 0.5)
+    return ordered[max(reach, 0)], ordered[min(n - 1 - reach, n - 1)]
+
+
+def measure(given):
+    rows = []
+    for ranks in given.ranks:
+        for size in given.sizes:
+            times = {name: [] for name in SIDES}
+            for pair in range(given.pairs):
+                order = list(SIDES) if pair % 2 == 0 else list(SIDES)[::-1]
+                for name in order:
+                    times[name].append(SIDES[name](given, ranks, size))
+            row = {"ranks": ranks, "size": size, "muster_us": statistics.median(times["Muster"])}
+            for name in ("Open MPI", "Gloo"):
+                ratios = [theirs / ours for theirs, ours in zip(times[name], times["Muster"])]
+                row[name] = (statistics.median(times[name]), statistics.median(ratios), *interval(ratios))
+            rows.append(row)
+            print(text_of(row), flush=True)
+    return rows
+
+
+def name_of(size):
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+def text_of(row):
+    text = f"| {row['ranks']} | {name_of(row['size'])} | {row['muster_us']:.1f} µs |"
+    for name in ("Open MPI", "Gloo"):
+        theirs, ratio, low, high = row[name]
+        text += f" {theirs:.1f} µs | **{ratio:.2f}** ({low:.2f} to {high:.2f}) |"
+    return text
+
+
+HEAD = ("| processes | size | Muster | Open MPI | Open MPI / Muster | Gloo | Gloo / Muster |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |")
+
+
+def write(given, rows):
+    mark = MARK.format(" --tcp" if given.tcp else "")
+    block = [mark, f"{datetime.date.today()}, {os.cpu_count()} cores, {given.pairs} pairs:", "", HEAD, *map(text_of, rows), mark]
+    page = PAGE.read_text()
+    parts = page.split(mark)
+    if len(parts) != 3:
+        sys.exit(f"{PAGE} has no place for it: two lines {mark}")
+    PAGE.write_text(parts[0] + "\n".join(block) + parts[2])
+    print(f"written: {PAGE}")
+
+
+def sizes(text):
+    units = {"K": 1 << 10, "M": 1 << 20}
+    return [int(part[:-1]) * units[part[-1]] if part[-1] in units else int(part) for part in text.upper().split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--muster", required=True)
+    parser.add_argument("--drivers", required=True)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")], default=[2, 4])
+    parser.add_argument("--sizes", type=sizes, default=sizes("4K,256K,4M,64M"))
+    parser.add_argument("--tcp", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    print(HEAD, flush=True)
+    rows = measure(given)
+    if given.write:
+        write(given, rows)
+
+
+if __name__ == "__main__":
+    main()
