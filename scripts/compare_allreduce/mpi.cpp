@@ -1,5 +1,5 @@
-// scripts/compare-allreduce: Open MPI's side. mpirun -n RANKS mpi BYTES ITERATIONS; rank 0 prints the times of
-// the slowest rank, in microseconds, as a JSON list.
+// scripts/compare-allreduce: Open MPI's side. mpirun -n RANKS mpi BYTES ITERATIONS; rank 0 prints the times
+// of the slowest rank, in microseconds, as a JSON list.
 #include <mpi.h>
 
 #include <chrono>
