@@ -1,7 +1,7 @@
 #include "muster/actors/data_plane.hpp"
 
 #include "muster/transport/node_transport.hpp"
-#include "muster/transport/ucx/progress_thread.hpp"
+#include "muster/transport/progress/progress_thread.hpp"
 
 namespace muster {
 
@@ -14,6 +14,13 @@ class RealDataPlane final : public DataPlane {
 
   void post(std::function<void(Engine&)> command) override {
     thread_.post([this, command = std::move(command)] { command(engine_); });
+  }
+
+  void run(std::function<void(Engine&)> command) override {
+    thread_.run([this, command = std::move(command)] { command(engine_); });
+  }
+  void drive(std::function<void(Engine&)> command) override {
+    thread_.drive([this, command = std::move(command)] { command(engine_); });
   }
 
   std::string address() const override { return address_; }

@@ -19,6 +19,12 @@ class DataPlane {
   /// command is short and does not throw.
   virtual void post(std::function<void(Engine&)> command) = 0;
 
+  /// As `post`, but the calling thread, if it can, runs the command now. Never within a hook.
+  virtual void run(std::function<void(Engine&)> command) { post(std::move(command)); }
+  /// As `run`; and the calling thread moves the engine on for a while if a round is under way, for nothing is
+  /// as quick as not to wake another thread.
+  virtual void drive(std::function<void(Engine&)> command) { post(std::move(command)); }
+
   virtual std::string address() const = 0;
   virtual std::string describe() const = 0;
 };

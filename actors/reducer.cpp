@@ -7,13 +7,13 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
   self->state.replica = caf::actor_cast<caf::strong_actor_ptr>(replica);
   return {[=](const Open& open) {
             self->state.asker = self->current_sender();
-            plane->post([open](Engine& engine) {
+            plane->run([open](Engine& engine) {
               if (engine.view() != open.view) return;  // overtaken by a newer view
               engine.reduction()->open(open.header, {open.result, open.elements});
             });
           },
           [=](const Contribute& contribute) {
-            plane->post([contribute](Engine& engine) {
+            plane->drive([contribute](Engine& engine) {
               if (engine.view() != contribute.view) return;
               if (contribute.errand != 0) {
                 engine.reduction()->stand_in(contribute.round, contribute.nodes.front(), contribute.metrics,

@@ -89,9 +89,16 @@ RoundHeader BenchReplicaState::header(RoundKind kind) const {
   return header;
 }
 
-// A round without elements is the barrier: all ranks have filled, and begin at the same time.
 void BenchReplicaState::on(const Computed& message) {
   nodes_ = message.nodes;
+  barriers_ = 0;
+  barrier();
+}
+
+// A round without elements is a barrier. All ranks leave the second one at the same time, for nobody has to
+// wake up for it; the third one is behind the timed round, so that nobody checks while others still reduce.
+void BenchReplicaState::barrier() {
+  ++barriers_;
   self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
   self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
 }
@@ -104,8 +111,10 @@ void BenchReplicaState::on(const RoundDone& message) {
     if (iteration_ >= options_.warm_up) {
       result_.times_us.push_back(std::chrono::duration<double, std::micro>(took).count());
     }
-    return check();
+    return barrier();
   }
+  if (barriers_ == 1) return barrier();
+  if (barriers_ == 3) return check();
   begun_ = self_->clock().now();
   reduce();
 }
@@ -120,8 +129,9 @@ void BenchReplicaState::reduce() {
 void BenchReplicaState::check() {
   const bool flip = options_.flip_at == static_cast<std::int64_t>(iteration_) && parts_.slot == 0;
   const std::uint32_t ranks = parts_.bench->job.train.shards;
+  const bool last = iteration_ + 1 == options_.warm_up + options_.iterations;
   parts_.compute->submit(
-      [bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip] {
+      [bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip, last] {
         auto& values = bench->gradient;
         if (flip && !values.empty()) {
           float& victim = values[values.size() / 2];
@@ -129,7 +139,7 @@ void BenchReplicaState::check() {
         }
         Hashed hashed;
         hashed.bytes = bench_mismatches(iteration, ranks, values);
-        hashed.state_sha256 = state_sha256(bench->state);
+        if (last) hashed.state_sha256 = state_sha256(bench->state);
         caf::anon_send(me, std::move(hashed));
       });
 }

@@ -37,6 +37,7 @@ class BenchReplicaState {
 
  private:
   RoundHeader header(RoundKind kind) const;
+  void barrier();
   void reduce();
   void check();
 
@@ -48,6 +49,7 @@ class BenchReplicaState {
   BenchResult result_;
   std::vector<NodeValue> nodes_;
   std::uint64_t iteration_ = 0;
+  int barriers_ = 0;
   std::uint64_t round_ = 1;
   std::uint64_t record_hash_ = 0;
   caf::actor_clock::time_point begun_{};

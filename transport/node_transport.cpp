@@ -92,19 +92,19 @@ class JoinedTransport final : public Transport {
     found->second->send(peer, frame, payload, token);
   }
   bool progress() override {
-    bool any = near_->progress();
-    if (far_peers_ > 0 || far_leaves_ || armed_ || ++idle_polls_ >= kPollsPerIdlePoll) {
-      idle_polls_ = 0;
-      far_leaves_ = far_->progress();
-      armed_ = armed_ && far_leaves_;
-      any |= far_leaves_;
-    }
-    return any;
+    const bool any = near_->progress();
+    const bool woken = far_armed_ && !any;  // by what, nobody says
+    if (far_peers_ == 0 && !far_leaves_ && !woken && ++idle_polls_ < kPollsPerIdlePoll) return any;
+    idle_polls_ = 0;
+    far_armed_ = false;
+    far_leaves_ = far_->progress();
+    return any || far_leaves_;
   }
   int event_descriptor() const override { return waiter_.get(); }
   bool arm() override {
-    armed_ = true;
-    return !far_leaves_ && far_->arm() && near_->arm();
+    if (far_leaves_) return false;
+    if (!far_armed_) far_armed_ = far_->arm();
+    return far_armed_ && near_->arm();
   }
 
  private:
@@ -115,7 +115,7 @@ class JoinedTransport final : public Transport {
   std::map<PeerId, Transport*> ways_;
   std::size_t far_peers_ = 0;
   bool far_leaves_ = false;  // what was disconnected may still end
-  bool armed_ = false;       // who has rested looks at both
+  bool far_armed_ = false;   // and not looked at since
   unsigned idle_polls_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "muster/transport/ucx/command.hpp"
+#include "muster/transport/progress/command.hpp"
 
 namespace muster {
 
@@ -28,6 +28,10 @@ class CommandQueue {
   bool sleep();
   /// The one thread: it no longer waits. The descriptor is not readable afterwards.
   void wake();
+  /// Another thread does the one thread's work for the moment: nobody needs to be woken.
+  void stay_awake();
+  /// Wakes the one thread, or lets it not fall asleep.
+  void call();
   int event_descriptor() const { return event_descriptor_; }
 
  private:

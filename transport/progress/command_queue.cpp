@@ -1,4 +1,4 @@
-#include "muster/transport/ucx/command_queue.hpp"
+#include "muster/transport/progress/command_queue.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -34,10 +34,18 @@ void CommandQueue::post(Command command) {
     any_.store(true, std::memory_order_release);
     wake = std::exchange(sleeping_, false);
   }
-  if (!wake) return;
+  if (wake) call();
+}
+
+void CommandQueue::call() {
   const std::uint64_t one = 1;
   const auto written = ::write(event_descriptor_, &one, sizeof one);
   MUSTER_CHECK(written == sizeof one, "written", written);
+}
+
+void CommandQueue::stay_awake() {
+  const std::lock_guard lock(mutex_);
+  sleeping_ = false;
 }
 
 bool CommandQueue::run() {

@@ -1,14 +1,20 @@
 // The thread that a transport and all that stands on it belong to. It computes nothing: it moves bytes, runs
 // short commands, and answers within the time of a wake-up, whatever the computing threads do.
+//
+// Waking a thread takes longer than a small reduction. So a thread that has something to send and would wait
+// for the answer may drive the transport itself, while the progress thread rests; a lock sees to it that one
+// of them does at a time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "muster/transport/transport.hpp"
-#include "muster/transport/ucx/command_queue.hpp"
+#include "muster/transport/progress/command_queue.hpp"
 
 namespace muster {
 
@@ -18,7 +24,12 @@ struct ProgressOptions {
   unsigned spin_polls = 200;
   /// After how many idle polls it gives way to other threads at each poll; without it, processes that share a
   /// core wait for each other's time slices (8 ms).
-  unsigned polls_before_yield = 50;
+  unsigned polls_before_yield = 16;
+  /// The longest that another thread drives at a time.
+  std::chrono::microseconds drive_for{2000};
+  /// For so long after another thread has driven, the progress thread naps for a tenth of a millisecond at a
+  /// time instead of sleeping: rounds that follow close upon each other wake nobody.
+  std::chrono::microseconds warm{1000};
   /// The longest wait, and the time between two calls of `on_tick`.
   std::chrono::milliseconds tick{50};
   /// On the thread, once a tick, with the time of day of the steady clock: for deadlines. May be empty.
@@ -42,26 +53,46 @@ class ProgressThread {
   /// The command must be short, and must not throw.
   void post(Command command) { commands_.post(std::move(command)); }
 
-  /// Only on the thread, which is to say within commands and callbacks.
+  /// Any thread but within a command or a callback: as `post`, but the calling thread runs the command, and
+  /// what was posted before it, if the progress thread is not in the middle of something longer. What follows
+  /// from it is left to the progress thread.
+  void run(Command command);
+
+  /// As `run`; then the calling thread goes on moving the transport, for as long as `busy` says that
+  /// something is in flight, until nothing has moved for `spin_polls`, or for `drive_for`. The rest is left to
+  /// the progress thread.
+  void drive(Command command);
+
+  /// Only on the thread that drives, which is to say within commands and callbacks.
   Transport& transport() { return *transport_; }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void run();
+  using Lock = std::unique_lock<std::mutex>;
+
+  void work();
   bool poll();
-  void rest();
-  void wait();
+  void rest(Lock& lock);
+  void nap(Lock& lock);
+  void sleep(Lock& lock);
+  bool spins();
+  bool sleeps();
+  void leave();
   void tick(Time now);
 
   std::unique_ptr<Transport> transport_;
   const ProgressOptions options_;
   CommandQueue commands_;
-  const int waiter_;         // an epoll of both descriptors
-  bool stopping_ = false;    // the thread's
-  unsigned idle_polls_ = 0;  // the thread's
-  Time next_tick_;           // the thread's
-  std::thread thread_;       // last: it uses all of the above
+  const int waiter_;             // an epoll of both descriptors
+  std::atomic<int> drivers_{0};  // other threads that drive, or wait for their turn
+  std::mutex driving_;           // whoever holds it is, for the moment, the thread of all this:
+  bool stopping_ = false;
+  bool sleeping_ = false;  // the progress thread waits for its descriptors
+  unsigned idle_polls_ = 0;
+  Time warm_until_{};
+  Time next_tick_;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace muster

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/ucx/progress_thread.hpp"
+#include "muster/transport/progress/progress_thread.hpp"
+#include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
@@ -54,7 +55,7 @@ auto ask(ProgressThread& thread, Callable callable) {
   return answer.get();
 }
 
-TEST(UcxCommand, HoldsWhatItIsGivenAndDestroysItOnce) {
+TEST(CommandTest, HoldsWhatItIsGivenAndDestroysItOnce) {
   const auto counted = std::make_shared<int>(0);
   {
     Command first([counted] { ++*counted; });
@@ -73,7 +74,7 @@ TEST(UcxCommand, HoldsWhatItIsGivenAndDestroysItOnce) {
   EXPECT_EQ(counted.use_count(), 1);
 }
 
-TEST(UcxProgressThread, RunsCommandsInOrderOnItsOwnThread) {
+TEST(ProgressThreadTest, RunsCommandsInOrderOnItsOwnThread) {
   IdleTransport::Log log;
   std::vector<int> order;
   std::thread::id id;
@@ -93,7 +94,7 @@ TEST(UcxProgressThread, RunsCommandsInOrderOnItsOwnThread) {
   for (int number = 0; number < 1000; ++number) EXPECT_EQ(order[static_cast<std::size_t>(number)], number);
 }
 
-TEST(UcxProgressThread, TakesCommandsFromManyThreads) {
+TEST(ProgressThreadTest, TakesCommandsFromManyThreads) {
   IdleTransport::Log log;
   int sum = 0;
   {
@@ -109,7 +110,48 @@ TEST(UcxProgressThread, TakesCommandsFromManyThreads) {
   EXPECT_EQ(sum, 8000);
 }
 
-TEST(UcxProgressThread, RestsWhenNothingIsInFlightAndTicks) {
+TEST(ProgressThreadTest, ACallerDrivesOnItsOwnThread) {
+  IdleTransport::Log log;
+  int left = 0;
+  ProgressOptions options;
+  options.busy = [&left] { return left > 0; };
+  ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+  std::thread::id ran, drove;
+  thread.run([&] { ran = std::this_thread::get_id(); });
+  EXPECT_EQ(ran, std::this_thread::get_id());
+  thread.drive([&] {
+    drove = std::this_thread::get_id();
+    left = 1;
+    thread.post([&left] { left = 0; });
+  });
+  EXPECT_EQ(drove, std::this_thread::get_id());
+  EXPECT_EQ(ask(thread, [&left] { return left; }), 0);
+}
+
+TEST(ProgressThreadTest, ManyThreadsDriveAndPost) {
+  IdleTransport::Log log;
+  int sum = 0;
+  {
+    ProgressOptions options;
+    options.busy = [&sum] { return sum % 7 != 0; };
+    options.warm = std::chrono::microseconds(200);
+    ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+    std::vector<std::thread> others;
+    for (int other = 0; other < 4; ++other) {
+      others.emplace_back([&, other] {
+        for (int count = 0; count < 1000; ++count) {
+          if ((count + other) % 3 == 0) thread.post([&sum] { ++sum; });
+          if ((count + other) % 3 == 1) thread.run([&sum] { ++sum; });
+          if ((count + other) % 3 == 2) thread.drive([&sum] { ++sum; });
+        }
+      });
+    }
+    for (std::thread& other : others) other.join();
+  }
+  EXPECT_EQ(sum, 4000);
+}
+
+TEST(ProgressThreadTest, RestsWhenNothingIsInFlightAndTicks) {
   IdleTransport::Log log;
   std::promise<void> third_tick;
   int ticks = 0;
@@ -126,7 +168,7 @@ TEST(UcxProgressThread, RestsWhenNothingIsInFlightAndTicks) {
   EXPECT_LT(log.polls, 50);
 }
 
-TEST(UcxProgressThread, SpinsABoundedNumberOfTimesWhenBusy) {
+TEST(ProgressThreadTest, SpinsABoundedNumberOfTimesWhenBusy) {
   IdleTransport::Log log;
   std::promise<void> rests;
   ProgressOptions options;
@@ -156,6 +198,10 @@ class PingPong final : public FrameSink {
       if (first) send(0);
       return 0;
     });
+  }
+  /// The calling thread takes part, for as long as it is not over.
+  void drive() {
+    for (bool over = false; !over;) thread_.drive([this, &over] { over = over_; });
   }
   const std::string& address() const { return address_; }
   std::future<void> done() { return done_.get_future(); }
@@ -189,7 +235,7 @@ class PingPong final : public FrameSink {
   ProgressThread thread_;  // last: it uses all of the above
 };
 
-TEST(UcxProgressThread, CarriesUcxBetweenTwoThreads) {
+TEST(ProgressThreadTest, CarriesUcxBetweenTwoThreads) {
   for (const char* tls : {"", "tcp"}) {
     const muster::testing::ScopedVariable set_tls("UCX_TLS", tls);
     PingPong a(make_ucx_transport({}), 500);
@@ -200,6 +246,23 @@ TEST(UcxProgressThread, CarriesUcxBetweenTwoThreads) {
     a.start(b.address(), true);
     EXPECT_EQ(a_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << tls;
     EXPECT_EQ(b_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << tls;
+  }
+}
+
+// Who drives, and who takes over when it leaves, changes all the time; nothing gets lost, and nobody waits for a
+// tick.
+TEST(ProgressThreadTest, ACallerAndTheThreadTakeTurns) {
+  for (const bool near : {true, false}) {
+    const auto make = [near] { return near ? make_shared_memory_transport() : make_ucx_transport({}); };
+    PingPong a(make(), 2000);
+    PingPong b(make(), 2000);
+    auto a_done = a.done();
+    auto b_done = b.done();
+    b.start(a.address(), false);
+    a.start(b.address(), true);
+    a.drive();
+    EXPECT_EQ(a_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
+    EXPECT_EQ(b_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
   }
 }
 
