@@ -85,7 +85,7 @@ void ReplicaState::answer_halt() {
   next_turn();
   if (std::exchange(gradient_abandoned_, false)) {  // a member vanished in the middle of sending its part
     auto& gradient = parts_.bench->gradient;
-    std::vector<float> fresh(gradient.size());
+    Floats fresh(gradient.size());
     fresh.swap(gradient);
     bury(std::move(fresh));
   }

@@ -20,7 +20,7 @@ bool is_step(const RoundRecord& record) {
   return record.kind == RoundKind::train && record.weight != 0;
 }
 
-Payload encoded(const RoundRecord& record, const std::vector<float>& gradient) {
+Payload encoded(const RoundRecord& record, std::span<const float> gradient) {
   auto payload = std::make_shared<std::vector<std::byte>>();
   encode_record(record, is_step(record) ? std::span<const float>(gradient) : std::span<const float>{},
                 *payload);

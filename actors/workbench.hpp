@@ -13,6 +13,7 @@
 #include "muster/config/job.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
+#include "muster/transport/lendable.hpp"
 
 namespace muster {
 
@@ -26,7 +27,7 @@ struct Workbench {
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   std::vector<float> state;     ///< parameters, then buffers
-  std::vector<float> gradient;  ///< the reduced mean of the step
+  Floats gradient;              ///< the reduced mean of the step
   std::unique_ptr<Accumulator> accumulator;
   // Where data is read:
   std::unique_ptr<Dataset> data;

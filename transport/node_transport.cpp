@@ -91,6 +91,7 @@ class JoinedTransport final : public Transport {
     if (found == ways_.end()) return sink_->sent(peer, token, false);
     found->second->send(peer, frame, payload, token);
   }
+  void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
   bool progress() override {
     const bool any = near_->progress();
     const bool woken = far_armed_ && !any;  // by what, nobody says

@@ -19,6 +19,12 @@ using PeerId = std::uint32_t;
 /// Comes back with `sent`; says which buffer is free again.
 using SendToken = std::uint64_t;
 
+/// A payload that is read where the sender has it.
+struct Loan {
+  std::uint64_t lender = 0;
+  std::uint64_t number = 0;
+};
+
 /// Receives what a transport delivers.
 class FrameSink {
  public:
@@ -28,6 +34,11 @@ class FrameSink {
   /// valid until `arrived`, or until `dropped`. An empty span refuses the frame; its payload is thrown away
   /// and `arrived` is not called.
   virtual std::span<std::byte> place(const Frame& frame) = 0;
+
+  /// Instead of `place` and `arrived`: the whole payload lies in memory of the sender, and may be read there
+  /// until the loan is given back, also when the connection has failed (from then on it may change). Returns
+  /// whether the sink takes it; if not, it is copied to where `place` says.
+  virtual bool lent(const Frame&, std::span<const std::byte>, Loan) { return false; }
 
   /// The payload lies whole where `place` said. For a frame without a payload it is the only call.
   virtual void arrived(const Frame& frame, std::span<std::byte> payload) = 0;
@@ -70,9 +81,13 @@ class Transport {
   /// Cuts the connection at once. Its sends and half-arrived payloads end within later calls of `progress`.
   virtual void disconnect(PeerId peer) = 0;
 
-  /// Starts a send. `payload` stays valid and unchanged until `sent` brings the token back.
-  /// Frames to one peer may arrive in another order.
+  /// Starts a send. `payload` stays valid and unchanged until `sent` brings the token back. From lendable
+  /// memory (lendable.hpp) nothing is copied on the way to a process of the same host. Frames to one peer may
+  /// arrive in another order.
   virtual void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) = 0;
+
+  /// Ends a loan. For each that was taken, once.
+  virtual void give_back(Loan) {}
 
   /// Moves what can be moved; calls the sink. Returns whether anything happened.
   virtual bool progress() = 0;

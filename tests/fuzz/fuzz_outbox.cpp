@@ -1,7 +1,9 @@
 // What another process says through shared memory: an outbox with any counters and any bytes. An input is how
-// far it claims to have written (16 bits, in lines), what it claims to have read and to which stream (8 bytes
-// each), and the bytes.
+// far it claims to have written (16 bits, in lines), what it claims to have read and given back and to which
+// stream (8 bytes each), and the bytes. One segment, number 1, has been handed over.
+#include "muster/transport/lendable.hpp"
 #include "muster/transport/shared_memory/address.hpp"
+#include "muster/transport/shared_memory/connection.hpp"
 #include "muster/transport/shared_memory/outbox.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
@@ -13,6 +15,7 @@ namespace {
 constexpr std::size_t kCapacity = 1 << 15;
 constexpr int kTurnsMax = 100'000;
 constexpr PeerId kPeer = 1;
+constexpr std::size_t kSegmentBytes = 1 << 16;
 
 class CountingSink final : public FrameSink {
  public:
@@ -22,6 +25,15 @@ class CountingSink final : public FrameSink {
     MUSTER_CHECK(place_.empty());
     place_.resize(frame.bytes);
     return place_;
+  }
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
+    MUSTER_CHECK(payload.size() == frame.bytes && payload.size() <= kSegmentBytes, payload.size());
+    sum_ += payload.empty()
+                ? 0
+                : std::to_integer<unsigned>(payload.front()) + std::to_integer<unsigned>(payload.back());
+    ++accepted;
+    if (frame.view == 2) loans.push_back(loan);
+    return frame.view == 2;
   }
   void arrived(const Frame& frame, std::span<std::byte> payload) override {
     MUSTER_CHECK(payload.size() == frame.bytes, payload.size(), frame.bytes);
@@ -39,13 +51,16 @@ class CountingSink final : public FrameSink {
 
   std::size_t accepted = 0, back = 0;
   bool failed = false;
+  std::vector<Loan> loans;
 
  private:
+  unsigned sum_ = 0;
   std::vector<std::byte> place_;
 };
 
-Bytes said(std::uint16_t lines, std::uint64_t stream, std::uint64_t taken, Input bytes) {
-  return joined({raw(lines), raw(stream), raw(taken), bytes});
+Bytes said(std::uint16_t lines, std::uint64_t stream, std::uint64_t taken, std::uint64_t returned,
+           Input bytes) {
+  return joined({raw(lines), raw(stream), raw(taken), raw(returned), bytes});
 }
 
 }  // namespace
@@ -55,6 +70,7 @@ bool accepts(Input input) {
   const std::uint64_t written = choices.number<std::uint16_t>() * shm::kLine;
   const auto answers = choices.number<std::uint64_t>();
   const auto taken = choices.number<std::uint64_t>();
+  const auto returned = choices.number<std::uint64_t>();
   CountingSink sink;
   const auto transport = make_shared_memory_transport();
   transport->set_sink(&sink);
@@ -66,6 +82,7 @@ bool accepts(Input input) {
   box.put(choices.piece(kCapacity), false);
   box.head().answers = answers;
   box.head().taken = taken;
+  box.head().returned = returned;
   box.head().written = written;
   const auto name = shm::open_address(transport->address()).name;
   MUSTER_CHECK(shm::dial(name, socket) == shm::Dialled::yes);
@@ -74,8 +91,15 @@ bool accepts(Input input) {
   hello.capacity = kCapacity;
   std::copy(self.name.begin(), self.name.end(), hello.name);
   MUSTER_CHECK(shm::say_hello(socket, hello, box.descriptor()));
+  static const auto* const segment = new std::vector<std::byte, LendableAllocator<std::byte>>(kSegmentBytes);
+  shm::Handed handed;
+  handed.segment = 1;
+  handed.bytes = kSegmentBytes;
+  MUSTER_CHECK(shm::hand_over(socket, handed, shm::segment_of(*segment)->descriptor));
   transport->connect(kPeer, shm::seal_address(self));
-  const Bytes payload(2 * shm::kRingBytes);
+  static const auto* const lendable =
+      new std::vector<std::byte, LendableAllocator<std::byte>>(2 * shm::kRingBytes);
+  const std::span<const std::byte> payload(*lendable);
   Frame frame;
   frame.bytes = payload.size();
   transport->send(kPeer, frame, payload, 1);
@@ -93,6 +117,7 @@ bool accepts(Input input) {
     transport->progress();
   }
   MUSTER_CHECK(sink.back == 1, sink.back);
+  for (const Loan loan : sink.loans) transport->give_back(loan);
   return sink.accepted > 0;
 }
 
@@ -102,8 +127,18 @@ std::vector<Bytes> seeds() {
     Frame frame;
     frame.bytes = bytes;
     const auto lines = static_cast<std::uint16_t>(1 + shm::in_lines(bytes) / shm::kLine);
-    all.push_back(said(lines, 2, 64, joined({raw(frame), Bytes(shm::in_lines(bytes), std::byte{90})})));
+    all.push_back(said(lines, 2, 64, 0, joined({raw(frame), Bytes(shm::in_lines(bytes), std::byte{90})})));
   }
+  Frame frame;
+  frame.magic = shm::kLentMagic;
+  frame.bytes = 1 << 15;
+  frame.view = 2;
+  shm::Reference reference;
+  reference.segment = 1;
+  reference.number = 1;
+  shm::Forget forget;
+  forget.segment = 1;
+  all.push_back(said(3, 2, 128, 1, joined({raw(frame), raw(reference), raw(forget)})));
   return all;
 }
 

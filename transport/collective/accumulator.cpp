@@ -26,7 +26,7 @@ void Accumulator::start() {
 
 float* Accumulator::take() {
   if (free_.empty()) {
-    owned_.push_back(std::make_unique_for_overwrite<float[]>(elements_));
+    owned_.emplace_back(elements_);
     return owned_.back().get();
   }
   float* values = free_.back();

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "muster/transport/collective/canonical_tree.hpp"
+#include "muster/transport/lendable.hpp"
 
 namespace muster {
 
@@ -56,7 +56,7 @@ class Accumulator {
   std::uint32_t end_;
   std::size_t elements_;
   std::vector<NodeId> cover_;
-  std::vector<std::unique_ptr<float[]>> owned_;
+  std::vector<FloatBuffer> owned_;
   std::vector<float*> free_;
   std::vector<Entry> stack_;  // finished nodes of the cover, then the open path to the next leaf
   std::uint32_t next_ = 0;

@@ -187,6 +187,14 @@ std::span<std::byte> Engine::place(const Frame& frame) {
   return target;
 }
 
+bool Engine::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
+  if (frame.kind != FrameKind::contribution || !reduction_ || !reduction_->lent(frame, payload, loan))
+    return false;
+  liveness_.heard(frame.from);
+  say_closed_if_drained();
+  return true;
+}
+
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (about_life(frame)) return;
   if (comes_whole(frame.kind)) {

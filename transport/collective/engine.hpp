@@ -100,6 +100,7 @@ class Engine final : public FrameSink {
   std::size_t batches_in_flight() const { return sending_.size(); }
 
   std::span<std::byte> place(const Frame& frame) override;
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override;
   void arrived(const Frame& frame, std::span<std::byte> payload) override;
   void dropped(const Frame& frame) override;
   void abandoned(const Frame& frame) override;

@@ -72,10 +72,8 @@ void Reduction::reset(Slot& slot) {
   slot.chunk_arrivals.assign(own_chunks(), 0);
   slot.chunk_folded.assign(own_chunks(), false);
   slot.taken.assign(nodes_.size() * own_chunks(), false);
-  for (float* values : slot.staged) {
-    if (values != nullptr) staging_.give_back(values);
-  }
-  slot.staged.assign(staged_nodes_ * own_chunks(), nullptr);
+  for (Staged& values : slot.staged) release(values);
+  slot.staged.assign(staged_nodes_ * own_chunks(), Staged{});
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
   slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
   slot.elements_in.assign(shape_.members.size(), 0);
@@ -212,6 +210,49 @@ std::string Reduction::member_name(std::uint32_t member) const {
   return "replica " + std::to_string(shape_.members[member].peer);
 }
 
+bool Reduction::is_whole_chunk(const Frame& frame, Range range) const {
+  return frame.offset >= range.begin && frame.offset < range.end &&
+         (frame.offset - range.begin) % shape_.chunk_elements == 0 &&
+         frame.bytes == std::min(shape_.chunk_elements, range.end - frame.offset) * sizeof(float);
+}
+
+// Whether it is a part that this member adds up, and has not had yet.
+bool Reduction::contribution_fits(const Slot& target, const Frame& frame) const {
+  const std::size_t index = node_of(frame);
+  if (!is_whole_chunk(frame, own_) || index == nodes_.size()) return false;
+  return !target.taken[index * own_chunks() + (frame.offset - own_.begin) / shape_.chunk_elements];
+}
+
+bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, Loan loan) {
+  const auto known = of_member(received);
+  if (!known) return false;
+  Slot& target = slot(known->round);
+  if (!contribution_fits(target, *known)) return false;
+  stage(target, node_of(*known), (known->offset - own_.begin) / shape_.chunk_elements,
+        {reinterpret_cast<const float*>(payload.data()), loan});
+  step_on();
+  return true;
+}
+
+// Loans go back at once, for their owners wait; buffers stay where they may still be written to.
+void Reduction::close() {
+  failed_ = true;
+  for (Slot& slot : slots_) {
+    for (Staged& values : slot.staged) {
+      if (values.lent()) release(values);
+    }
+  }
+}
+
+void Reduction::release(Staged& values) {
+  if (values.lent()) {
+    transport_.give_back(values.loan);
+  } else if (values.values != nullptr) {
+    staging_.give_back(const_cast<float*>(values.values));
+  }
+  values = {};
+}
+
 std::span<std::byte> Reduction::place(const Frame& received) {
   const auto known = of_member(received);
   if (!known) return {};
@@ -219,11 +260,6 @@ std::span<std::byte> Reduction::place(const Frame& received) {
   Slot& target = slot(frame.round);
   const auto& member = shape_.members[frame.from];
   const std::size_t shards = member.end - member.begin;
-  const auto whole_chunk = [&](Range range) {
-    return frame.offset >= range.begin && frame.offset < range.end &&
-           (frame.offset - range.begin) % shape_.chunk_elements == 0 &&
-           frame.bytes == std::min(shape_.chunk_elements, range.end - frame.offset) * sizeof(float);
-  };
   switch (frame.kind) {
     case FrameKind::header:
       if (frame.bytes > encoded_header_bytes(shards)) return {};
@@ -235,15 +271,13 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       target.metrics_bytes[frame.from].resize(frame.bytes);
       return target.metrics_bytes[frame.from];
     case FrameKind::contribution: {
-      const std::size_t index = node_of(frame);
-      if (!whole_chunk(own_) || index == nodes_.size()) return {};
-      const std::size_t offset = frame.offset - own_.begin;
-      if (target.taken[index * own_chunks() + offset / shape_.chunk_elements]) return {};
+      if (!contribution_fits(target, frame)) return {};
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
       return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
     }
     case FrameKind::result:
-      if (!opened_ || frame.round != round_ || result_.empty() || !whole_chunk(range_of(frame.from)))
+      if (!opened_ || frame.round != round_ || result_.empty() ||
+          !is_whole_chunk(frame, range_of(frame.from)))
         return {};
       return {reinterpret_cast<std::byte*>(result_at(frame.offset)), frame.bytes};
     default:
@@ -293,7 +327,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
     }
     case FrameKind::contribution:
       stage(target, node_of(frame), (frame.offset - own_.begin) / shape_.chunk_elements,
-            reinterpret_cast<float*>(payload.data()));
+            {reinterpret_cast<const float*>(payload.data()), {}});
       break;
     case FrameKind::result:
       target.result_elements += frame.bytes / sizeof(float);
@@ -318,7 +352,7 @@ void Reduction::sent(SendToken token, bool ok) {
 
 void Reduction::fail(const std::string& reason) {
   if (failed_) return;
-  failed_ = true;
+  close();
   hooks_.failed(reason);
 }
 

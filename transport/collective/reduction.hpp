@@ -72,13 +72,15 @@ class Reduction {
                 std::shared_ptr<const void> keep);
 
   std::span<std::byte> place(const Frame& frame);
+  /// A contribution that can be added where its sender has it; false: it is to be copied.
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
   void arrived(const Frame& frame, std::span<std::byte> payload);
   void sent(SendToken token, bool ok);
   void fail(const std::string& reason);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
   /// `drained`.
-  void close() { failed_ = true; }
+  void close();
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
   /// Whether the result of the open round is partly in place.
@@ -110,7 +112,7 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;  // by member
     std::vector<std::optional<RoundHeader>> headers;
     std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
-    std::vector<float*> staged;                 // by node, then by own chunk: what has come of it; else null
+    std::vector<Staged> staged;                 // by node, then by own chunk
     std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
     std::vector<bool> taken;                    // by node, then by own chunk: its value is there
     // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
@@ -157,7 +159,10 @@ class Reduction {
   std::size_t node_of(const Frame& frame) const;
   bool take(Slot& slot, std::size_t index, std::size_t chunk);
   const float* operand(const Slot& slot, std::size_t index, std::size_t chunk) const;
-  void stage(Slot& slot, std::size_t index, std::size_t chunk, float* values);
+  bool is_whole_chunk(const Frame& frame, Range range) const;
+  bool contribution_fits(const Slot& target, const Frame& frame) const;
+  void stage(Slot& slot, std::size_t index, std::size_t chunk, Staged values);
+  void release(Staged& values);
   std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
   bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool same_as_stand_ins(const Slot& slot, std::uint32_t member);

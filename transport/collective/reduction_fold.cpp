@@ -41,11 +41,11 @@ void Reduction::prepare_fold(Slot& current) {
 }
 
 // The first answer counts; the buffer of a second one is free again.
-void Reduction::stage(Slot& current, std::size_t index, std::size_t chunk, float* values) {
+void Reduction::stage(Slot& current, std::size_t index, std::size_t chunk, Staged values) {
   if (take(current, index, chunk)) {
     current.staged[index * own_chunks() + chunk] = values;
   } else {
-    staging_.give_back(values);
+    release(values);
   }
 }
 
@@ -57,7 +57,7 @@ const float* Reduction::operand(const Slot& current, std::size_t index, std::siz
     }
     MUSTER_CHECK(false, nodes_[index].node, "said to be present, but not contributed");
   }
-  return current.staged[index * own_chunks() + chunk];
+  return current.staged[index * own_chunks() + chunk].values;
 }
 
 void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
@@ -68,8 +68,7 @@ void Reduction::fold_chunk(Slot& current, std::size_t chunk) {
   float* out = result_at(own_.begin + begin);
   fold(current.program, operands, count, static_cast<float>(current.weight), out);
   for (std::size_t index = 0; index < staged_nodes_; ++index) {
-    float*& values = current.staged[index * own_chunks() + chunk];
-    if (values != nullptr) staging_.give_back(std::exchange(values, nullptr));
+    release(current.staged[index * own_chunks() + chunk]);
   }
   current.chunk_folded[chunk] = true;
   ++current.folded;

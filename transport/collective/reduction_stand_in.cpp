@@ -20,7 +20,7 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vecto
     const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
     float* copy = staging_.take();
     std::copy_n(value.values + own_.begin + begin, count, copy);
-    stage(current, index, chunk, copy);
+    stage(current, index, chunk, {copy, {}});
   }
   auto& bytes = current.stand_in_bytes[{index, shape_.self}];
   encode_metrics(metrics, bytes);

@@ -1,11 +1,20 @@
-// Buffers of one chunk each, for what has come from others and waits to be added.
+// What has come from others and waits to be added: in buffers of one chunk each, or on loan.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
+#include "muster/transport/lendable.hpp"
+#include "muster/transport/transport.hpp"
+
 namespace muster {
+
+/// Elements of one node: in a buffer of the staging, or where their sender has them.
+struct Staged {
+  const float* values = nullptr;  ///< null: nothing is there
+  Loan loan{};                    ///< lender 0: a buffer
+  bool lent() const { return loan.lender != 0; }
+};
 
 /// One thread. Grows to the most that was ever needed at once, and allocates nothing after that. What was
 /// given back last is taken first: it is still in the processor's cache.
@@ -15,7 +24,7 @@ class Staging {
 
   float* take() {
     if (free_.empty()) {
-      owned_.push_back(std::make_unique_for_overwrite<float[]>(chunk_elements_));
+      owned_.emplace_back(chunk_elements_);
       free_.reserve(owned_.size());
       return owned_.back().get();
     }
@@ -31,7 +40,7 @@ class Staging {
 
  private:
   const std::size_t chunk_elements_;
-  std::vector<std::unique_ptr<float[]>> owned_;
+  std::vector<FloatBuffer> owned_;
   std::vector<float*> free_;
 };
 

@@ -3,18 +3,42 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
 #include "muster/transport/shared_memory/outbox.hpp"
+#include "muster/transport/shared_memory/segment.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster::shm {
 
 struct Outgoing;
+
+/// In a stream, the first word of a line says what it is: a frame, a frame whose payload is lent (in the next
+/// line a Reference says where it lies), or that a segment is not used any more.
+inline constexpr std::uint32_t kLentMagic = 0x4c54534d;    // "MSTL"
+inline constexpr std::uint32_t kForgetMagic = 0x4654534d;  // "MSTF"
+
+struct Reference {
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t number = 0;  ///< of the loan: 1, 2, 3, ... within the stream
+  std::uint64_t unused[5] = {};
+};
+static_assert(sizeof(Reference) == kLine);
+
+struct Forget {
+  std::uint32_t magic = kForgetMagic;
+  std::uint32_t unused = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t more[6] = {};
+};
+static_assert(sizeof(Forget) == kLine);
 
 /// What another process says to this one.
 struct Incoming {
@@ -28,6 +52,13 @@ struct Incoming {
   std::optional<Frame> frame;  // whose payload is being read
   std::span<std::byte> place;  // where it goes; empty: thrown away
   std::size_t read = 0;        // of the payload
+  bool lent = false;           // the frame's payload: a reference follows
+  std::map<std::uint64_t, std::shared_ptr<const ForeignSegment>> segments;
+  std::map<std::uint64_t, std::shared_ptr<const ForeignSegment>> loans;  // not given back
+  std::uint64_t last_loan = 0;
+
+  /// All loans up to this one have been given back.
+  std::uint64_t returned() const { return loans.empty() ? last_loan : loans.begin()->first - 1; }
 };
 
 struct Pending {
@@ -36,6 +67,11 @@ struct Pending {
   SendToken token = 0;
   bool begun = false;   // the header is written
   std::size_t put = 0;  // of the payload
+};
+
+struct Lent {
+  std::uint64_t number = 0;
+  SendToken token = 0;
 };
 
 /// What this process says to another one.
@@ -47,9 +83,13 @@ struct Outgoing {
   std::uint64_t number = 0;
   Outbox box;
   std::deque<Pending> queue;
-  Incoming* in = nullptr;   // what the other process says to this one, once it has connected
-  std::uint64_t poked = 0;  // the rest word for which it was
-  bool writing = false;     // what is sent from within its callbacks waits for its turn
+  std::deque<Lent> lent;  // not returned
+  std::uint64_t last_loan = 0;
+  std::set<std::uint64_t> handed;  // segments that the other process has
+  std::uint64_t freed = 0;         // segments_freed(), when it was last told
+  Incoming* in = nullptr;          // what the other process says to this one, once it has connected
+  std::uint64_t poked = 0;         // the rest word for which it was
+  bool writing = false;            // what is sent from within its callbacks waits for its turn
   bool failed = false;
   bool closed = false;
 };

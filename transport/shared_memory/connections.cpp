@@ -12,7 +12,8 @@ namespace muster::shm {
 namespace {
 
 constexpr int kEventsMax = 32;
-constexpr std::uint64_t kListener = 0;  // its number among the sockets
+constexpr std::size_t kSegmentsMax = 4096;  // that another process hands over
+constexpr std::uint64_t kListener = 0;      // its number among the sockets
 
 }  // namespace
 
@@ -77,7 +78,9 @@ void SharedMemoryTransport::disconnect(PeerId peer) {
   const Out out = found->second;
   outgoing_.erase(found);
   out->closed = true;
+  for (const Lent& lent : out->lent) ended_sends_.emplace_back(peer, lent.token);
   for (const Pending& pending : out->queue) ended_sends_.emplace_back(peer, pending.token);
+  out->lent.clear();
   out->queue.clear();
   if (out->in == nullptr) return;
   Incoming& in = *out->in;
@@ -93,6 +96,7 @@ void SharedMemoryTransport::pair(Incoming& in, Outgoing& out) {
   OutboxHead& head = out.box.head();
   head.answers.store(0, std::memory_order_release);
   head.taken.store(in.box->taken(), std::memory_order_release);
+  head.returned.store(in.returned(), std::memory_order_release);
   head.answers.store(in.stream, std::memory_order_release);
 }
 
@@ -154,17 +158,20 @@ void SharedMemoryTransport::hear(const In& in) {
   Heard heard = shm::hear(in->socket);
   if (in->box == nullptr && heard.hello) {
     try {
-      begin(*in, *heard.hello, heard.outbox);
+      begin(*in, *heard.hello, heard.memory);
       heard = shm::hear(in->socket);
     } catch (const std::exception& error) {
       sink_->refused(error.what());
       return end(in);
     }
   }
-  if (heard.strange || heard.hello) {
-    sink_->refused("a word of another protocol on a socket for shared memory");
-    return end(in);
+  try {
+    for (; heard.handed && in->box != nullptr; heard = shm::hear(in->socket)) keep(*in, heard);
+  } catch (const std::exception& error) {
+    return refuse(in, error.what());
   }
+  if (heard.strange || heard.hello || heard.handed)
+    return refuse(in, "a word of another protocol on a socket for shared memory");
   if (!heard.ended) return;
   while (in->box != nullptr && !in->closed && read(in)) {  // what it said before it ended
   }
@@ -179,6 +186,18 @@ void SharedMemoryTransport::begin(Incoming& in, const Hello& hello, const Descri
   if (!out) return;
   if (out->in == nullptr) return pair(in, *out);
   fail(out, "the process has connected anew");  // and knows nothing of this connection any more
+}
+
+// A segment of the other process.
+void SharedMemoryTransport::keep(Incoming& in, const Heard& heard) {
+  if (in.segments.size() >= kSegmentsMax) throw Error(Advice::give_up, "too many pieces of shared memory");
+  in.segments[heard.handed->segment] =
+      std::make_shared<const ForeignSegment>(heard.memory, heard.handed->bytes);
+}
+
+void SharedMemoryTransport::refuse(const In& in, const std::string& why) {
+  sink_->refused(why);
+  end(in);
 }
 
 // ---- ends
@@ -213,8 +232,10 @@ void SharedMemoryTransport::fail(const Out& out, const std::string& reason) {
   }
   out->failed = true;
   out->socket = Descriptor();
+  const auto lent = std::exchange(out->lent, {});
   const auto queue = std::exchange(out->queue, {});
   sink_->peer_failed(out->peer, reason);
+  for (const Lent& loan : lent) sink_->sent(out->peer, loan.token, false);
   for (const Pending& pending : queue) sink_->sent(out->peer, pending.token, false);
 }
 

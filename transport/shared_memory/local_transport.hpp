@@ -25,6 +25,7 @@ class SharedMemoryTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override;
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
+  void give_back(Loan loan) override;
   bool progress() override;
   int event_descriptor() const override { return sockets_.get(); }
   bool arm() override;
@@ -43,11 +44,20 @@ class SharedMemoryTransport final : public Transport {
   void begin(Incoming& in, const Hello& hello, const Descriptor& memory);
   bool read_all();
   bool read(const In& in);
+  bool read_frame(const In& in, std::size_t unread);
   bool read_payload(Incoming& in, std::size_t unread);
+  bool read_reference(const In& in, std::size_t unread);
+  bool take_loan(const In& in, const Frame& frame, const Reference& reference);
+  std::shared_ptr<const ForeignSegment> segment_of(Incoming& in, std::uint64_t number);
+  static void keep(Incoming& in, const Heard& heard);
+  void refuse(const In& in, const std::string& why);
   void answer(Incoming& in);
   bool write(const Out& out);
   bool write_queue(Outgoing& out);
+  bool lend(Outgoing& out);
+  static void forget_freed(Outgoing& out);
   static void look_what_was_taken(Outgoing& out);
+  bool tell_returned(Outgoing& out);
   void pair(Incoming& in, Outgoing& out);
   void end(const In& in);
   void break_off(Incoming& in);
@@ -60,6 +70,7 @@ class SharedMemoryTransport final : public Transport {
   FrameSink* sink_ = nullptr;
   std::map<PeerId, Out> outgoing_;
   std::map<std::uint64_t, In> incoming_;  // by the number of their socket
+  std::map<std::uint64_t, In> lenders_;   // with loans that are not given back; also such as have ended
   std::uint64_t next_number_ = 1;
   // What disconnect has ended, to be told by the next progress.
   std::vector<std::pair<PeerId, SendToken>> ended_sends_;

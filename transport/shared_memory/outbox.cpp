@@ -1,18 +1,12 @@
 #include "muster/transport/shared_memory/outbox.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "muster/config/error.hpp"
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
+#include "muster/transport/shared_memory/seals.hpp"
 
 namespace muster::shm {
 namespace {
@@ -31,18 +25,11 @@ bool capacity_may_be(std::size_t capacity) {
 }  // namespace
 
 Outbox::Outbox(std::size_t capacity) : capacity_(capacity) {
-  const Descriptor memory(::memfd_create("muster-outbox", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const Descriptor memory = new_shared_memory("muster-outbox", kHeadBytes + capacity);
   if (!memory) no_memory("memfd_create");
-  if (::ftruncate(memory.get(), static_cast<off_t>(kHeadBytes + capacity)) != 0) no_memory("ftruncate");
   memory_ = Mapping(memory.get(), kHeadBytes + capacity, PROT_READ | PROT_WRITE);
   if (!memory_.good()) no_memory("mmap");
-  // Nobody can take it away from its readers, and nobody else can write to it.
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
-  if (::fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0 &&
-      ::fcntl(memory.get(), F_ADD_SEALS, kSeals & ~F_SEAL_FUTURE_WRITE) != 0)
-    no_memory("F_ADD_SEALS");
-  const std::string path = "/proc/self/fd/" + std::to_string(memory.get());
-  shared_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  shared_ = seal_for_readers(memory);
   if (!shared_) no_memory("a descriptor to read with");
 }
 
@@ -63,11 +50,7 @@ std::size_t Outbox::put(std::span<const std::byte> bytes, bool ends) {
 }
 
 Inbox::Inbox(const Descriptor& memory, std::size_t capacity) : capacity_(capacity) {
-  struct stat status {};
-  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
-  const bool fits = capacity_may_be(capacity) && ::fstat(memory.get(), &status) == 0 &&
-                    status.st_size == static_cast<off_t>(kHeadBytes + capacity);
-  if (!fits || seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+  if (!capacity_may_be(capacity) || !stays_whole(memory, kHeadBytes + capacity))
     throw Error(Advice::give_up, "shared memory of another process that is no outbox");
   memory_ = Mapping(memory.get(), kHeadBytes + capacity, PROT_READ);
   if (!memory_.good()) no_memory("mmap of another process's");

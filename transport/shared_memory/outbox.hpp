@@ -22,6 +22,8 @@ struct OutboxHead {
   /// How far the owner has read the other side's stream, and which stream that is.
   alignas(128) std::atomic<std::uint64_t> answers;
   std::atomic<std::uint64_t> taken;
+  /// Of that stream: all loans up to this one have been given back.
+  std::atomic<std::uint64_t> returned;
   /// What the owner does when nothing happens: see rest_word.
   alignas(128) std::atomic<std::uint64_t> rest;
 };

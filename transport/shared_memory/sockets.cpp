@@ -72,9 +72,11 @@ Descriptor accept_from(const Descriptor& listener, std::string& refused) {
   return socket;
 }
 
-bool say_hello(const Descriptor& socket, const Hello& hello, int outbox) {
-  Hello copy = hello;
-  iovec bytes{&copy, sizeof copy};
+namespace {
+
+template <class Word>
+bool say(const Descriptor& socket, Word word, int descriptor) {
+  iovec bytes{&word, sizeof word};
   Beside beside{};
   msghdr message{};
   message.msg_iov = &bytes;
@@ -84,9 +86,19 @@ bool say_hello(const Descriptor& socket, const Hello& hello, int outbox) {
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof outbox);
-  std::memcpy(CMSG_DATA(header), &outbox, sizeof outbox);
-  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof copy;
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof word;
+}
+
+}  // namespace
+
+bool say_hello(const Descriptor& socket, const Hello& hello, int outbox) {
+  return say(socket, hello, outbox);
+}
+
+bool hand_over(const Descriptor& socket, const Handed& handed, int segment) {
+  return say(socket, handed, segment);
 }
 
 void poke(const Descriptor& socket) {
@@ -116,12 +128,15 @@ Heard hear(const Descriptor& socket) {
     if (header != nullptr && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {
       int number = -1;
       std::memcpy(&number, CMSG_DATA(header), sizeof number);
-      heard.outbox = Descriptor(number);
+      heard.memory = Descriptor(number);
     }
-    if (got == 1 && !heard.outbox) continue;  // a poke
-    heard.strange = got != sizeof hello || hello.magic != Hello::kMagic || !heard.outbox ||
+    if (got == 1 && !heard.memory) continue;  // a poke
+    heard.strange = got != sizeof hello || !heard.memory ||
+                    (hello.magic != Hello::kMagic && hello.magic != Handed::kMagic) ||
                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-    if (!heard.strange) heard.hello = hello;
+    if (heard.strange) return heard;
+    if (hello.magic == Hello::kMagic) heard.hello = hello;
+    if (hello.magic == Handed::kMagic) std::memcpy(&heard.handed.emplace(), &hello, sizeof hello);
     return heard;
   }
 }

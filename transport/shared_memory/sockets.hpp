@@ -9,7 +9,8 @@
 
 namespace muster::shm {
 
-/// The first word on a connection, with the descriptor of the outbox. All others are a single byte: look.
+/// The first word on a connection, with the descriptor of the outbox. All others hand a segment over, or are
+/// a single byte: look.
 struct Hello {
   static constexpr std::uint64_t kMagic = 0x314d4853'5254534d;  // "MSTRSHM1"
   std::uint64_t magic = kMagic;
@@ -17,6 +18,16 @@ struct Hello {
   std::uint64_t capacity = 0;  ///< of the outbox
   char name[32] = {};          ///< of the socket that the sender listens on
 };
+
+/// With the descriptor of a segment (segment.hpp).
+struct Handed {
+  static constexpr std::uint64_t kMagic = 0x324d4853'5254534d;  // "MSTRSHM2"
+  std::uint64_t magic = kMagic;
+  std::uint64_t segment = 0;
+  std::uint64_t bytes = 0;
+  char unused[32] = {};
+};
+static_assert(sizeof(Handed) == sizeof(Hello));
 
 /// Listens under the name. Throws Error if it cannot.
 Descriptor listen_as(const std::string& name);
@@ -31,16 +42,19 @@ Descriptor accept_from(const Descriptor& listener, std::string& refused);
 
 /// False if the other side is gone.
 bool say_hello(const Descriptor& socket, const Hello& hello, int outbox);
+/// False if the other side is gone, or has not listened for long.
+bool hand_over(const Descriptor& socket, const Handed& handed, int segment);
 /// Wakes the other side. What cannot be said is not needed: there is enough to be read, or nobody is left.
 void poke(const Descriptor& socket);
 
 struct Heard {
-  bool ended = false;          ///< the other side is gone
-  std::optional<Hello> hello;  ///< with `outbox`
-  Descriptor outbox;
+  bool ended = false;            ///< the other side is gone
+  std::optional<Hello> hello;    ///< with `memory`
+  std::optional<Handed> handed;  ///< with `memory`
+  Descriptor memory;
   bool strange = false;  ///< a word that is none of ours
 };
-/// Takes all pokes, or one hello.
+/// Takes all pokes, or one other word.
 Heard hear(const Descriptor& socket);
 
 }  // namespace muster::shm

@@ -1,9 +1,11 @@
 // What is said over a connection: frames and payloads, cut into pieces by the room there is.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
 #include "muster/config/check.hpp"
+#include "muster/transport/lendable.hpp"
 #include "muster/transport/shared_memory/local_transport.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
 
@@ -13,6 +15,15 @@ namespace {
 
 // How often the sockets are looked at while it polls without rest: new peers, and those that have ended.
 constexpr unsigned kPollsPerLook = 512;
+
+// Whether the oldest loan has been given back. A number that cannot be changes nothing.
+bool has_returned(const Outgoing& out) {
+  if (out.in == nullptr || out.lent.empty()) return false;
+  const OutboxHead& theirs = out.in->box->head();
+  if (theirs.answers.load(std::memory_order_acquire) != out.stream) return false;
+  const std::uint64_t returned = theirs.returned.load(std::memory_order_acquire);
+  return returned >= out.lent.front().number && returned <= out.last_loan;
+}
 
 }  // namespace
 
@@ -31,7 +42,8 @@ void SharedMemoryTransport::send(PeerId peer, const Frame& frame, std::span<cons
 // As much as there is room for. Ends of sends are told at once, and may lead to new sends and to the end of
 // the connection.
 bool SharedMemoryTransport::write(const Out& out) {
-  if (out->queue.empty() || out->writing) return false;
+  if ((out->queue.empty() && out->lent.empty() && out->freed == segments_freed()) || out->writing)
+    return false;
   out->writing = true;
   const bool any = write_queue(*out);
   out->writing = false;
@@ -40,12 +52,16 @@ bool SharedMemoryTransport::write(const Out& out) {
 
 bool SharedMemoryTransport::write_queue(Outgoing& out) {
   look_what_was_taken(out);
-  bool any = false;
-  while (!out.queue.empty() && out.box.room() > 0) {
+  bool any = tell_returned(out);
+  forget_freed(out);
+  while (!out.closed && !out.failed && !out.queue.empty() && out.box.room() > 0) {
     Pending& pending = out.queue.front();
     any = true;
-    if (!std::exchange(pending.begun, true))
+    if (!pending.begun) {
+      if (lend(out)) continue;
       out.box.put(std::as_bytes(std::span(&pending.frame, 1)), pending.payload.empty());
+      pending.begun = true;
+    }
     const std::size_t left = pending.payload.size() - pending.put;
     const std::size_t piece = std::min(left, kPiece);
     pending.put += out.box.put(pending.payload.subspan(pending.put, piece), piece == left);
@@ -58,11 +74,69 @@ bool SharedMemoryTransport::write_queue(Outgoing& out) {
     out.queue.pop_front();
     poke(out, false);
     sink_->sent(out.peer, token, true);
-    if (out.closed || out.failed) return true;
   }
-  if (any) {
+  if (any && !out.closed && !out.failed) {
     out.box.publish();
     poke(out, false);
+  }
+  return any;
+}
+
+// Says where the first payload lies instead of copying it, if the other side can read it there.
+bool SharedMemoryTransport::lend(Outgoing& out) {
+  const Pending& pending = out.queue.front();
+  if (pending.payload.size() < kLendableBytesMin || out.in == nullptr || out.box.room() < 2 * kLine)
+    return false;
+  const auto place = shm::segment_of(pending.payload);
+  if (!place) return false;
+  if (!out.handed.contains(place->segment)) {
+    Handed handed;
+    handed.segment = place->segment;
+    handed.bytes = place->bytes;
+    if (!hand_over(out.socket, handed, place->descriptor)) return false;
+    out.handed.insert(place->segment);
+  }
+  Frame frame = pending.frame;
+  frame.magic = kLentMagic;
+  Reference reference;
+  reference.segment = place->segment;
+  reference.offset = place->offset;
+  reference.number = ++out.last_loan;
+  out.box.put(std::as_bytes(std::span(&frame, 1)), false);
+  out.box.put(std::as_bytes(std::span(&reference, 1)), false);
+  out.box.publish();
+  poke(out, false);
+  out.lent.push_back({reference.number, pending.token});
+  out.queue.pop_front();
+  return true;
+}
+
+// The other side need not keep what is not there any more.
+void SharedMemoryTransport::forget_freed(Outgoing& out) {
+  const std::uint64_t freed = segments_freed();
+  if (out.freed == freed || (!out.queue.empty() && out.queue.front().begun)) return;
+  for (auto at = out.handed.begin(); at != out.handed.end();) {
+    if (segment_lives(*at)) {
+      ++at;
+      continue;
+    }
+    if (out.box.room() < kLine) return;
+    Forget forget;
+    forget.segment = *at;
+    out.box.put(std::as_bytes(std::span(&forget, 1)), false);
+    out.box.publish();
+    at = out.handed.erase(at);
+  }
+  out.freed = freed;
+}
+
+bool SharedMemoryTransport::tell_returned(Outgoing& out) {
+  bool any = false;
+  while (!out.closed && !out.failed && has_returned(out)) {
+    const SendToken token = out.lent.front().token;
+    out.lent.pop_front();
+    sink_->sent(out.peer, token, true);
+    any = true;
   }
   return any;
 }
@@ -109,7 +183,7 @@ bool SharedMemoryTransport::read(const In& in) {
     const std::size_t unread = in->box->unread();
     if (unread == 0) break;
     any = true;
-    if (in->frame) {
+    if (in->frame && !in->lent) {
       const std::size_t before = in->read;
       if (read_payload(*in, unread)) {
         const Frame frame = *std::exchange(in->frame, std::nullopt);
@@ -122,24 +196,9 @@ bool SharedMemoryTransport::read(const In& in) {
       budget -= std::min(budget, in->read - before);
       continue;
     }
-    std::string why;
-    const auto frame = decode_frame(in->box->next(unread, sizeof(Frame)), why);
-    if (!frame) {
-      sink_->refused(why);
-      end(in);
-      return true;
-    }
-    in->box->take(sizeof(Frame));
-    budget -= std::min(budget, sizeof(Frame));
-    if (frame->bytes == 0) {
-      answer(*in);
-      sink_->arrived(*frame, {});
-      continue;
-    }
-    in->frame = frame;
-    in->read = 0;
-    in->place = sink_->place(*frame);
-    MUSTER_CHECK(in->place.empty() || in->place.size() == frame->bytes, in->place.size(), frame->bytes);
+    const std::uint64_t before = in->box->taken();
+    if (!(in->lent ? read_reference(in, unread) : read_frame(in, unread))) return true;
+    budget -= std::min<std::size_t>(budget, in->box->taken() - before);
   }
   if (!in->closed && in->box->broken()) {
     sink_->refused("an outbox whose counters cannot be");
@@ -147,6 +206,102 @@ bool SharedMemoryTransport::read(const In& in) {
   }
   if (any && !in->closed && in->back != nullptr) poke(*in->back, true);
   return any;
+}
+
+// A line between two messages. False if the connection has ended by it.
+bool SharedMemoryTransport::read_frame(const In& in, std::size_t unread) {
+  std::array<std::byte, kLine> line{};
+  const auto bytes = in->box->next(unread, line.size());
+  std::copy(bytes.begin(), bytes.end(), line.begin());  // it may change while it is looked at
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, line.data(), sizeof magic);
+  in->box->take(line.size());
+  if (magic == kForgetMagic) {
+    Forget forget;
+    std::memcpy(&forget, line.data(), sizeof forget);
+    in->segments.erase(forget.segment);
+    answer(*in);
+    return true;
+  }
+  const bool lent = magic == kLentMagic;
+  if (lent) std::memcpy(line.data(), &kFrameMagic, sizeof kFrameMagic);
+  std::string why;
+  const auto frame = decode_frame(line, why);
+  if (!frame || (lent && frame->bytes == 0)) {
+    refuse(in, frame ? "a frame that lends nothing" : why);
+    return false;
+  }
+  if (frame->bytes == 0) {
+    answer(*in);
+    sink_->arrived(*frame, {});
+    return true;
+  }
+  in->frame = frame;
+  in->lent = lent;
+  if (lent) return true;
+  in->read = 0;
+  in->place = sink_->place(*frame);
+  MUSTER_CHECK(in->place.empty() || in->place.size() == frame->bytes, in->place.size(), frame->bytes);
+  return true;
+}
+
+// Where a payload lies. False if the connection has ended by it.
+bool SharedMemoryTransport::read_reference(const In& in, std::size_t unread) {
+  Reference reference;
+  const auto bytes = in->box->next(unread, sizeof reference);
+  std::memcpy(&reference, bytes.data(), sizeof reference);
+  in->box->take(sizeof reference);
+  in->lent = false;
+  const Frame frame = *std::exchange(in->frame, std::nullopt);
+  if (take_loan(in, frame, reference)) return !in->closed;
+  refuse(in, "a payload that lies nowhere");
+  return false;
+}
+
+bool SharedMemoryTransport::take_loan(const In& in, const Frame& frame, const Reference& reference) {
+  const auto segment = segment_of(*in, reference.segment);
+  if (!segment || reference.number != in->last_loan + 1 || reference.offset % sizeof(float) != 0)
+    return false;
+  const auto payload = segment->at(reference.offset, frame.bytes);
+  if (!payload) return false;
+  in->last_loan = reference.number;
+  in->loans[reference.number] = segment;
+  lenders_[in->number] = in;
+  const Loan loan{in->number, reference.number};
+  if (!sink_->lent(frame, *payload, loan)) {
+    const std::span<std::byte> place = sink_->place(frame);
+    MUSTER_CHECK(place.empty() || place.size() == frame.bytes, place.size(), frame.bytes);
+    if (!place.empty()) std::memcpy(place.data(), payload->data(), payload->size());
+    give_back(loan);
+    if (!place.empty()) sink_->arrived(frame, place);
+  }
+  if (!in->closed) answer(*in);
+  return true;
+}
+
+// It was handed over before it was spoken of.
+std::shared_ptr<const ForeignSegment> SharedMemoryTransport::segment_of(Incoming& in, std::uint64_t number) {
+  try {
+    while (!in.segments.contains(number)) {
+      const Heard heard = shm::hear(in.socket);
+      if (!heard.handed) return nullptr;
+      keep(in, heard);
+    }
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+  return in.segments.at(number);
+}
+
+void SharedMemoryTransport::give_back(Loan loan) {
+  const auto found = lenders_.find(loan.lender);
+  MUSTER_CHECK(found != lenders_.end() && found->second->loans.erase(loan.number) == 1, loan.lender,
+               loan.number);
+  const In in = found->second;
+  if (in->loans.empty()) lenders_.erase(found);
+  if (in->closed || in->back == nullptr) return;
+  in->back->box.head().returned.store(in->returned(), std::memory_order_release);
+  poke(*in->back, true);
 }
 
 // Whether it is whole.
@@ -183,7 +338,7 @@ void SharedMemoryTransport::rest(bool resting) {
   resting_ = resting;
   ++rests_;
   for (const auto& [peer, out] : outgoing_) {
-    const RestWord word = RestWord::of(rests_, resting, !out->queue.empty());
+    const RestWord word = RestWord::of(rests_, resting, !out->queue.empty() || !out->lent.empty());
     out->box.head().rest.store(word.word, std::memory_order_relaxed);
   }
 }
@@ -197,7 +352,7 @@ bool SharedMemoryTransport::arm() {
   for (const auto& [number, in] : incoming_) idle = idle && (in->box == nullptr || in->box->unread() == 0);
   for (const auto& [peer, out] : outgoing_) {
     look_what_was_taken(*out);
-    idle = idle && (out->queue.empty() || out->box.room() == 0);
+    idle = idle && (out->queue.empty() || out->box.room() == 0) && !has_returned(*out);
   }
   if (!idle) rest(false);
   return idle;

@@ -249,8 +249,8 @@ TEST(ProgressThreadTest, CarriesUcxBetweenTwoThreads) {
   }
 }
 
-// Who drives, and who takes over when it leaves, changes all the time; nothing gets lost, and nobody waits for a
-// tick.
+// Who drives, and who takes over when it leaves, changes all the time; nothing gets lost, and nobody waits
+// for a tick.
 TEST(ProgressThreadTest, ACallerAndTheThreadTakeTurns) {
   for (const bool near : {true, false}) {
     const auto make = [near] { return near ? make_shared_memory_transport() : make_ucx_transport({}); };

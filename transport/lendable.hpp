@@ -1,0 +1,53 @@
+// Memory for what is sent: other processes of this host read it where it lies, and copy nothing. To all
+// others it is ordinary memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// Below it, to copy is as quick.
+inline constexpr std::size_t kLendableBytesMin = std::size_t{32} << 10;
+
+/// Zeroed memory, aligned to 64 bytes at least. Small pieces, and all where the kernel gives no shared
+/// memory, are ordinary memory. Throws std::bad_alloc. Any thread.
+void* allocate_lendable(std::size_t bytes);
+/// Whoever still reads it keeps it for as long as it does.
+void free_lendable(void* memory, std::size_t bytes) noexcept;
+
+template <class T>
+struct LendableAllocator {
+  using value_type = T;
+  LendableAllocator() = default;
+  template <class U>
+  LendableAllocator(const LendableAllocator<U>&) noexcept {}  // NOLINT: converts, as allocators do
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_lendable(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) noexcept { free_lendable(memory, count * sizeof(T)); }
+  bool operator==(const LendableAllocator&) const = default;
+};
+
+/// Floats that may be lent.
+using Floats = std::vector<float, LendableAllocator<float>>;
+
+/// As many floats, not set.
+class FloatBuffer {
+ public:
+  explicit FloatBuffer(std::size_t count)
+      : begin_(static_cast<float*>(allocate_lendable(count * sizeof(float)))), count_(count) {}
+  FloatBuffer(FloatBuffer&& other) noexcept
+      : begin_(std::exchange(other.begin_, nullptr)), count_(other.count_) {}
+  FloatBuffer& operator=(FloatBuffer&&) = delete;
+  ~FloatBuffer() {
+    if (begin_ != nullptr) free_lendable(begin_, count_ * sizeof(float));
+  }
+  float* get() const { return begin_; }
+
+ private:
+  float* begin_;
+  std::size_t count_;
+};
+
+}  // namespace muster
