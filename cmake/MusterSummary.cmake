@@ -10,6 +10,7 @@ message(STATUS "Muster ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMP
 muster_part("CAF" CAF_FOUND "${CAF_VERSION}" "")
 muster_part("UCX" ucx_FOUND "${ucx_VERSION}" "")
 muster_part("Boost" Boost_FOUND "${Boost_VERSION_STRING}" "")
+muster_part("Highway" hwy_FOUND "${hwy_VERSION}" "")
 muster_part("libtorch (models mlp, fashion_cnn)" Torch_FOUND "${Torch_VERSION}" "install libtorch-dev, or set Torch_DIR")
 muster_part("CUDA (device discovery)" CUDAToolkit_FOUND "${CUDAToolkit_VERSION}" "install the CUDA Toolkit, nvcc on PATH")
 muster_part("Google Benchmark (bench programs)" benchmark_FOUND "${benchmark_VERSION}" "install libbenchmark-dev")

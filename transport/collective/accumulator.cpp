@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "muster/config/check.hpp"
+#include "muster/transport/collective/kernels.hpp"
 
 namespace muster {
 
@@ -61,7 +62,7 @@ void Accumulator::push(float* values) {
     Entry left = stack_.back();
     stack_.pop_back();
     if (left.values && entry.values) {
-      for (std::size_t i = 0; i < elements_; ++i) left.values[i] += entry.values[i];
+      kernels::add(left.values, entry.values, elements_, left.values);
       free_.push_back(entry.values);
     } else if (entry.values) {
       left.values = entry.values;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "muster/config/check.hpp"
+#include "muster/transport/collective/kernels.hpp"
 
 namespace muster {
 
@@ -97,29 +98,31 @@ float exact_reciprocal(float divisor) {
   return power_of_two && std::isnormal(reciprocal) ? reciprocal : 0;
 }
 
+kernels::Scale scale_by(float divisor) {
+  const float factor = exact_reciprocal(divisor);
+  return factor != 0 ? kernels::Scale{factor, false} : kernels::Scale{divisor, true};
+}
+
 void fold_block(const FoldProgram& program, std::span<const float* const> operands, std::size_t offset,
-                std::size_t count, float divisor, float* out) {
+                std::size_t count, kernels::Scale by, float* out) {
   // One buffer a level of the stack; a sum overwrites the buffer of its left operand's level.
   static thread_local std::array<std::array<float, kBlock>, kDepthMax> scratch;
   std::array<const float*, kDepthMax> stack{};
   std::size_t top = 0;
-  for (const std::uint32_t code : program.code) {
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const std::uint32_t code = program.code[i];
     if (code != FoldProgram::kAdd) {
       stack[top++] = operands[code] + offset;
       continue;
     }
     const float* left = stack[top - 2];
     const float* right = stack[top - 1];
+    if (i + 1 == program.code.size()) return kernels::add_and_scale(left, right, count, by, out + offset);
     float* sum = scratch[top - 2].data();
-    for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
+    kernels::add(left, right, count, sum);
     stack[--top - 1] = sum;
   }
-  const float* root = stack[0];
-  if (const float factor = exact_reciprocal(divisor); factor != 0) {
-    for (std::size_t i = 0; i < count; ++i) out[offset + i] = root[i] * factor;
-  } else {
-    for (std::size_t i = 0; i < count; ++i) out[offset + i] = root[i] / divisor;
-  }
+  kernels::scale(stack[0], count, by, out + offset);
 }
 
 }  // namespace
@@ -127,8 +130,9 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
           float divisor, float* out) {
   if (program.code.empty()) return;
+  const kernels::Scale by = scale_by(divisor);
   for (std::size_t offset = 0; offset < count; offset += kBlock) {
-    fold_block(program, operands, offset, std::min(kBlock, count - offset), divisor, out);
+    fold_block(program, operands, offset, std::min(kBlock, count - offset), by, out);
   }
 }
 

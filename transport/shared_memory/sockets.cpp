@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -136,7 +137,7 @@ Heard hear(const Descriptor& socket) {
                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
     if (heard.strange) return heard;
     if (hello.magic == Hello::kMagic) heard.hello = hello;
-    if (hello.magic == Handed::kMagic) std::memcpy(&heard.handed.emplace(), &hello, sizeof hello);
+    if (hello.magic == Handed::kMagic) heard.handed = std::bit_cast<Handed>(hello);
     return heard;
   }
 }

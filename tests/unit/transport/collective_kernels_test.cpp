@@ -1,0 +1,96 @@
+// The vectorised arithmetic has the bits of the plain loops, on every kind of processor that this one can
+// play.
+#include "muster/transport/collective/kernels.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace {
+
+using namespace muster;
+
+// Numbers of all sizes: denormal, zero of both signs, infinite.
+std::vector<float> numbers(std::uint32_t seed, std::size_t count) {
+  std::mt19937 random(seed);
+  std::vector<float> made(count);
+  for (float& value : made) {
+    do value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    while (std::isnan(value));
+  }
+  if (count > 2) made[1] = -0.0f;
+  if (count > 2) made[2] = 0.0f;
+  return made;
+}
+
+bool same(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+class Kernels : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { choose(GetParam()); }
+  void TearDown() override { choose(0); }
+  static void choose(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST_P(Kernels, HaveTheBitsOfThePlainLoops) {
+  for (const std::size_t count : {0u, 1u, 3u, 16u, 63u, 64u, 65u, 1000u}) {
+    for (const std::size_t shift : {0u, 1u, 5u}) {
+      const auto left = numbers(1, count + shift), right = numbers(2, count + shift);
+      const float* a = left.data() + shift;
+      const float* b = right.data() + shift;
+      std::vector<float> out(count + 1, 42.0f);
+      kernels::add(a, b, count, out.data());
+      for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(same(out[i], a[i] + b[i])) << i;
+      for (const float by : {0.5f, 3.0f, 1e-30f, 7e37f}) {
+        kernels::scale(a, count, {by, false}, out.data());
+        for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(same(out[i], a[i] * by)) << i;
+        kernels::scale(a, count, {by, true}, out.data());
+        for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(same(out[i], a[i] / by)) << i;
+        kernels::add_and_scale(a, b, count, {by, false}, out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const volatile float sum = a[i] + b[i];  // rounded before it is scaled
+          EXPECT_TRUE(same(out[i], sum * by)) << i;
+        }
+        kernels::add_and_scale(a, b, count, {by, true}, out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const volatile float sum = a[i] + b[i];
+          EXPECT_TRUE(same(out[i], sum / by)) << i;
+        }
+      }
+      EXPECT_EQ(out[count], 42.0f) << "written beyond the end";
+    }
+  }
+}
+
+TEST_P(Kernels, MayWriteOverAnOperand) {
+  auto left = numbers(3, 777);
+  const auto before = left, right = numbers(4, 777);
+  kernels::add(left.data(), right.data(), left.size(), left.data());
+  for (std::size_t i = 0; i < left.size(); ++i) EXPECT_TRUE(same(left[i], before[i] + right[i])) << i;
+}
+
+std::vector<std::int64_t> supported() {
+  std::vector<std::int64_t> targets;
+  for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
+    targets.push_back(left & -left);
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels, ::testing::ValuesIn(supported()),
+                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+
+TEST(KernelsChoice, HasAName) {
+  EXPECT_STRNE(kernels::chosen(), "");
+}
+
+}  // namespace

@@ -1,0 +1,30 @@
+// The arithmetic of the reduction, on as many elements at a time as this processor can: AVX2, AVX-512 and
+// others are chosen at run time (Highway). Each element is added, multiplied or divided by itself, in
+// float32, and no two operations are fused: the bits are those of the plain loop that each comment shows.
+//
+// Any alignment. `out` may be an operand, but must not overlap one otherwise.
+#pragma once
+
+#include <cstddef>
+
+namespace muster::kernels {
+
+/// out[i] = left[i] + right[i]
+void add(const float* left, const float* right, std::size_t count, float* out);
+
+/// What becomes of the sum: a product, where that has the bits of the division, or the quotient.
+struct Scale {
+  float factor = 1;
+  bool divides = false;
+};
+
+/// out[i] = values[i] * factor, or values[i] / factor
+void scale(const float* values, std::size_t count, Scale by, float* out);
+
+/// out[i] = (left[i] + right[i]) * factor, or / factor
+void add_and_scale(const float* left, const float* right, std::size_t count, Scale by, float* out);
+
+/// What was chosen ("AVX3_ZEN4"), for people.
+const char* chosen();
+
+}  // namespace muster::kernels
