@@ -26,8 +26,8 @@ struct Workbench {
   // On a replica:
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
-  std::vector<float> state;     ///< parameters, then buffers
-  Floats gradient;              ///< the reduced mean of the step
+  std::vector<float> state;  ///< parameters, then buffers
+  Floats gradient;           ///< the reduced mean of the step
   std::unique_ptr<Accumulator> accumulator;
   // Where data is read:
   std::unique_ptr<Dataset> data;

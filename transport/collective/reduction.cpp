@@ -8,17 +8,15 @@
 namespace muster {
 
 namespace {
-constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
 constexpr std::size_t kHashStride = 1024;
+// A token names the round and, above it, what is held until the send has ended.
+constexpr unsigned kRoundBits = 40;
+constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
 
 bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
   return std::all_of(header.shards.begin(), header.shards.end(), [&](const ShardWord& word) {
     return word.shard >= member.begin && word.shard < member.end;
   });
-}
-
-std::span<const std::byte> as_payload(const float* values, std::size_t count) {
-  return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
 }
 
 }  // namespace
@@ -28,9 +26,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       transport_(transport),
       hooks_(std::move(hooks)),
       height_(tree_height(shape_.shards)),
-      staging_(shape_.chunk_elements) {
-  MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
-  own_ = range_of(shape_.self);
+      plan_(shape_),
+      staging_(shape_.chunk_elements, transport) {
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -39,52 +36,38 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     for (const NodeId node : cover(height_, shape_.members[member].begin, shape_.members[member].end)) {
       node_indices_[node] = nodes_.size();
       nodes_.push_back({node, member});
-      if (member != shape_.self || shape_.stand_ins) staged_nodes_ = nodes_.size();
     }
   }
   for (Slot& slot : slots_) {
     slot.header_bytes.resize(shape_.members.size());
     slot.metrics_bytes.resize(shape_.members.size());
+    slot.sum = std::make_unique<TreeSum>(
+        plan_, staging_,
+        [this, &slot](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
+                      Staging::Hold hold) { send(member, frame, payload, slot, hold); });
     reset(slot);
   }
 }
 
-Reduction::Range Reduction::range_of(std::uint32_t member) const {
-  const std::size_t lines = (shape_.elements + kAlign - 1) / kAlign;
-  const auto cut = [&](std::size_t part) {
-    return std::min(shape_.elements, lines * part / shape_.members.size() * kAlign);
-  };
-  return {cut(member), cut(member + 1)};
-}
-
-// Two rounds, each node from its member, or from those who stand in for it as well.
+// Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
+// what is handed on, which is no more.
 std::size_t Reduction::staged_max() const {
-  return slots_.size() * staged_nodes_ * own_chunks() * (shape_.stand_ins ? shape_.members.size() : 1);
-}
-
-std::size_t Reduction::own_chunks() const {
-  return (own_.size() + shape_.chunk_elements - 1) / shape_.chunk_elements;
+  return slots_.size() * 2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1);
 }
 
 void Reduction::reset(Slot& slot) {
   slot.headers.assign(shape_.members.size(), std::nullopt);
   slot.metrics.assign(shape_.members.size(), std::nullopt);
-  slot.chunk_arrivals.assign(own_chunks(), 0);
-  slot.chunk_folded.assign(own_chunks(), false);
-  slot.taken.assign(nodes_.size() * own_chunks(), false);
-  for (Staged& values : slot.staged) release(values);
-  slot.staged.assign(staged_nodes_ * own_chunks(), Staged{});
+  slot.sum->reset();
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
-  slot.result_elements = slot.headers_in = slot.metrics_in = slot.folded = slot.sends = 0;
-  slot.elements_in.assign(shape_.members.size(), 0);
-  slot.contributed = slot.agreed = slot.any_present = slot.ready_to_fold = false;
-  slot.nodes.clear();
+  slot.headers_in = slot.metrics_in = slot.sends = 0;
+  slot.contributed = slot.agreed = slot.any_present = false;
   slot.keep.clear();
   slot.weight = 0;
-  slot.expected_arrivals = 0;
 }
 
-void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot) {
+void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
+                     Staging::Hold hold) {
   frame.view = shape_.view;
   frame.from = shape_.members[shape_.self].peer;
   frame.incarnation = shape_.members[shape_.self].incarnation;
@@ -92,7 +75,8 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   frame.bytes = payload.size();
   ++slot.sends;
   ++sends_;
-  transport_.send(shape_.members[member].peer, frame, payload, round_);
+  const SendToken held = hold == Staging::kNone ? 0 : SendToken{hold} + 1;
+  transport_.send(shape_.members[member].peer, frame, payload, round_ | held << kRoundBits);
 }
 
 void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload) {
@@ -110,6 +94,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
+  current.sum->open(result);
   current.headers[shape_.self] = header;
   ++current.headers_in;
   encode_header(header, current.header_bytes[shape_.self]);
@@ -129,53 +114,21 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   current.contributed = true;
   waits_since_ = now();
-  current.nodes = std::move(nodes);
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
   current.metrics[shape_.self] = std::move(metrics);
   ++current.metrics_in;
   if (!same_as_stand_ins(current, shape_.self)) return;
-  for (const NodeValue& value : current.nodes) {
+  for (const NodeValue& value : nodes) {
     const std::size_t index = index_of(value.node);
     MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
-    for (std::size_t chunk = 0; chunk < own_chunks(); ++chunk) take(current, index, chunk);
   }
   {
     const Inside inside(inside_);
     broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
-    send_nodes(current, current.nodes);
+    if (!failed_) current.sum->offer(std::move(nodes));
   }
   step_on();
-}
-
-// The first answer counts; a second one has the same bits. Returns whether this is the first.
-bool Reduction::take(Slot& current, std::size_t index, std::size_t chunk) {
-  const std::size_t place = index * own_chunks() + chunk;
-  if (current.taken[place]) return false;
-  current.taken[place] = true;
-  ++current.chunk_arrivals[chunk];
-  const std::size_t begin = chunk * shape_.chunk_elements;
-  current.elements_in[nodes_[index].member] += std::min(shape_.chunk_elements, own_.size() - begin);
-  return true;
-}
-
-// Each range goes to its owner, beginning with the next member: so not all send to the same one at first.
-void Reduction::send_nodes(Slot& current, std::span<const NodeValue> nodes) {
-  const std::size_t members = shape_.members.size();
-  for (std::size_t turn = 1; turn < members && !failed_; ++turn) {
-    const auto owner = static_cast<std::uint32_t>((shape_.self + turn) % members);
-    const Range range = range_of(owner);
-    for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
-      const std::size_t count = std::min(shape_.chunk_elements, range.end - begin);
-      for (const NodeValue& value : nodes) {
-        Frame frame;
-        frame.kind = FrameKind::contribution;
-        frame.node = value.node;
-        frame.offset = begin;
-        send(owner, frame, as_payload(value.values + begin, count), current);
-      }
-    }
-  }
 }
 
 std::size_t Reduction::index_of(NodeId node) const {
@@ -186,7 +139,7 @@ std::size_t Reduction::index_of(NodeId node) const {
 // Where the node of this frame lies, if its sender may add it; nodes_.size() if not.
 std::size_t Reduction::node_of(const Frame& frame) const {
   const std::size_t index = index_of(frame.node);
-  const bool may = index < staged_nodes_ && (shape_.stand_ins || nodes_[index].member == frame.from);
+  const bool may = index < nodes_.size() && (shape_.stand_ins || nodes_[index].member == frame.from);
   return may ? index : nodes_.size();
 }
 
@@ -210,47 +163,20 @@ std::string Reduction::member_name(std::uint32_t member) const {
   return "replica " + std::to_string(shape_.members[member].peer);
 }
 
-bool Reduction::is_whole_chunk(const Frame& frame, Range range) const {
-  return frame.offset >= range.begin && frame.offset < range.end &&
-         (frame.offset - range.begin) % shape_.chunk_elements == 0 &&
-         frame.bytes == std::min(shape_.chunk_elements, range.end - frame.offset) * sizeof(float);
-}
-
-// Whether it is a part that this member adds up, and has not had yet.
-bool Reduction::contribution_fits(const Slot& target, const Frame& frame) const {
-  const std::size_t index = node_of(frame);
-  if (!is_whole_chunk(frame, own_) || index == nodes_.size()) return false;
-  return !target.taken[index * own_chunks() + (frame.offset - own_.begin) / shape_.chunk_elements];
-}
-
 bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, Loan loan) {
   const auto known = of_member(received);
   if (!known) return false;
-  Slot& target = slot(known->round);
-  if (!contribution_fits(target, *known)) return false;
-  stage(target, node_of(*known), (known->offset - own_.begin) / shape_.chunk_elements,
-        {reinterpret_cast<const float*>(payload.data()), loan});
+  {
+    const Inside inside(inside_);
+    if (!slot(known->round).sum->lent(*known, payload, loan)) return false;
+  }
   step_on();
   return true;
 }
 
-// Loans go back at once, for their owners wait; buffers stay where they may still be written to.
 void Reduction::close() {
   failed_ = true;
-  for (Slot& slot : slots_) {
-    for (Staged& values : slot.staged) {
-      if (values.lent()) release(values);
-    }
-  }
-}
-
-void Reduction::release(Staged& values) {
-  if (values.lent()) {
-    transport_.give_back(values.loan);
-  } else if (values.values != nullptr) {
-    staging_.give_back(const_cast<float*>(values.values));
-  }
-  values = {};
+  for (Slot& slot : slots_) slot.sum->close();
 }
 
 std::span<std::byte> Reduction::place(const Frame& received) {
@@ -270,16 +196,12 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       if (frame.bytes > shards * sizeof(ShardMetrics)) return {};
       target.metrics_bytes[frame.from].resize(frame.bytes);
       return target.metrics_bytes[frame.from];
-    case FrameKind::contribution: {
-      if (!contribution_fits(target, frame)) return {};
+    case FrameKind::contribution:
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
-      return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
-    }
+      return target.sum->place(frame);
     case FrameKind::result:
-      if (!opened_ || frame.round != round_ || result_.empty() ||
-          !is_whole_chunk(frame, range_of(frame.from)))
-        return {};
-      return {reinterpret_cast<std::byte*>(result_at(frame.offset)), frame.bytes};
+      if (!opened_ || frame.round != round_) return {};
+      return target.sum->place(frame);
     default:
       return {};
   }
@@ -326,13 +248,11 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       break;
     }
     case FrameKind::contribution:
-      stage(target, node_of(frame), (frame.offset - own_.begin) / shape_.chunk_elements,
-            {reinterpret_cast<const float*>(payload.data()), {}});
+    case FrameKind::result: {
+      const Inside inside(inside_);
+      target.sum->arrived(frame, payload);
       break;
-    case FrameKind::result:
-      target.result_elements += frame.bytes / sizeof(float);
-      target.elements_in[frame.from] += frame.bytes / sizeof(float);
-      break;
+    }
     default:
       return;
   }
@@ -342,12 +262,15 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
 void Reduction::sent(SendToken token, bool ok) {
   MUSTER_CHECK(sends_ > 0, token);
   --sends_;
+  if (const SendToken held = token >> kRoundBits; held > 0)
+    staging_.release(static_cast<Staging::Hold>(held - 1));
   if (failed_) return;
-  Slot& target = slot(token);
+  const std::uint64_t round = token & kRoundMask;
+  Slot& target = slot(round);
   MUSTER_CHECK(target.sends > 0, token);
   --target.sends;
   if (!ok) return close();  // which member, and why, is the engine's to say
-  if (target.sends == 0 && token == round_) step_on();
+  if (target.sends == 0 && round == round_) step_on();
 }
 
 void Reduction::fail(const std::string& reason) {
@@ -391,18 +314,7 @@ bool Reduction::advance(Slot& current) {
   if (!current.agreed && !agree(current)) return false;
 
   if (kind == RoundKind::train && current.any_present) {
-    if (!current.ready_to_fold) prepare_fold(current);
-    // Members know the divisor from the headers alone: where it is 0 (every sample masked) nobody sends a
-    // result.
-    if (current.weight != 0) {
-      fold_ready_chunks(current);
-      if (failed_) return false;
-      if (current.folded < own_chunks() || current.result_elements < shape_.elements - own_.size())
-        return false;
-    } else if (std::any_of(current.chunk_arrivals.begin(), current.chunk_arrivals.end(),
-                           [&](std::uint32_t arrivals) { return arrivals < current.expected_arrivals; })) {
-      return false;  // what is on its way must not arrive in a later round's staging
-    }
+    if (failed_ || !current.sum->complete()) return false;
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
   }
@@ -420,7 +332,24 @@ bool Reduction::agree(Slot& current) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });
   });
-  return true;
+  if (current.headers[shape_.self]->kind == RoundKind::train && current.any_present) settle(current);
+  return !failed_;
+}
+
+// It is known which leaves are present, what the divisor is, and which nodes will come.
+void Reduction::settle(Slot& current) {
+  present_.assign(shape_.shards, false);
+  weights_.assign(shape_.shards, 0.0);
+  for (const auto& header : current.headers) {
+    for (const ShardWord& word : header->shards) {
+      if (!word.present() || word.shard >= shape_.shards) continue;
+      present_[word.shard] = true;
+      weights_[word.shard] = word.weight;
+    }
+  }
+  for (const double weight : weights_)
+    current.weight += weight;  // in the order of shards, on every member alike
+  current.sum->settle(present_, current.weight);
 }
 
 RoundRecord Reduction::make_record(Slot& current) const {
@@ -459,7 +388,7 @@ std::chrono::nanoseconds Reduction::now() const {
 void Reduction::finish(Slot& current) {
   RoundRecord record = make_record(current);
   reset(current);
-  opened_ = result_begun_ = false;
+  opened_ = false;
   waits_since_.reset();
   ++round_;
   result_ = {};

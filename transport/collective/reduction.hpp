@@ -1,11 +1,9 @@
 // The reduction of one view: a single-threaded state machine, driven by frames and by its own member's words.
 //
-// Algorithm: direct reduce-scatter and all-gather. The flat vector is cut into one range per member. Each
-// member sends the tree nodes that it holds, range by range, to the range's owner; the owner adds them in
-// canonical order, divides once, and sends the result to all. Per member and step: (R-1)/R of the vector out
-// for each node held, and in again as result. Chunks overlap transfer and adding.
+// It exchanges the words of a round (headers, losses), sees that they fit together, and makes the record. The
+// elements are moved by a TreeSum (tree_sum.hpp), along the trees of the algorithm that the view has.
 //
-// What a round needs before it is over: the headers of *all* members, then the metrics of all and every chunk
+// What a round needs before it is over: the headers of *all* members, then the metrics of all and every part
 // of the result. Members are at most one round apart, hence two slots. Any failure is said once, and ends
 // everything.
 #pragma once
@@ -19,32 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/liveness.hpp"
+#include "muster/transport/collective/reduction_shape.hpp"
 #include "muster/transport/collective/round.hpp"
-#include "muster/transport/collective/staging.hpp"
+#include "muster/transport/collective/tree_sum.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
-
-/// One member of a view as the reduction sees it: its number for the transport, which it keeps over all
-/// views, and its shards, [begin, end).
-struct ReductionMember {
-  PeerId peer = 0;
-  std::uint64_t incarnation = 0;
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-};
-
-struct ReductionShape {
-  std::uint32_t view = 0;
-  std::uint32_t self = 0;  ///< this member's place in the list
-  std::uint32_t shards = 0;
-  std::size_t elements = 0;  ///< float32 elements of the vector
-  std::size_t chunk_elements = 128 * 1024;
-  bool stand_ins = false;  ///< whether a member may add nodes of another one
-  std::vector<ReductionMember> members;
-};
 
 class Reduction {
  public:
@@ -84,7 +63,7 @@ class Reduction {
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
   /// Whether the result of the open round is partly in place.
-  bool result_begun() const { return result_begun_; }
+  bool result_begun() const { return opened_ && slot(round_).sum->result_begun(); }
 
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
@@ -97,11 +76,6 @@ class Reduction {
   std::size_t staging_bytes() const { return staging_.bytes(); }
 
  private:
-  struct Range {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::size_t size() const { return end - begin; }
-  };
   struct Node {
     NodeId node;
     std::uint32_t member;
@@ -112,29 +86,19 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;  // by member
     std::vector<std::optional<RoundHeader>> headers;
     std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
-    std::vector<Staged> staged;                 // by node, then by own chunk
-    std::vector<std::uint32_t> chunk_arrivals;  // by own chunk
-    std::vector<bool> taken;                    // by node, then by own chunk: its value is there
     // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
     // to round: one may still arrive when its round is over.
     std::vector<std::optional<std::vector<ShardMetrics>>> stand_ins;
     std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::byte>> stand_in_bytes;
-    std::vector<bool> chunk_folded;        // by own chunk
-    std::size_t result_elements = 0;       // arrived from others
-    std::vector<std::size_t> elements_in;  // by member: of its nodes and of its part of the result
-    std::size_t headers_in = 0, metrics_in = 0, folded = 0;
+    std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
-    std::vector<NodeValue> nodes;
     std::vector<std::shared_ptr<const void>> keep;
     // From the headers of all:
     bool agreed = false;       // they fit together
     bool any_present = false;  // some shard has something to add
-    bool ready_to_fold = false;
-    std::uint32_t expected_arrivals = 0;
     double weight = 0;
-    FoldProgram program;
-    std::vector<std::size_t> present;  // the nodes that are added up
+    std::unique_ptr<TreeSum> sum;
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -152,17 +116,9 @@ class Reduction {
   Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
   const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
   std::size_t peers() const { return shape_.members.size() - 1; }
-  Range range_of(std::uint32_t member) const;
-  std::size_t own_chunks() const;
   std::size_t staged_max() const;
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
-  bool take(Slot& slot, std::size_t index, std::size_t chunk);
-  const float* operand(const Slot& slot, std::size_t index, std::size_t chunk) const;
-  bool is_whole_chunk(const Frame& frame, Range range) const;
-  bool contribution_fits(const Slot& target, const Frame& frame) const;
-  void stage(Slot& slot, std::size_t index, std::size_t chunk, Staged values);
-  void release(Staged& values);
   std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
   bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
@@ -173,39 +129,32 @@ class Reduction {
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
-  void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot);
-  void send_nodes(Slot& slot, std::span<const NodeValue> nodes);
+  void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
+            Staging::Hold hold = Staging::kNone);
   std::string disagreement(const Slot& slot) const;
   bool agree(Slot& slot);
-  void prepare_fold(Slot& slot);
-  void fold_ready_chunks(Slot& slot);
-  void fold_chunk(Slot& slot, std::size_t chunk);
+  void settle(Slot& slot);
   bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(Frame frame) const;
   std::string member_name(std::uint32_t member) const;
-  std::size_t elements_owed(const Slot& slot, std::uint32_t member) const;
   bool sums_follow(const Slot& slot) const;
   std::chrono::nanoseconds now() const;
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
-  /// Where a part of the result is about to be written.
-  float* result_at(std::size_t offset) {
-    result_begun_ = true;
-    return result_.data() + offset;
-  }
   RoundRecord make_record(Slot& slot) const;
 
   ReductionShape shape_;
   Transport& transport_;
   Hooks hooks_;
   unsigned height_;
-  Range own_;
+  SumPlan plan_;
   std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
   std::map<NodeId, std::size_t> node_indices_;  // of nodes_
   std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
   std::vector<Node> nodes_;                     // of all members; the own ones last
-  std::size_t staged_nodes_ = 0;                // so many of them may come from others
+  std::vector<bool> present_;                   // by shard, in the open round
+  std::vector<double> weights_;                 // likewise
   Staging staging_;
   std::array<Slot, 2> slots_;
   std::uint64_t round_ = 0;  // open, or the next to open
@@ -217,7 +166,6 @@ class Reduction {
   bool opened_ = false;
   bool failed_ = false;
   std::span<float> result_;
-  bool result_begun_ = false;
 };
 
 }  // namespace muster

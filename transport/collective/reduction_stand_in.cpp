@@ -15,13 +15,6 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vecto
   MUSTER_CHECK(shape_.stand_ins && index < nodes_.size() && nodes_[index].member != shape_.self, value.node);
   if (current.stand_ins[index] || current.metrics[nodes_[index].member]) return;
   current.keep.push_back(std::move(keep));
-  for (std::size_t chunk = 0; chunk < own_chunks(); ++chunk) {
-    const std::size_t begin = chunk * shape_.chunk_elements;
-    const std::size_t count = std::min(shape_.chunk_elements, own_.size() - begin);
-    float* copy = staging_.take();
-    std::copy_n(value.values + own_.begin + begin, count, copy);
-    stage(current, index, chunk, {copy, {}});
-  }
   auto& bytes = current.stand_in_bytes[{index, shape_.self}];
   encode_metrics(metrics, bytes);
   current.stand_ins[index] = std::move(metrics);
@@ -33,7 +26,7 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vecto
     for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
       if (member != shape_.self) send(member, frame, bytes, current);
     }
-    send_nodes(current, std::span(&value, 1));
+    if (!failed_) current.sum->stand_in(value, nodes_[index].member);
   }
   step_on();
 }

@@ -1,28 +1,31 @@
-// What has come from others and waits to be added: in buffers of one chunk each, or on loan.
+// What has come from others and waits to be added, or was added and waits to be sent: in buffers of one chunk
+// each, or on loan.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "muster/config/check.hpp"
 #include "muster/transport/lendable.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
 
-/// Elements of one node: in a buffer of the staging, or where their sender has them.
-struct Staged {
-  const float* values = nullptr;  ///< null: nothing is there
-  Loan loan{};                    ///< lender 0: a buffer
-  bool lent() const { return loan.lender != 0; }
-};
-
 /// One thread. Grows to the most that was ever needed at once, and allocates nothing after that. What was
 /// given back last is taken first: it is still in the processor's cache.
 class Staging {
  public:
-  explicit Staging(std::size_t chunk_elements) : chunk_elements_(chunk_elements) {}
+  /// A buffer or a loan in use, by number: it is free again after as many releases as it was taken for.
+  using Hold = std::uint32_t;
+  static constexpr Hold kNone = ~Hold{0};
+
+  Staging(std::size_t chunk_elements, Transport& transport)
+      : chunk_elements_(chunk_elements), transport_(transport) {}
 
   float* take() {
+    ++taken_;
     if (free_.empty()) {
       owned_.emplace_back(chunk_elements_);
       free_.reserve(owned_.size());
@@ -32,16 +35,52 @@ class Staging {
     free_.pop_back();
     return buffer;
   }
-  void give_back(float* buffer) { free_.push_back(buffer); }
+  void give_back(float* buffer) {
+    --taken_;
+    free_.push_back(buffer);
+  }
+
+  Hold hold(float* buffer, std::uint32_t uses) { return add({{}, buffer, uses}); }
+  Hold hold(Loan loan, std::uint32_t uses) { return add({loan, nullptr, uses}); }
+  void release(Hold hold) {
+    Held& held = holds_[hold];
+    MUSTER_CHECK(held.uses > 0, hold);
+    if (--held.uses > 0) return;
+    unused_.push_back(hold);
+    if (held.buffer != nullptr) return give_back(std::exchange(held.buffer, nullptr));
+    transport_.give_back(held.loan);
+  }
+  bool lent(Hold hold) const { return holds_[hold].buffer == nullptr; }
 
   /// Buffers that were taken, and not given back.
-  std::size_t taken() const { return owned_.size() - free_.size(); }
+  std::size_t taken() const { return taken_; }
   std::size_t bytes() const { return owned_.size() * chunk_elements_ * sizeof(float); }
 
  private:
+  struct Held {
+    Loan loan;
+    float* buffer = nullptr;  // null: a loan
+    std::uint32_t uses = 0;
+  };
+  Hold add(Held held) {
+    if (unused_.empty()) {
+      holds_.push_back(held);
+      unused_.reserve(holds_.capacity());
+      return static_cast<Hold>(holds_.size() - 1);
+    }
+    const Hold number = unused_.back();
+    unused_.pop_back();
+    holds_[number] = held;
+    return number;
+  }
+
   const std::size_t chunk_elements_;
+  Transport& transport_;
   std::vector<FloatBuffer> owned_;
   std::vector<float*> free_;
+  std::size_t taken_ = 0;
+  std::vector<Held> holds_;
+  std::vector<Hold> unused_;
 };
 
 }  // namespace muster

@@ -88,7 +88,8 @@ void ProgressThread::rest(Lock& lock) {
   }
 }
 
-// Those who drove a moment ago will do so again: nobody has to wake this thread for that, nor they each other.
+// Those who drove a moment ago will do so again: nobody has to wake this thread for that, nor they each
+// other.
 void ProgressThread::nap(Lock& lock) {
   if (drivers_ == 0 && !commands_.sleep()) return;
   lock.unlock();

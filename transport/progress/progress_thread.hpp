@@ -13,8 +13,8 @@
 #include <mutex>
 #include <thread>
 
-#include "muster/transport/transport.hpp"
 #include "muster/transport/progress/command_queue.hpp"
+#include "muster/transport/transport.hpp"
 
 namespace muster {
 
@@ -59,8 +59,8 @@ class ProgressThread {
   void run(Command command);
 
   /// As `run`; then the calling thread goes on moving the transport, for as long as `busy` says that
-  /// something is in flight, until nothing has moved for `spin_polls`, or for `drive_for`. The rest is left to
-  /// the progress thread.
+  /// something is in flight, until nothing has moved for `spin_polls`, or for `drive_for`. The rest is left
+  /// to the progress thread.
   void drive(Command command);
 
   /// Only on the thread that drives, which is to say within commands and callbacks.

@@ -25,8 +25,8 @@ ReductionWorldShape even_shape(std::uint32_t members, std::uint32_t shards, std:
 void run_to_the_end(const ReductionWorldShape& shape, std::size_t rounds, std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", members " + std::to_string(shape.split.size()) +
                ", shards " + std::to_string(shape.shards) + ", elements " + std::to_string(shape.elements) +
-               ", chunk " + std::to_string(shape.chunk_elements) + ", at once " +
-               std::to_string(shape.at_once_bytes));
+               ", " + std::string(text_of(shape.algorithm)) + ", chunk " +
+               std::to_string(shape.chunk_elements) + ", at once " + std::to_string(shape.at_once_bytes));
   RandomValues random(seed);
   ReductionWorld world(shape, random_rounds(rounds, shape, random), seed);
   world.install_all();
@@ -40,9 +40,11 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
   constexpr std::size_t kChunks[] = {5, 16, 64, 128 * 1024};
   constexpr std::size_t kAtOnce[] = {0, 256, 8192};
   RandomValues random(11);
-  for (std::uint64_t turn = 0; turn < 240; ++turn) {
+  for (std::uint64_t turn = 0; turn < 400; ++turn) {
     ReductionWorldShape shape;
-    const auto members = static_cast<std::uint32_t>(1 + turn % 6);
+    shape.algorithm = kAlgorithms[turn % 4];
+    shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
+    const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = kSizes[random.below(std::size(kSizes))];
@@ -56,9 +58,11 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
 
 TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
   RandomValues random(12);
-  for (std::uint64_t turn = 0; turn < 240; ++turn) {
+  for (std::uint64_t turn = 0; turn < 400; ++turn) {
     ReductionWorldShape shape;
-    const auto members = static_cast<std::uint32_t>(2 + turn % 5);
+    shape.algorithm = kAlgorithms[turn % 4];
+    shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
+    const auto members = static_cast<std::uint32_t>(2 + turn / 4 % 5);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(100);

@@ -151,10 +151,12 @@ void ReductionWorld::enter(std::size_t number) {
   shape.elements = shape_.elements;
   shape.chunk_elements = shape_.chunk_elements;
   shape.stand_ins = shape_.stand_ins;
+  shape.algorithm = shape_.algorithm;
   std::vector<Engine::Peer> peers;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& other = members_[i];
-    shape.members.push_back({static_cast<PeerId>(i), other.incarnation, other.begin, other.end});
+    shape.members.push_back({static_cast<PeerId>(i), other.incarnation, other.begin, other.end,
+                             static_cast<std::uint32_t>(i) / shape_.per_host});
     if (i != number) peers.push_back({static_cast<PeerId>(i), other.incarnation, other.transport->address()});
   }
   Member& member = members_[number];

@@ -38,6 +38,8 @@ struct ReductionWorldShape {
   std::size_t elements = 16;
   std::size_t chunk_elements = 16;
   std::size_t at_once_bytes = 8192;
+  Algorithm algorithm = Algorithm::direct;
+  std::uint32_t per_host = 1;           ///< members on each host
   bool stand_ins = false;               ///< members are late at random, and others compute for them
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
 };

@@ -1,0 +1,175 @@
+#include "muster/transport/collective/sum_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "muster/config/check.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
+
+// The members of the tree below each member, itself included.
+std::vector<std::vector<std::uint32_t>> members_below(const Parents& parents, std::uint32_t owner) {
+  std::vector<std::vector<std::uint32_t>> below(parents.size());
+  for (std::uint32_t member = 0; member < parents.size(); ++member) {
+    std::uint32_t above = member;
+    for (std::size_t hops = 0;; ++hops) {
+      MUSTER_CHECK(hops <= parents.size(), "a tree with a circle", owner);
+      below[above].push_back(member);
+      if (above == owner) break;
+      above = parents[above];
+    }
+  }
+  return below;
+}
+
+}  // namespace
+
+std::vector<NodeId> cover_of(unsigned height, std::vector<LeafInterval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 0; i < intervals.size();) {
+    LeafInterval whole = intervals[i++];
+    while (i < intervals.size() && intervals[i].begin == whole.end) whole.end = intervals[i++].end;
+    const auto part = cover(height, whole.begin, whole.end);
+    nodes.insert(nodes.end(), part.begin(), part.end());
+  }
+  return nodes;
+}
+
+SumPlan::SumPlan(const ReductionShape& shape) : shape_(shape), height_(tree_height(shape.shards)) {
+  MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
+  make_roles();
+  cut();
+  group();
+}
+
+void SumPlan::make_roles() {
+  std::vector<std::uint32_t> hosts;
+  for (const ReductionMember& member : shape_.members) hosts.push_back(member.host);
+  for (std::uint32_t owner = 0; owner < shape_.members.size(); ++owner) {
+    Parents parents = tree_of(shape_.algorithm, hosts, owner);
+    roles_.push_back(role_in(parents, owner));
+    if (shape_.stand_ins) trees_.push_back(std::move(parents));
+  }
+}
+
+SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) const {
+  const auto below = members_below(parents, owner);
+  const auto cover_below = [&](std::uint32_t member) {
+    std::vector<LeafInterval> intervals;
+    for (const std::uint32_t m : below[member])
+      intervals.push_back({shape_.members[m].begin, shape_.members[m].end});
+    return cover_of(height_, std::move(intervals));
+  };
+  const ReductionMember& mine = shape_.members[shape_.self];
+  Role role;
+  role.owns = owner == shape_.self;
+  role.parent = parents[shape_.self];
+  for (const NodeId node : cover(height_, mine.begin, mine.end)) role.inputs.push_back({node, shape_.self});
+  for (std::uint32_t member = 0; member < parents.size(); ++member) {
+    if (parents[member] != shape_.self || member == shape_.self) continue;
+    role.children.push_back(member);
+    for (const NodeId node : cover_below(member)) role.inputs.push_back({node, member});
+  }
+  if (!role.owns) role.outputs = cover_below(shape_.self);
+  return role;
+}
+
+// One range per owner, in chunks.
+void SumPlan::cut() {
+  const auto members = static_cast<std::uint32_t>(shape_.members.size());
+  const auto owners = owners_in_order(shape_.algorithm, members);
+  const std::size_t lines = (shape_.elements + kAlign - 1) / kAlign;
+  for (std::uint32_t part = 0; part < members; ++part) {
+    const auto at = [&](std::size_t range) {
+      return std::min(shape_.elements, lines * range / members * kAlign);
+    };
+    for (std::size_t begin = at(part); begin < at(part + 1); begin += shape_.chunk_elements) {
+      Piece piece;
+      piece.begin = begin;
+      piece.count = std::min(shape_.chunk_elements, at(part + 1) - begin);
+      piece.owner = owners[part];
+      piece.first_input = inputs_;
+      const Role& role = roles_[piece.owner];
+      if (role.owns || role.adds()) inputs_ += role.inputs.size();
+      pieces_.push_back(std::move(piece));
+    }
+  }
+}
+
+// Whether a piece can go in one message with those before it.
+bool SumPlan::goes_along(const Run& run, const Piece& piece) const {
+  return run.begin + run.count == piece.begin && run.count + piece.count <= shape_.chunk_elements &&
+         (pieces_[run.first].owner == piece.owner || joins_ranges(shape_.algorithm));
+}
+
+bool SumPlan::goes_along_up(const Run& run, const Piece& piece) const {
+  const Role& before = role(pieces_[run.first]);
+  const Role& now = role(piece);
+  return goes_along(run, piece) && before.parent == now.parent && before.inputs == now.inputs &&
+         before.outputs == now.outputs;
+}
+
+void SumPlan::group() {
+  std::map<std::uint32_t, std::uint32_t> last;  // the last run down to each child
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    Piece& piece = pieces_[i];
+    const Role& mine = role(piece);
+    const auto join = [&](std::vector<Run>& runs, std::uint32_t run) {
+      ++runs[run].pieces;
+      runs[run].count += piece.count;
+    };
+    if (!mine.owns) {
+      if (up_.empty() || !goes_along_up(up_.back(), piece))
+        up_.push_back({mine.parent, i, 0, piece.begin, 0});
+      piece.up = static_cast<std::uint32_t>(up_.size() - 1);
+      join(up_, *piece.up);
+    }
+    for (const std::uint32_t child : mine.children) {
+      const auto run = last.find(child);
+      if (run == last.end() || !goes_along(down_[run->second], piece)) {
+        last[child] = static_cast<std::uint32_t>(down_.size());
+        down_.push_back({child, i, 0, piece.begin, 0});
+      }
+      piece.down.push_back(last[child]);
+      join(down_, last[child]);
+    }
+  }
+  const auto members = static_cast<std::uint32_t>(shape_.members.size());
+  const auto turn = [&](std::uint32_t run) { return (up_[run].to + members - shape_.self) % members; };
+  for (std::uint32_t run = 0; run < up_.size(); ++run) {
+    if (!role(pieces_[up_[run].first]).adds()) first_sends_.push_back(run);
+  }
+  std::stable_sort(first_sends_.begin(), first_sends_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return turn(a) < turn(b); });
+}
+
+std::optional<SumPlan::Pieces> SumPlan::pieces_at(std::uint64_t begin, std::uint64_t count) const {
+  const auto found = std::lower_bound(pieces_.begin(), pieces_.end(), begin,
+                                      [](const Piece& piece, std::uint64_t at) { return piece.begin < at; });
+  if (found == pieces_.end() || found->begin != begin || count == 0) return std::nullopt;
+  Pieces pieces{static_cast<std::size_t>(found - pieces_.begin()), 0};
+  pieces.end = pieces.first;
+  std::uint64_t left = count;
+  while (left > 0) {
+    if (pieces.end == pieces_.size() || pieces_[pieces.end].count > left) return std::nullopt;
+    left -= pieces_[pieces.end++].count;
+  }
+  return pieces;
+}
+
+std::uint32_t SumPlan::adder_of(const Piece& piece, std::uint32_t member) const {
+  const Parents& parents = trees_.at(piece.owner);
+  for (std::uint32_t other = 0; other < parents.size(); ++other) {
+    if (parents[other] == member) return member;
+  }
+  return parents[member];
+}
+
+}  // namespace muster

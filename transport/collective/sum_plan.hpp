@@ -1,0 +1,94 @@
+// What one member does in the sums of a view: worked out once, the same for every round.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "muster/transport/collective/canonical_tree.hpp"
+#include "muster/transport/collective/reduction_shape.hpp"
+
+namespace muster {
+
+/// The most nodes that the sums of these shards can be added up to: their least cover. The intervals are
+/// disjoint, in any order.
+std::vector<NodeId> cover_of(unsigned height, std::vector<LeafInterval> intervals);
+
+class SumPlan {
+ public:
+  /// A node that this member adds up or hands on, and whom it comes from: itself, or a child.
+  struct Input {
+    NodeId node = 0;
+    std::uint32_t from = 0;
+    bool operator==(const Input&) const = default;
+  };
+  /// This member's part in the tree of one owner's ranges.
+  struct Role {
+    bool owns = false;
+    std::uint32_t parent = 0;
+    std::vector<std::uint32_t> children;
+    std::vector<Input> inputs;
+    std::vector<NodeId> outputs;  ///< what goes to the parent
+    bool adds() const { return !children.empty(); }
+  };
+  /// What is added, sent and received as one: a range, or a chunk of it.
+  struct Piece {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+    std::uint32_t owner = 0;
+    std::size_t first_input = 0;      ///< of all inputs of all pieces
+    std::optional<std::uint32_t> up;  ///< the run by which it goes to the parent
+    std::vector<std::uint32_t> down;  ///< the runs by which its result goes to the children
+    std::size_t end() const { return begin + count; }
+  };
+  /// Pieces that lie one behind the other and go to the same member at the same time: one message.
+  struct Run {
+    std::uint32_t to = 0;
+    std::size_t first = 0;
+    std::size_t pieces = 0;
+    std::size_t begin = 0;
+    std::size_t count = 0;
+  };
+  struct Pieces {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+
+  explicit SumPlan(const ReductionShape& shape);
+
+  const ReductionShape& shape() const { return shape_; }
+  unsigned height() const { return height_; }
+  const Role& role(const Piece& piece) const { return roles_[piece.owner]; }
+  const std::vector<Role>& roles() const { return roles_; }  ///< by owner
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<Run>& up() const { return up_; }
+  const std::vector<Run>& down() const { return down_; }
+  /// The order in which what this member does not add to is sent: to the next member first, so that not all
+  /// send to the same one.
+  const std::vector<std::uint32_t>& first_sends() const { return first_sends_; }
+  std::size_t inputs() const { return inputs_; }  ///< of all pieces
+
+  /// The pieces that these elements are, exactly; nothing if they are not whole pieces.
+  std::optional<Pieces> pieces_at(std::uint64_t begin, std::uint64_t count) const;
+  /// Who adds up a node of `member` for this piece: the member itself, if it adds, else its parent.
+  std::uint32_t adder_of(const Piece& piece, std::uint32_t member) const;
+
+ private:
+  void make_roles();
+  Role role_in(const Parents& parents, std::uint32_t owner) const;
+  void cut();
+  void group();
+  bool goes_along(const Run& run, const Piece& piece) const;
+  bool goes_along_up(const Run& run, const Piece& piece) const;
+
+  ReductionShape shape_;
+  unsigned height_;
+  std::vector<Role> roles_;
+  std::vector<Parents> trees_;  // by owner
+  std::vector<Piece> pieces_;
+  std::vector<Run> up_, down_;
+  std::vector<std::uint32_t> first_sends_;
+  std::size_t inputs_ = 0;
+};
+
+}  // namespace muster

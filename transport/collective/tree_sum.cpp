@@ -1,0 +1,360 @@
+#include "muster/transport/collective/tree_sum.hpp"
+
+#include <algorithm>
+
+#include "muster/config/canary.hpp"
+#include "muster/config/check.hpp"
+
+namespace muster {
+namespace {
+
+std::span<const std::byte> as_payload(const float* values, std::size_t count) {
+  return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
+}
+
+Frame contribution(NodeId node, std::size_t begin) {
+  Frame frame;
+  frame.kind = FrameKind::contribution;
+  frame.node = node;
+  frame.offset = begin;
+  return frame;
+}
+
+// Whether all leaves of `node` are leaves of `above`.
+bool is_below(unsigned height, NodeId node, NodeId above) {
+  const auto inner = leaves_below(height, node), outer = leaves_below(height, above);
+  return inner.begin >= outer.begin && inner.end <= outer.end;
+}
+
+}  // namespace
+
+TreeSum::TreeSum(const SumPlan& plan, Staging& staging, Send send)
+    : plan_(plan), staging_(staging), send_(std::move(send)), roles_(plan.roles().size()) {
+  reset();
+}
+
+void TreeSum::reset() {
+  for (Staged& staged : staged_) drop(staged);
+  staged_.assign(plan_.inputs(), {});
+  taken_.assign(plan_.inputs(), false);
+  arrivals_.assign(plan_.pieces().size(), 0);
+  done_.assign(plan_.pieces().size(), false);
+  up_.assign(plan_.up().size(), 0);
+  down_.assign(plan_.down().size(), 0);
+  sums_from_.assign(plan_.shape().members.size(), 0);
+  results_from_.assign(plan_.shape().members.size(), 0);
+  opened_ = offered_ = settled_ = closed_ = result_begun_ = false;
+  results_ = 0;
+  weight_ = 0;
+  nodes_.clear();
+  result_ = {};
+}
+
+void TreeSum::drop(Staged& staged) {
+  if (staged.hold != Staging::kNone) staging_.release(staged.hold);
+  staged = {};
+}
+
+void TreeSum::close() {
+  closed_ = true;
+  for (Staged& staged : staged_) {
+    if (staged.hold != Staging::kNone && staging_.lent(staged.hold)) drop(staged);
+  }
+}
+
+void TreeSum::open(std::span<float> result) {
+  opened_ = true;
+  result_ = result;
+}
+
+// ---- what is present
+
+void TreeSum::settle(const std::vector<bool>& present, double weight) {
+  settled_ = true;
+  weight_ = weight;
+  if (present != present_) {
+    present_ = present;
+    for (std::uint32_t owner = 0; owner < roles_.size(); ++owner) settle_role(owner, present);
+  }
+  look_at_all();
+}
+
+void TreeSum::settle_role(std::uint32_t owner, const std::vector<bool>& present) {
+  const SumPlan::Role& role = plan_.roles()[owner];
+  Settled& settled = roles_[owner];
+  settled = {};
+  if (!role.owns && !role.adds()) return;
+  std::vector<NodeId> nodes;
+  std::vector<std::uint32_t> inputs;
+  for (std::uint32_t i = 0; i < role.inputs.size(); ++i) {
+    const auto leaves = leaves_below(plan_.height(), role.inputs[i].node);
+    const auto last = std::min<std::size_t>(leaves.end, present.size());
+    settled.present.push_back(std::find(present.begin() + leaves.begin,
+                                        present.begin() + static_cast<long>(last),
+                                        true) != present.begin() + static_cast<long>(last));
+    if (!settled.present.back()) continue;
+    nodes.push_back(role.inputs[i].node);
+    inputs.push_back(i);
+  }
+  settled.expected = static_cast<std::uint32_t>(nodes.size()) - (canary("folds-early") ? 1 : 0);
+  const std::vector<NodeId> root{1};
+  for (const NodeId output : role.owns ? root : role.outputs) {
+    Addition addition;
+    addition.node = output;
+    std::vector<NodeId> below;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!is_below(plan_.height(), nodes[i], output)) continue;
+      below.push_back(nodes[i]);
+      addition.inputs.push_back(inputs[i]);
+    }
+    if (below.empty()) continue;
+    addition.program = fold_program(plan_.height(), below);
+    settled.additions.push_back(std::move(addition));
+  }
+}
+
+// ---- what comes in
+
+void TreeSum::offer(std::vector<NodeValue> nodes) {
+  MUSTER_CHECK(!offered_);
+  nodes_ = std::move(nodes);
+  offered_ = true;
+  for (std::size_t i = 0; i < plan_.pieces().size(); ++i) {
+    const SumPlan::Role& role = plan_.role(plan_.pieces()[i]);
+    if (!role.owns && !role.adds()) continue;
+    for (std::size_t input = 0; input < role.inputs.size(); ++input) {
+      if (role.inputs[input].from != plan_.shape().self) continue;
+      const bool has = std::any_of(nodes_.begin(), nodes_.end(), [&](const NodeValue& value) {
+        return value.node == role.inputs[input].node;
+      });
+      if (has) take(i, input);
+    }
+  }
+  for (const std::uint32_t run : plan_.first_sends()) {
+    if (closed_) return;
+    send_own(plan_.up()[run]);
+  }
+  look_at_all();
+}
+
+void TreeSum::send_own(const SumPlan::Run& run) {
+  for (const NodeValue& value : nodes_) {
+    if (closed_) return;
+    send_(run.to, contribution(value.node, run.begin), as_payload(value.values + run.begin, run.count),
+          Staging::kNone);
+  }
+}
+
+void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
+  const auto& pieces = plan_.pieces();
+  for (std::size_t first = 0; first < pieces.size() && !closed_;) {
+    const std::uint32_t adder = plan_.adder_of(pieces[first], member);
+    std::size_t end = first, count = 0;
+    while (end < pieces.size() && plan_.adder_of(pieces[end], member) == adder &&
+           count + pieces[end].count <= plan_.shape().chunk_elements) {
+      count += pieces[end++].count;
+    }
+    const float* values = value.values + pieces[first].begin;
+    Frame frame = contribution(value.node, pieces[first].begin);
+    frame.from = plan_.shape().self;
+    frame.bytes = count * sizeof(float);
+    if (adder != plan_.shape().self) {
+      send_(adder, frame, as_payload(values, count), Staging::kNone);
+    } else if (contribution_of(frame)) {
+      float* copy = staging_.take();
+      std::copy_n(values, count, copy);
+      stage_all(frame, {first, end}, copy, staging_.hold(copy, static_cast<std::uint32_t>(end - first)));
+    }
+    first = end;
+  }
+}
+
+// The input of the piece that this frame brings.
+std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const Frame& frame) const {
+  const SumPlan::Role& role = plan_.role(piece);
+  if (!role.owns && !role.adds()) return std::nullopt;
+  for (std::size_t i = 0; i < role.inputs.size(); ++i) {
+    if (role.inputs[i].node != frame.node) continue;
+    const bool may = role.inputs[i].from == frame.from || plan_.shape().stand_ins;
+    return may ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The pieces that it is for, if this member adds them up and has none of them yet.
+std::optional<TreeSum::Pieces> TreeSum::contribution_of(const Frame& frame) const {
+  if (frame.bytes % sizeof(float) != 0 || frame.bytes > plan_.shape().chunk_elements * sizeof(float))
+    return std::nullopt;
+  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
+  if (!pieces) return std::nullopt;
+  for (std::size_t i = pieces->first; i < pieces->end; ++i) {
+    const auto input = input_of(plan_.pieces()[i], frame);
+    if (!input || taken_[plan_.pieces()[i].first_input + *input]) return std::nullopt;
+  }
+  return pieces;
+}
+
+std::optional<TreeSum::Pieces> TreeSum::result_of(const Frame& frame) const {
+  if (!opened_ || result_.empty() || frame.bytes % sizeof(float) != 0) return std::nullopt;
+  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
+  if (!pieces) return std::nullopt;
+  for (std::size_t i = pieces->first; i < pieces->end; ++i) {
+    const SumPlan::Role& role = plan_.role(plan_.pieces()[i]);
+    if (role.owns || role.parent != frame.from || done_[i]) return std::nullopt;
+  }
+  return pieces;
+}
+
+std::span<std::byte> TreeSum::place(const Frame& frame) {
+  if (closed_) return {};
+  if (frame.kind == FrameKind::result) {
+    if (!result_of(frame)) return {};
+    result_begun_ = true;
+    return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
+  }
+  if (!contribution_of(frame)) return {};
+  return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
+}
+
+bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
+  if (closed_) return false;
+  const auto pieces = contribution_of(frame);
+  if (!pieces) return false;
+  const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
+  stage_all(frame, *pieces, reinterpret_cast<const float*>(payload.data()), hold);
+  return true;
+}
+
+void TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
+  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
+  MUSTER_CHECK(pieces, frame.offset, frame.bytes);
+  if (frame.kind == FrameKind::result) {
+    results_from_[frame.from] += frame.bytes / sizeof(float);
+    for (std::size_t i = pieces->first; i < pieces->end && !closed_; ++i) result_in(i);
+    return;
+  }
+  auto* values = reinterpret_cast<float*>(payload.data());
+  stage_all(frame, *pieces, values,
+            staging_.hold(values, static_cast<std::uint32_t>(pieces->end - pieces->first)));
+}
+
+void TreeSum::stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold) {
+  for (std::size_t i = pieces.first; i < pieces.end; ++i) {
+    const SumPlan::Piece& piece = plan_.pieces()[i];
+    stage(i, *input_of(piece, frame), {values + (piece.begin - frame.offset), hold});
+  }
+}
+
+// The first answer counts; the place of a second one is free again.
+void TreeSum::stage(std::size_t piece, std::size_t input, Staged staged) {
+  if (closed_ || !take(piece, input)) return drop(staged);
+  staged_[plan_.pieces()[piece].first_input + input] = staged;
+  if (settled_) look(piece);
+}
+
+bool TreeSum::take(std::size_t number, std::size_t input) {
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  if (taken_[piece.first_input + input]) return false;
+  taken_[piece.first_input + input] = true;
+  ++arrivals_[number];
+  sums_from_[plan_.role(piece).inputs[input].from] += piece.count;
+  return true;
+}
+
+// ---- what is done with it
+
+void TreeSum::look_at_all() {
+  if (!settled_) return;
+  for (std::size_t i = 0; i < plan_.pieces().size() && !closed_; ++i) look(i);
+}
+
+// A piece that is complete is added up, once.
+void TreeSum::look(std::size_t number) {
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  const SumPlan::Role& role = plan_.role(piece);
+  if (closed_ || done_[number] || weight_ == 0 || (!role.owns && !role.adds())) return;
+  const Settled& settled = roles_[piece.owner];
+  if (settled.expected == 0 || arrivals_[number] != settled.expected) return;
+  if (role.owns) return finish(number);
+  const SumPlan::Run& run = plan_.up()[*piece.up];
+  arrivals_[number] = 0;  // it is not looked at again
+  if (++up_[*piece.up] == run.pieces) hand_on(run);
+}
+
+// The own part lies where it was computed; what came from others, also in this member's stead, is staged.
+const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) const {
+  const SumPlan::Input& wanted = plan_.role(piece).inputs[input];
+  const Staged& staged = staged_[piece.first_input + input];
+  if (staged.values != nullptr) return staged.values;
+  MUSTER_CHECK(offered_ && wanted.from == plan_.shape().self, wanted.node);
+  for (const NodeValue& value : nodes_) {
+    if (value.node == wanted.node) return value.values + piece.begin;
+  }
+  MUSTER_CHECK(false, wanted.node, "said to be present, but not contributed");
+  return nullptr;
+}
+
+void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out) {
+  operands_.clear();
+  for (const std::uint32_t input : addition.inputs) operands_.push_back(operand(piece, input));
+  fold(addition.program, operands_, piece.count, divisor, out);
+  for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
+}
+
+// A piece of this member's own range: its sum is the result.
+void TreeSum::finish(std::size_t number) {
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  result_begun_ = true;
+  add(piece, roles_[piece.owner].additions.front(), static_cast<float>(weight_),
+      result_.data() + piece.begin);
+  result_in(number);
+}
+
+// Sums of a run that is complete, on their way to the owner.
+void TreeSum::hand_on(const SumPlan::Run& run) {
+  const SumPlan::Piece& first = plan_.pieces()[run.first];
+  for (const Addition& addition : roles_[first.owner].additions) {
+    if (closed_) return;
+    float* const sums = staging_.take();
+    for (std::size_t i = run.first; i < run.first + run.pieces; ++i) {
+      const SumPlan::Piece& piece = plan_.pieces()[i];
+      add(piece, addition, 1, sums + (piece.begin - run.begin));
+    }
+    send_(run.to, contribution(addition.node, run.begin), as_payload(sums, run.count),
+          staging_.hold(sums, 1));
+  }
+}
+
+// A piece of the result is in place, and goes on to those below.
+void TreeSum::result_in(std::size_t number) {
+  done_[number] = true;
+  ++results_;
+  for (const std::uint32_t number_of_run : plan_.pieces()[number].down) {
+    const SumPlan::Run& run = plan_.down()[number_of_run];
+    if (closed_ || ++down_[number_of_run] < run.pieces) continue;
+    Frame frame;
+    frame.kind = FrameKind::result;
+    frame.offset = run.begin;
+    send_(run.to, frame, as_payload(result_.data() + run.begin, run.count), Staging::kNone);
+  }
+}
+
+bool TreeSum::complete() const {
+  return settled_ && (weight_ == 0 || results_ == plan_.pieces().size());
+}
+
+bool TreeSum::owes(std::uint32_t member) const {
+  if (weight_ == 0) return false;
+  std::size_t sums = 0, results = 0;
+  for (const SumPlan::Piece& piece : plan_.pieces()) {
+    const SumPlan::Role& role = plan_.role(piece);
+    if (!role.owns && role.parent == member) results += piece.count;
+    if (!role.owns && !role.adds()) continue;
+    for (std::size_t i = 0; i < role.inputs.size(); ++i) {
+      if (role.inputs[i].from == member && roles_[piece.owner].present[i]) sums += piece.count;
+    }
+  }
+  return sums_from_[member] < sums || results_from_[member] < results;
+}
+
+}  // namespace muster

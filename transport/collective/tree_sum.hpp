@@ -1,0 +1,109 @@
+// The sums of one round: a single-threaded state machine that moves elements along the trees of the plan. It
+// adds whatever is complete, hands it on, and spreads the result; it knows nothing of rounds, words and
+// views.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/staging.hpp"
+#include "muster/transport/collective/sum_plan.hpp"
+
+namespace muster {
+
+class TreeSum {
+ public:
+  /// Sends a payload to a member; `hold` is released when the send has ended (kNone: nothing is held).
+  using Send =
+      std::function<void(std::uint32_t member, const Frame&, std::span<const std::byte>, Staging::Hold)>;
+
+  TreeSum(const SumPlan& plan, Staging& staging, Send send);
+
+  /// The round's result will be written to `result`; from here on parts of it may arrive.
+  void open(std::span<float> result);
+
+  /// The words of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
+  void settle(const std::vector<bool>& present, double weight);
+
+  /// This member's sums; valid and unchanged until the round is over.
+  void offer(std::vector<NodeValue> nodes);
+  /// A node of another member, computed in its stead. Whichever answer comes first counts.
+  void stand_in(const NodeValue& value, std::uint32_t member);
+
+  // Of the frames, only contributions and results; `from` is the sender's place among the members.
+  /// Nothing if it is not what this member waits for.
+  std::span<std::byte> place(const Frame& frame);
+  /// Whether it is a contribution that is added where its sender has it.
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
+  void arrived(const Frame& frame, std::span<std::byte> payload);
+
+  /// Whether the whole result is in place, or none will come.
+  bool complete() const;
+  bool result_begun() const { return result_begun_; }
+  /// What a member still owes, in elements, as far as it can be known.
+  bool owes(std::uint32_t member) const;
+
+  /// Nothing more is added, sent or read. Loans go back at once, for their owners wait; buffers stay where
+  /// they may still be written to.
+  void close();
+  /// As new.
+  void reset();
+
+ private:
+  struct Staged {
+    const float* values = nullptr;
+    Staging::Hold hold = Staging::kNone;
+  };
+  /// One node of a role's inputs that are present, added up.
+  struct Addition {
+    NodeId node = 0;
+    FoldProgram program;
+    std::vector<std::uint32_t> inputs;  // of the program's operands
+  };
+  struct Settled {
+    std::uint32_t expected = 0;  // inputs that are present
+    std::vector<bool> present;   // by input
+    std::vector<Addition> additions;
+  };
+  using Pieces = SumPlan::Pieces;
+
+  std::optional<Pieces> contribution_of(const Frame& frame) const;
+  std::optional<Pieces> result_of(const Frame& frame) const;
+  std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
+  void stage(std::size_t piece, std::size_t input, Staged staged);
+  void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
+  bool take(std::size_t piece, std::size_t input);
+  void drop(Staged& staged);
+  void settle_role(std::uint32_t owner, const std::vector<bool>& present);
+  void look(std::size_t piece);
+  void look_at_all();
+  const float* operand(const SumPlan::Piece& piece, std::size_t input) const;
+  void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
+  void finish(std::size_t piece);
+  void hand_on(const SumPlan::Run& run);
+  void send_own(const SumPlan::Run& run);
+  void result_in(std::size_t piece);
+
+  const SumPlan& plan_;
+  Staging& staging_;
+  const Send send_;
+  std::span<float> result_;
+  bool opened_ = false, offered_ = false, settled_ = false, closed_ = false, result_begun_ = false;
+  double weight_ = 0;
+  std::vector<NodeValue> nodes_;                       // this member's
+  std::vector<Staged> staged_;                         // by input of all pieces
+  std::vector<bool> taken_;                            // likewise: its value is there
+  std::vector<std::uint32_t> arrivals_;                // by piece
+  std::vector<bool> done_;                             // by piece: added, or in place
+  std::vector<std::size_t> up_, down_;                 // by run: pieces that are ready
+  std::size_t results_ = 0;                            // pieces in place
+  std::vector<std::size_t> sums_from_, results_from_;  // elements, by member
+  std::vector<Settled> roles_;                         // by owner
+  std::vector<bool> present_;                          // of the shards, when the roles were settled
+  std::vector<const float*> operands_;
+};
+
+}  // namespace muster
