@@ -24,6 +24,7 @@ class RealDataPlane final : public DataPlane {
   }
 
   std::string address() const override { return address_; }
+  std::string host_of(const std::string& address) const override { return muster::host_of(address); }
   std::string describe() const override { return description_; }
 
  private:

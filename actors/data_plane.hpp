@@ -26,6 +26,8 @@ class DataPlane {
   virtual void drive(std::function<void(Engine&)> command) { post(std::move(command)); }
 
   virtual std::string address() const = 0;
+  /// Equal for two addresses of the same host.
+  virtual std::string host_of(const std::string& address) const = 0;
   virtual std::string describe() const = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/loader.hpp"
@@ -19,6 +20,7 @@
 #include "muster/config/mistake.hpp"
 #include "muster/gpu/device.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "muster/transport/collective/chooser.hpp"
 
 namespace muster {
 
@@ -196,10 +198,18 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.view = view.number;
   shape.shards = job_->train.shards;
   shape.elements = bench_->state.size();
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> hosts;
   for (const Member& member : view.replicas) {
     if (member.name == parts_.name) shape.self = static_cast<std::uint32_t>(shape.members.size());
-    shape.members.push_back({peer_of(member.name), member.incarnation, member.begin, member.end});
+    const std::string host = plane_->host_of(member.address);
+    hosts.push_back(numbers.emplace(host, static_cast<std::uint32_t>(numbers.size())).first->second);
+    shape.members.push_back(
+        {peer_of(member.name), member.incarnation, member.begin, member.end, hosts.back()});
   }
+  const auto wanted = job_->reduce.algorithm;
+  shape.algorithm = wanted == ReduceAlgorithm::automatic ? choose_algorithm(shape.elements, hosts)
+                                                         : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
   return shape;
 }
 

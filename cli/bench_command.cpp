@@ -10,13 +10,15 @@
 #include "muster/actors/run.hpp"
 #include "muster/cli/bench_replica.hpp"
 #include "muster/cli/job_arguments.hpp"
+#include "muster/transport/collective/chooser.hpp"
 
 namespace muster::cli {
 
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: muster bench allreduce --ranks N --bytes B [--iterations K] [--json]\n"
+    "Usage: muster bench allreduce --ranks N [--bytes B] [--algorithm NAME|auto|all] [--iterations K] "
+    "[--json]\n"
     "       muster bench step [--replicas N] [--parameters P] [--steps K] [--json]\n";
 
 Job bench_job(std::uint32_t replicas, std::int64_t parameters) {
@@ -49,58 +51,138 @@ Summary summarise(const std::vector<BenchResult>& ranks) {
   return {median, slowest.front(), slowest.back()};
 }
 
-int bench_allreduce(const Arguments& arguments, const Registry& registry) {
-  po::options_description options("Options");
-  options.add_options()("ranks", po::value<std::uint32_t>()->default_value(2), "processes")(
-      "bytes", po::value<std::int64_t>()->default_value(4 << 20),
-      "size of the float32 vector, a multiple of 4")(
-      "iterations", po::value<std::uint64_t>()->default_value(20), "timed iterations, after 3 to warm up")(
-      "json", "print one line of JSON")(
-      "flip-bit", po::value<std::int64_t>()->default_value(-1),
-      "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
-  int code = kCompleted;
-  const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
-  if (!given) return code;
-  const auto ranks = (*given)["ranks"].as<std::uint32_t>();
-  const auto bytes = (*given)["bytes"].as<std::int64_t>();
-  const auto iterations = (*given)["iterations"].as<std::uint64_t>();
-  if (ranks < 1 || bytes < 4 || bytes % 4 != 0 || iterations < 1) {
-    return wrong_usage("bench", "--ranks and --iterations are at least 1, --bytes a multiple of 4");
-  }
+struct AllreduceBench {
+  std::uint32_t ranks = 2;
+  std::int64_t bytes = 4 << 20;
+  std::uint64_t iterations = 20;
+  std::int64_t flip = -1;
+  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
+};
 
+struct AllreduceResult {
+  Summary times;
+  std::string transport;
+  std::string failure;  ///< why it did not end; else empty
+  bool correct = true;
+};
+
+// What `auto` chooses here, where all ranks share the host.
+Algorithm algorithm_in(const AllreduceBench& bench) {
+  if (bench.algorithm != ReduceAlgorithm::automatic)
+    return kAlgorithms[static_cast<std::size_t>(bench.algorithm) - 1];
+  return choose_algorithm(static_cast<std::size_t>(bench.bytes) / sizeof(float),
+                          std::vector<std::uint32_t>(bench.ranks, 0));
+}
+
+AllreduceResult measure(const AllreduceBench& bench, const Registry& registry) {
   RunOptions run_options;
   run_options.registry = registry;
   run_options.handle_signals = true;
   run_options.node_command = {this_executable(),    "node",
-                              "--bench-iterations", std::to_string(iterations),
-                              "--bench-flip",       std::to_string((*given)["flip-bit"].as<std::int64_t>())};
-  const Report report = run(bench_job(ranks, bytes / 4), run_options);
+                              "--bench-iterations", std::to_string(bench.iterations),
+                              "--bench-flip",       std::to_string(bench.flip)};
+  Job job = bench_job(bench.ranks, bench.bytes / 4);
+  job.reduce.algorithm = bench.algorithm;
+  const Report report = run(job, run_options);
+  AllreduceResult result;
+  result.transport = report.transport;
   if (!report.completed()) {
-    std::fprintf(stderr, "muster bench: %s\n", report.reason.c_str());
-    return kFailed;
+    result.failure = report.reason;
+    return result;
   }
   std::vector<BenchResult> results;
   for (const auto& [slot, note] : report.notes) results.push_back(decode_bench_result(note));
-  const bool correct =
+  result.correct =
       std::all_of(results.begin(), results.end(), [](const BenchResult& r) { return r.correct; });
-  const Summary times = summarise(results);
-  if (given->count("json")) {
-    const nlohmann::ordered_json line{{"ranks", ranks},
-                                      {"bytes", bytes},
-                                      {"median_us", times.median},
-                                      {"min_us", times.least},
-                                      {"max_us", times.most},
-                                      {"algorithm", "direct"},
-                                      {"transport", report.transport},
-                                      {"correct", correct}};
+  result.times = summarise(results);
+  return result;
+}
+
+int failed_bench(const std::string& why) {
+  std::fprintf(stderr, "muster bench: %s\n", why.c_str());
+  return kFailed;
+}
+
+// Every algorithm at every size, in turns.
+int bench_all_algorithms(AllreduceBench bench, bool one_size, const Registry& registry) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t bytes = 4 << 10; bytes <= 64 << 20; bytes *= 4) sizes.push_back(bytes);
+  if (one_size) sizes = {bench.bytes};
+  std::printf("median of %" PRIu64 " all-reduces, %u ranks, in microseconds; * is what \"auto\" takes\n%10s",
+              bench.iterations, bench.ranks, "bytes");
+  for (const Algorithm algorithm : kAlgorithms) std::printf(" %17s", std::string(text_of(algorithm)).c_str());
+  std::printf("\n");
+  bool correct = true;
+  for (const std::int64_t bytes : sizes) {
+    bench.bytes = bytes;
+    bench.algorithm = ReduceAlgorithm::automatic;
+    const Algorithm chosen = algorithm_in(bench);
+    std::printf("%10" PRId64, bytes);
+    for (const Algorithm algorithm : kAlgorithms) {
+      bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(algorithm) + 1);
+      const AllreduceResult result = measure(bench, registry);
+      if (!result.failure.empty()) return failed_bench(result.failure);
+      correct = correct && result.correct;
+      std::printf(" %16.1f%c", result.times.median, algorithm == chosen ? '*' : ' ');
+      std::fflush(stdout);
+    }
+    std::printf("\n");
+  }
+  if (!correct) std::fprintf(stderr, "muster bench: a sum was NOT CORRECT\n");
+  return correct ? kCompleted : kFailed;
+}
+
+int bench_one_algorithm(const AllreduceBench& bench, bool json, const Registry& registry) {
+  const AllreduceResult result = measure(bench, registry);
+  if (!result.failure.empty()) return failed_bench(result.failure);
+  const Summary& times = result.times;
+  const std::string algorithm(text_of(algorithm_in(bench)));
+  if (json) {
+    const nlohmann::ordered_json line{{"ranks", bench.ranks},          {"bytes", bench.bytes},
+                                      {"median_us", times.median},     {"min_us", times.least},
+                                      {"max_us", times.most},          {"algorithm", algorithm},
+                                      {"transport", result.transport}, {"correct", result.correct}};
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf("allreduce of %" PRId64
-                " bytes, %u ranks, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s\n",
-                bytes, ranks, report.transport.c_str(), times.median, times.least, times.most,
-                static_cast<double>(bytes) / times.median / 1e3, correct ? "correct" : "NOT CORRECT");
+                " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s\n",
+                bench.bytes, bench.ranks, algorithm.c_str(), result.transport.c_str(), times.median,
+                times.least, times.most, static_cast<double>(bench.bytes) / times.median / 1e3,
+                result.correct ? "correct" : "NOT CORRECT");
   }
-  return correct ? kCompleted : kFailed;
+  return result.correct ? kCompleted : kFailed;
+}
+
+int bench_allreduce(const Arguments& arguments, const Registry& registry) {
+  AllreduceBench bench;
+  std::string algorithm;
+  po::options_description options("Options");
+  options.add_options()("ranks", po::value(&bench.ranks)->default_value(bench.ranks), "processes")(
+      "bytes", po::value(&bench.bytes)->default_value(bench.bytes),
+      "size of the float32 vector, a multiple of 4")(
+      "algorithm", po::value(&algorithm)->default_value("auto"),
+      "auto, direct, halving_doubling, hierarchical or ring; all: a table of all of them, at several sizes "
+      "if "
+      "--bytes is not given")("iterations", po::value(&bench.iterations)->default_value(bench.iterations),
+                              "timed iterations, after 3 to warm up")("json", "print one line of JSON")(
+      "flip-bit", po::value(&bench.flip)->default_value(bench.flip),
+      "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
+  int code = kCompleted;
+  const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
+  if (!given) return code;
+  if (bench.ranks < 1 || bench.bytes < 4 || bench.bytes % 4 != 0 || bench.iterations < 1) {
+    return wrong_usage("bench", "--ranks and --iterations are at least 1, --bytes a multiple of 4");
+  }
+  if (algorithm == "all") return bench_all_algorithms(bench, !(*given)["bytes"].defaulted(), registry);
+  if (algorithm != "auto") {
+    const auto known = algorithm_of(algorithm);
+    if (!known) {
+      return wrong_usage("bench", "there is no algorithm '" + algorithm +
+                                      "'; allowed: auto, direct, halving_doubling, hierarchical, ring, all");
+    }
+    bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(*known) + 1);
+  }
+  return bench_one_algorithm(bench, given->count("json") > 0, registry);
 }
 
 int bench_step(const Arguments& arguments, const Registry& registry) {

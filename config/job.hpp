@@ -137,6 +137,15 @@ struct ClusterConfig {
   bool operator==(const ClusterConfig&) const = default;
 };
 
+/// The algorithms of transport/collective/algorithm.hpp, in the same order behind `automatic`.
+enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring };
+
+struct ReduceConfig {
+  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;  ///< has no say in the bits
+
+  bool operator==(const ReduceConfig&) const = default;
+};
+
 struct CheckpointConfig {
   std::string folder;      ///< where checkpoints are written; empty: nowhere
   Interval every;          ///< and one at the end in any case
@@ -152,6 +161,7 @@ struct Job {
   DataConfig data;
   TrainConfig train;
   ClusterConfig cluster;
+  ReduceConfig reduce;
   CheckpointConfig checkpoint;
 
   bool operator==(const Job&) const = default;

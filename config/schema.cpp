@@ -347,6 +347,16 @@ std::vector<Key> straggler_keys() {
   };
 }
 
+std::vector<Key> reduce_keys() {
+  return {
+      bind(key("reduce.algorithm", one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring"}),
+               "How gradients are summed up; all give the same bits. `auto` chooses by the size of the model "
+               "and "
+               "by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
+           MUSTER_MEMBER(reduce.algorithm)),
+  };
+}
+
 std::vector<Key> checkpoint_keys() {
   return {
       bind(key("checkpoint.folder", of(ValueType::text),
@@ -372,7 +382,7 @@ std::vector<Key> all_keys() {
   for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
-  for (std::vector<Key> part : {cluster_keys(), straggler_keys(), checkpoint_keys()}) {
+  for (std::vector<Key> part : {cluster_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }

@@ -18,6 +18,10 @@ struct NodeTransportOptions {
 /// Thread rule and errors are those of make_ucx_transport.
 std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options);
 
+/// Which host a node's address is on: equal for two nodes that share one. Throws Error if it is no address of
+/// make_node_transport.
+std::string host_of(const std::string& address);
+
 /// Two transports as one: `near` to whom it can reach, `far` to all others. Both addresses are told as one.
 /// `reaches` says of an address of a near transport whether this one can connect to it.
 std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,

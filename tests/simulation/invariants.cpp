@@ -6,6 +6,8 @@ namespace muster::simulation {
 
 namespace {
 
+constexpr const char* kAlgorithmNames[] = {"auto", "direct", "halving and doubling", "hierarchical", "ring"};
+
 constexpr PeerId kLoaderPeers = PeerId{1} << 20;  // as the nodes number them
 
 template <class Message>
@@ -77,6 +79,8 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
     progress_at_ = now();
   }
   if (record.kind == RoundKind::evaluate) tally_.count("round: evaluation");
+  if (record.kind == RoundKind::train && record.weight != 0)
+    tally_.count(std::string("sums: ") + kAlgorithmNames[static_cast<std::size_t>(job_.reduce.algorithm)]);
   if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");
   const View* latest = views_.latest();
   if (latest && view < latest->number) tally_.count("view: a record is taken by one left behind");

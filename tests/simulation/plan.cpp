@@ -187,6 +187,14 @@ void draw_straggler_action(std::uint64_t seed, Plan& plan) {
   if (dice.one_in(2)) plan.job.cluster.straggler.action = StragglerAction::drop;
 }
 
+// From dice of its own, too.
+void draw_algorithm(std::uint64_t seed, Plan& plan) {
+  static const std::vector<ReduceAlgorithm> algorithms{ReduceAlgorithm::automatic, ReduceAlgorithm::direct,
+                                                       ReduceAlgorithm::halving_doubling,
+                                                       ReduceAlgorithm::hierarchical, ReduceAlgorithm::ring};
+  plan.job.reduce.algorithm = Dice(seed * 0x2545f4914f6cdd1dull + 11).one_of(algorithms);
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -198,6 +206,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
   draw_straggler_action(seed, plan);
+  draw_algorithm(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "tests/simulation/spy_transport.hpp"
 
@@ -71,6 +72,10 @@ class SimulatedDataPlane final : public DataPlane {
   }
 
   std::string address() const override { return transport_->address(); }
+  // Two hosts, whose replicas do not lie side by side.
+  std::string host_of(const std::string& address) const override {
+    return std::to_string(std::accumulate(address.begin(), address.end(), 0) % 2);
+  }
   std::string describe() const override { return transport_->describe(); }
 
  private:

@@ -1,0 +1,15 @@
+// Which algorithm a view's reduction takes where the job leaves it open: a rule of a few lines, measured with
+// `muster bench allreduce --algorithm all`; see docs/collectives.md.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "muster/transport/collective/algorithm.hpp"
+
+namespace muster {
+
+/// A pure function of what all members know alike: the vector's size and who shares a host with whom.
+Algorithm choose_algorithm(std::size_t elements, std::span<const std::uint32_t> hosts);
+
+}  // namespace muster
