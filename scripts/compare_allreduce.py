@@ -52,6 +52,11 @@ def run_gloo(given, ranks, size):
     return statistics.median(max(times) for times in zip(*(json.loads(output) for output in outputs)))
 
 
+def run_limit(given, size):
+    done = subprocess.run([f"{given.drivers}/limit", str(size), str(iterations_for(size))], check=True, capture_output=True, text=True)
+    return statistics.median(json.loads(done.stdout))
+
+
 SIDES = {"Muster": run_muster, "Open MPI": run_mpi, "Gloo": run_gloo}
 
 
@@ -60,6 +65,18 @@ def interval(values):
     ordered, n = sorted(values), len(values)
     reach = int(n / 2 - 0.98 * n ** 0.5)
     return ordered[max(reach, 0)], ordered[min(n - 1 - reach, n - 1)]
+
+
+def measure_limit(given, size=64 << 20):
+    """What is left of the machine's memory speed, for two processes."""
+    ours, bound = [], []
+    for _ in range(given.pairs):
+        ours.append(run_muster(given, 2, size))
+        bound.append(run_limit(given, size))
+    shares = [b / o for b, o in zip(bound, ours)]
+    return (f"To add and copy the same bytes, {name_of(size)} between 2 processes, without a word between them takes "
+            f"{statistics.median(bound):.0f} µs: {statistics.median(shares):.2f} ({interval(shares)[0]:.2f} to "
+            f"{interval(shares)[1]:.2f}) of Muster's time.")
 
 
 def measure(given):
@@ -96,9 +113,10 @@ HEAD = ("| processes | size | Muster | Open MPI | Open MPI / Muster | Gloo | Glo
         "| --- | --- | --- | --- | --- | --- | --- |")
 
 
-def write(given, rows):
+def write(given, rows, limit):
     mark = MARK.format(" --tcp" if given.tcp else "")
-    block = [mark, f"{datetime.date.today()}, {os.cpu_count()} cores, {given.pairs} pairs:", "", HEAD, *map(text_of, rows), mark]
+    block = [mark, f"{datetime.date.today()}, {os.cpu_count()} cores, {given.pairs} pairs:", "", HEAD, *map(text_of, rows)]
+    block += ["", limit, mark] if limit else [mark]
     page = PAGE.read_text()
     parts = page.split(mark)
     if len(parts) != 3:
@@ -124,8 +142,10 @@ def main():
     given = parser.parse_args()
     print(HEAD, flush=True)
     rows = measure(given)
+    limit = "" if given.tcp else measure_limit(given)
+    print(limit)
     if given.write:
-        write(given, rows)
+        write(given, rows, limit)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
 #include <memory>
 #include <set>
 
+#include "muster/transport/collective/chooser.hpp"
+#include "muster/transport/collective/cost.hpp"
 #include "muster/transport/collective/tree_sum.hpp"
 #include "muster/transport/simulated/network.hpp"
 #include "tests/support/random_values.hpp"
@@ -146,7 +148,8 @@ class Sums {
       EXPECT_EQ(member->staging.taken(), 0u);
     }
   }
-  std::size_t messages = 0, elements = 0;
+  const ReductionShape& shape() const { return members_[0]->shape(); }
+  std::size_t messages = 0, elements = 0, between_hosts = 0;
 
  private:
   struct Member {
@@ -169,7 +172,10 @@ class Sums {
     const Message message = queue_[which];
     queue_.erase(queue_.begin() + static_cast<long>(which));
     ++messages;
-    elements += message.payload.size() / sizeof(float);
+    const std::size_t count = message.payload.size() / sizeof(float);
+    elements += count;
+    const auto& members = shape().members;
+    if (members[message.frame.from].host != members[message.to].host) between_hosts += count;
     TreeSum& sum = *members_[message.to]->sum;
     const auto place = sum.place(message.frame);
     ASSERT_EQ(place.size(), message.payload.size());
@@ -259,6 +265,59 @@ TEST(Algorithms, HalvingAndDoublingTakesTwiceTheLogarithmOfMessages) {
     EXPECT_EQ(sums.messages, 2u * members * static_cast<unsigned>(std::countr_zero(members)));
     EXPECT_EQ(sums.elements, 2u * (members - 1) * elements);
   }
+}
+
+TEST(Algorithms, CostWhatIsCounted) {
+  RandomValues random(83);
+  for (int turn = 0; turn < 300; ++turn) {
+    const auto members = static_cast<std::uint32_t>(1 + random.below(9));
+    const auto shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+    const std::size_t elements = 1 + random.below(500);
+    const auto leaves = leaves_of(shards, elements, 0, random);
+    for (const Algorithm algorithm : kAlgorithms) {
+      Sums sums(algorithm, shards, random.split(shards, members), elements, 64);
+      sums.run(leaves, random);
+      sums.expect(expected_of(leaves));
+      const ReductionCost cost = cost_of(sums.shape());
+      EXPECT_EQ(sums.elements, cost.elements) << text_of(algorithm) << " " << members;
+      EXPECT_EQ(sums.between_hosts, cost.elements_between_hosts) << text_of(algorithm) << " " << members;
+    }
+  }
+}
+
+// The formulas of docs/collectives.md: H hosts with m members each, one aligned node each, n elements.
+TEST(Algorithms, CostWhatTheirFormulasSay) {
+  for (const std::uint32_t hosts : {1u, 2u, 4u}) {
+    for (const std::uint32_t each : {1u, 2u, 4u}) {
+      const std::uint32_t members = hosts * each;
+      ReductionShape shape;
+      shape.shards = members;
+      shape.elements = 64 * members;
+      for (std::uint32_t m = 0; m < members; ++m) shape.members.push_back({m, 0, m, m + 1, m / each});
+      const std::size_t n = shape.elements;
+      for (const Algorithm algorithm :
+           {Algorithm::direct, Algorithm::halving_doubling, Algorithm::hierarchical}) {
+        shape.algorithm = algorithm;
+        const ReductionCost cost = cost_of(shape);
+        EXPECT_EQ(cost.elements, 2 * (members - 1) * n) << text_of(algorithm);
+        const std::size_t crossing =
+            algorithm == Algorithm::direct ? 2 * (members - each) * n : 2 * (hosts - 1) * n;
+        EXPECT_EQ(cost.elements_between_hosts, crossing) << text_of(algorithm) << " " << hosts << " " << each;
+      }
+    }
+  }
+}
+
+TEST(Algorithms, AreChosenByTheRule) {
+  const auto chosen = [](std::size_t elements, std::vector<std::uint32_t> hosts) {
+    return choose_algorithm(elements, hosts);
+  };
+  EXPECT_EQ(chosen(1000, {0}), Algorithm::direct);
+  EXPECT_EQ(chosen(1 << 24, {0, 0, 0, 0}), Algorithm::direct);
+  EXPECT_EQ(chosen(1 << 24, {0, 1, 2, 3}), Algorithm::direct);
+  EXPECT_EQ(chosen(1 << 24, {0, 0, 1, 1}), Algorithm::hierarchical);
+  EXPECT_EQ(chosen(1000, hosts_of(16, 1)), Algorithm::halving_doubling);
+  EXPECT_EQ(chosen(1 << 24, hosts_of(16, 1)), Algorithm::direct);
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+// A replica that ends or stops in the middle of a reduction of 256 MiB, with each algorithm: nobody waits
+// longer than stated, and the run ends with the weights of an undisturbed one.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/cluster/muster_process.hpp"
+
+namespace {
+
+using namespace muster::cluster_test;
+using namespace std::chrono_literals;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kElements = "1048576";  // 4 MiB: everything is ten times as slow
+constexpr auto kAtOnce = 20s;
+#else
+constexpr const char* kElements = "67108864";
+constexpr auto kAtOnce = 3s;  // a connection has ended, and the others agree on a view
+#endif
+constexpr auto kPatience = 1s;
+
+// Without a computation to speak of: what is waited for is the reduction.
+std::string job(const std::string& algorithm) {
+  return R"(name = "big"
+[model]
+name = "empty"
+parameters = )" +
+         std::string(kElements) + R"(
+[data]
+source = "synthetic"
+samples = 64
+[train]
+shards = 4
+batch = 1
+steps = 5
+evaluate = false
+[cluster]
+replicas = 3
+detect = { patience = "1s" }
+straggler = { patience = "300ms" }
+[reduce]
+algorithm = ")" +
+         algorithm + "\"\n";
+}
+
+std::string undisturbed_sha() {
+  static const std::string sha = [] {
+    const Folder folder;
+    const RunResult run = run_job(folder.write("job.toml", job("direct")), folder);
+    EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+    return run.report["weights_sha256"].get<std::string>();
+  }();
+  return sha;
+}
+
+struct Case {
+  std::string algorithm;
+  bool killed;
+};
+
+class BigReduction : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BigReduction, WhoEndsInItsMiddleHoldsNobodyUp) {
+  const auto [algorithm, killed] = GetParam();
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", job(algorithm)), "--events", "-", "--report",
+                         folder.path("report.json")},
+                        {});
+  pid_t victim = 0;
+  for (int slot = 0; slot < 3; ++slot) {
+    const Json joined = process.event("joined");
+    ASSERT_TRUE(joined.is_object());
+    if (joined["replica"] == 1) victim = joined["pid"].get<pid_t>();
+  }
+  ASSERT_TRUE(process.event("view").is_object());
+  // It stops, and the others say that they wait for it: they are in the middle.
+  ASSERT_EQ(::kill(victim, SIGSTOP), 0);
+  auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(process.event("late", [](const Json& event) { return event["replica"] == 1; }).is_object());
+  if (killed) {
+    begun = std::chrono::steady_clock::now();
+    ASSERT_EQ(::kill(victim, SIGKILL), 0);
+  }
+  const Json lost = process.event("lost");
+  ASSERT_TRUE(lost.is_object());
+  EXPECT_FALSE(lost["reason"].get<std::string>().empty()) << lost.dump();
+  ASSERT_TRUE(process.event("view").is_object());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, (killed ? 0s : kPatience) + kAtOnce);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(process.none_left_within(5s));
+  const Json report = read_json(folder.path("report.json"));
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["weights_sha256"], undisturbed_sha());
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* algorithm : {"direct", "halving_doubling", "hierarchical", "ring"}) {
+    for (const bool killed : {true, false}) all.push_back({algorithm, killed});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(, BigReduction, ::testing::ValuesIn(cases()), [](const auto& one) {
+  return one.param.algorithm + (one.param.killed ? "_killed" : "_stopped");
+});
+
+}  // namespace

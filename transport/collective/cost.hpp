@@ -1,0 +1,23 @@
+// What the sums and the result of one step cost, counted from the trees of an algorithm: what
+// docs/collectives.md says in formulas.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "muster/transport/collective/reduction_shape.hpp"
+
+namespace muster {
+
+/// Of all members together, where every shard adds something. Elements of 4 bytes; headers of frames and
+/// words of rounds not counted.
+struct ReductionCost {
+  std::size_t elements = 0;                ///< that are sent
+  std::size_t elements_between_hosts = 0;  ///< of these, to a member on another host
+  std::size_t hops = 0;                    ///< of the longest way of an element, sum and result
+  std::vector<std::size_t> sent_by;        ///< elements, by member
+};
+
+ReductionCost cost_of(const ReductionShape& shape);
+
+}  // namespace muster
