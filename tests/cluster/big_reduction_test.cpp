@@ -4,19 +4,17 @@
 #include <signal.h>
 
 #include "tests/cluster/muster_process.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
 using namespace std::chrono_literals;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr const char* kElements = "1048576";  // 4 MiB: everything is ten times as slow
-constexpr auto kAtOnce = 20s;
-#else
-constexpr const char* kElements = "67108864";
-constexpr auto kAtOnce = 3s;  // a connection has ended, and the others agree on a view
-#endif
+// Under a sanitizer 4 MiB: everything is ten times as slow.
+constexpr const char* kElements = muster::kSanitized ? "1048576" : "67108864";
+// A connection has ended, and the others agree on a view.
+constexpr auto kAtOnce = muster::kSanitized ? 20s : 3s;
 constexpr auto kPatience = 1s;
 
 // Without a computation to speak of: what is waited for is the reduction.

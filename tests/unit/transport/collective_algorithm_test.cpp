@@ -15,6 +15,7 @@
 #include "muster/transport/collective/tree_sum.hpp"
 #include "muster/transport/simulated/network.hpp"
 #include "tests/support/random_values.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/tree_oracle.hpp"
 
 namespace {
@@ -239,6 +240,7 @@ TEST_P(EveryAlgorithm, HasTheSameBitsOnAnyNumberOfMembersAndEverySplitOf16Shards
     for_each_split(kShards, members, split, [&] {
       if (HasFailure()) return;
       const bool odd = ++splits % 2 == 1;
+      if (kSanitized && splits % 13 != 0) return;
       Sums sums(GetParam(), kShards, split, kElements, 64);
       sums.run(odd ? whole : holes, random);
       sums.expect(odd ? expected_whole : expected_holes);
