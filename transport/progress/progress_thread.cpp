@@ -94,7 +94,7 @@ void ProgressThread::nap(Lock& lock) {
   if (drivers_ == 0 && !commands_.sleep()) return;
   lock.unlock();
   pollfd called{commands_.event_descriptor(), POLLIN, 0};
-  constexpr timespec kNap{0, 100'000};
+  constexpr timespec kNap{0, 500'000};
   ::ppoll(&called, 1, &kNap, nullptr);
   lock.lock();
   commands_.wake();

@@ -27,7 +27,7 @@ struct ProgressOptions {
   unsigned polls_before_yield = 16;
   /// The longest that another thread drives at a time.
   std::chrono::microseconds drive_for{2000};
-  /// For so long after another thread has driven, the progress thread naps for a tenth of a millisecond at a
+  /// For so long after another thread has driven, the progress thread naps for half a millisecond at a
   /// time instead of sleeping: rounds that follow close upon each other wake nobody.
   std::chrono::microseconds warm{1000};
   /// The longest wait, and the time between two calls of `on_tick`.
