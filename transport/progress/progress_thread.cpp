@@ -135,9 +135,15 @@ void ProgressThread::drive(Command command) {
     commands_.stay_awake();
     commands_.post(std::move(command));
     const Time end = std::chrono::steady_clock::now() + options_.drive_for;
+    Time moved = std::chrono::steady_clock::now();
     idle_polls_ = 0;
-    while (poll() ? (idle_polls_ = 0, options_.busy && options_.busy()) : spins()) {
-      if (std::chrono::steady_clock::now() > end) break;
+    for (;;) {
+      const bool any = poll();
+      const Time now = std::chrono::steady_clock::now();
+      if (any) moved = now;
+      if (!options_.busy || !options_.busy() || now > end || now > moved + options_.drive_idle_for) break;
+      idle_polls_ = any ? 0 : idle_polls_ + 1;
+      if (idle_polls_ > options_.polls_before_yield) sched_yield();
     }
     leave();
     if (options_.busy && options_.busy()) commands_.call();

@@ -25,8 +25,10 @@ struct ProgressOptions {
   /// After how many idle polls it gives way to other threads at each poll; without it, processes that share a
   /// core wait for each other's time slices (8 ms).
   unsigned polls_before_yield = 16;
-  /// The longest that another thread drives at a time.
+  /// The longest that another thread drives at a time, and that it goes on when nothing moves: a peer that
+  /// adds up a chunk is silent for a while.
   std::chrono::microseconds drive_for{2000};
+  std::chrono::microseconds drive_idle_for{500};
   /// For so long after another thread has driven, the progress thread naps for half a millisecond at a
   /// time instead of sleeping: rounds that follow close upon each other wake nobody.
   std::chrono::microseconds warm{1000};
