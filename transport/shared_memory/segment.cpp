@@ -17,6 +17,8 @@ namespace muster {
 namespace {
 
 constexpr std::align_val_t kAlign{64};
+// Each takes a file descriptor, of which a process may have a thousand; beyond, memory is ordinary.
+constexpr std::size_t kSegmentsMax = 256;
 
 struct Segment {
   std::uint64_t number = 0;
@@ -34,6 +36,7 @@ class Segments {
   }
 
   void* add(std::size_t bytes) {
+    if (count() >= kSegmentsMax) return nullptr;
     Segment made;
     const shm::Descriptor memory = shm::new_shared_memory("muster-buffer", bytes);
     if (!memory) return nullptr;
@@ -48,6 +51,11 @@ class Segments {
     places_[made.number] = made.memory.begin();
     segments_.emplace(made.memory.begin(), std::move(made));
     return begin;
+  }
+
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return segments_.size();
   }
 
   bool remove(void* begin) {

@@ -187,6 +187,18 @@ TEST_F(Lending, IsReadOnlyToOthers) {
   EXPECT_TRUE(shm::Mapping(place->descriptor, place->bytes, PROT_READ).good());
 }
 
+// A process has only so many file descriptors.
+TEST(LendableMemory, IsOrdinaryBeyondABound) {
+  std::vector<Floats> many;
+  std::size_t lendable = 0;
+  for (int i = 0; i < 400; ++i) {
+    many.emplace_back(kLendableBytesMin / sizeof(float), static_cast<float>(i));
+    lendable += shm::segment_of(std::as_bytes(std::span(many.back()))) ? 1 : 0;
+  }
+  EXPECT_EQ(lendable, 256u);
+  for (int i = 0; i < 400; ++i) EXPECT_EQ(many[static_cast<std::size_t>(i)].back(), static_cast<float>(i));
+}
+
 // ---- strangers
 
 class LendingStrangers : public ::testing::TestWithParam<shm::Reference> {};
