@@ -32,7 +32,7 @@ struct LendableAllocator {
 /// Floats that may be lent.
 using Floats = std::vector<float, LendableAllocator<float>>;
 
-/// As many floats, not set.
+/// As many floats, 0 at first.
 class FloatBuffer {
  public:
   explicit FloatBuffer(std::size_t count)

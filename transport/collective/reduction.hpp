@@ -35,6 +35,8 @@ class Reduction {
   };
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
+  Reduction(const Reduction&) = delete;  // its parts refer to it
+  Reduction& operator=(const Reduction&) = delete;
 
   /// Opens the next round: this member's header goes to all. For a training round `result` is where the
   /// divided root will be written (elements floats, free from now until `done`).

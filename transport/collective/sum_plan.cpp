@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
+#include <span>
 
 #include "muster/config/check.hpp"
 
@@ -12,20 +12,30 @@ namespace {
 
 constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
 
-// The members of the tree below each member, itself included.
-std::vector<std::vector<std::uint32_t>> members_below(const Parents& parents, std::uint32_t owner) {
-  std::vector<std::vector<std::uint32_t>> below(parents.size());
-  for (std::uint32_t member = 0; member < parents.size(); ++member) {
-    std::uint32_t above = member;
-    for (std::size_t hops = 0;; ++hops) {
-      MUSTER_CHECK(hops <= parents.size(), "a tree with a circle", owner);
-      below[above].push_back(member);
-      if (above == owner) break;
-      above = parents[above];
+/// The children of each member in a tree.
+class Children {
+ public:
+  explicit Children(const Parents& parents) : first_(parents.size() + 2, 0), all_(parents.size()) {
+    for (std::uint32_t member = 0; member < parents.size(); ++member) {
+      if (parents[member] != member) ++first_[parents[member] + 2];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    for (std::uint32_t member = 0; member < parents.size(); ++member) {
+      if (parents[member] != member) all_[first_[parents[member] + 1]++] = member;
     }
   }
-  return below;
-}
+  std::span<const std::uint32_t> of(std::uint32_t member) const {
+    return std::span(all_).subspan(first_[member], first_[member + 1] - first_[member]);
+  }
+  void add_below(std::uint32_t member, std::vector<std::uint32_t>& below) const {
+    below.push_back(member);
+    for (const std::uint32_t child : of(member)) add_below(child, below);
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<std::uint32_t> all_;
+};
 
 }  // namespace
 
@@ -60,11 +70,12 @@ void SumPlan::make_roles() {
 }
 
 SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) const {
-  const auto below = members_below(parents, owner);
+  const Children children(parents);
   const auto cover_below = [&](std::uint32_t member) {
+    std::vector<std::uint32_t> below;
+    children.add_below(member, below);
     std::vector<LeafInterval> intervals;
-    for (const std::uint32_t m : below[member])
-      intervals.push_back({shape_.members[m].begin, shape_.members[m].end});
+    for (const std::uint32_t m : below) intervals.push_back({shape_.members[m].begin, shape_.members[m].end});
     return cover_of(height_, std::move(intervals));
   };
   const ReductionMember& mine = shape_.members[shape_.self];
@@ -72,8 +83,7 @@ SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) cons
   role.owns = owner == shape_.self;
   role.parent = parents[shape_.self];
   for (const NodeId node : cover(height_, mine.begin, mine.end)) role.inputs.push_back({node, shape_.self});
-  for (std::uint32_t member = 0; member < parents.size(); ++member) {
-    if (parents[member] != shape_.self || member == shape_.self) continue;
+  for (const std::uint32_t member : children.of(shape_.self)) {
     role.children.push_back(member);
     for (const NodeId node : cover_below(member)) role.inputs.push_back({node, member});
   }

@@ -226,6 +226,7 @@ bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan 
 }
 
 void TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (payload.empty()) return;  // nobody who follows the protocol sends it; it has not been placed
   const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
   MUSTER_CHECK(pieces, frame.offset, frame.bytes);
   if (frame.kind == FrameKind::result) {
@@ -327,6 +328,7 @@ void TreeSum::hand_on(const SumPlan::Run& run) {
 
 // A piece of the result is in place, and goes on to those below.
 void TreeSum::result_in(std::size_t number) {
+  if (done_[number]) return;  // sent twice by one who does not follow the protocol
   done_[number] = true;
   ++results_;
   for (const std::uint32_t number_of_run : plan_.pieces()[number].down) {

@@ -81,7 +81,8 @@ bool ProgressThread::sleeps() {
 
 void ProgressThread::rest(Lock& lock) {
   if (drivers_ == 0 && spins()) return;
-  if (std::chrono::steady_clock::now() < warm_until_) {
+  left_busy_ = left_busy_ && options_.busy();
+  if (!left_busy_ && std::chrono::steady_clock::now() < warm_until_) {
     nap(lock);
   } else {
     sleep(lock);
@@ -146,7 +147,8 @@ void ProgressThread::drive(Command command) {
       if (idle_polls_ > options_.polls_before_yield) sched_yield();
     }
     leave();
-    if (options_.busy && options_.busy()) commands_.call();
+    left_busy_ = options_.busy && options_.busy();
+    if (left_busy_) commands_.call();
   }
   --drivers_;
 }

@@ -90,7 +90,8 @@ class ProgressThread {
   std::atomic<int> drivers_{0};  // other threads that drive, or wait for their turn
   std::mutex driving_;           // whoever holds it is, for the moment, the thread of all this:
   bool stopping_ = false;
-  bool sleeping_ = false;  // the progress thread waits for its descriptors
+  bool sleeping_ = false;   // the progress thread waits for its descriptors
+  bool left_busy_ = false;  // who drove last has left a round to the progress thread
   unsigned idle_polls_ = 0;
   Time warm_until_{};
   Time next_tick_;
