@@ -125,8 +125,8 @@ void ProgressThread::run(Command command) {
     commands_.post(std::move(command));
     poll();
     leave();
+    --drivers_;
   }
-  --drivers_;
 }
 
 void ProgressThread::drive(Command command) {
@@ -149,8 +149,8 @@ void ProgressThread::drive(Command command) {
     leave();
     left_busy_ = options_.busy && options_.busy();
     if (left_busy_) commands_.call();
+    --drivers_;
   }
-  --drivers_;
 }
 
 // The progress thread takes over: at once if there is something to do; if it sleeps, when there is.

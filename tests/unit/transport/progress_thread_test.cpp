@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -44,6 +47,46 @@ class IdleTransport final : public Transport {
 
  private:
   Log& log_;
+};
+
+/// Calls whoever waits only if it said that it sleeps, like shared memory.
+class CallingTransport final : public Transport {
+ public:
+  ~CallingTransport() override { ::close(called_); }
+  std::string address() const override { return "calling"; }
+  std::string describe() const override { return "calling"; }
+  void set_sink(FrameSink*) override {}
+  void connect(PeerId, const std::string&) override {}
+  void disconnect(PeerId) override {}
+  void send(PeerId, const Frame&, std::span<const std::byte>, SendToken) override {}
+  int event_descriptor() const override { return called_; }
+  bool arm() override {
+    sleeps_ = true;
+    return !arrived_;
+  }
+  bool progress() override {
+    sleeps_ = false;
+    std::uint64_t calls = 0;
+    [[maybe_unused]] const auto read = ::read(called_, &calls, sizeof calls);
+    if (!arrived_.exchange(false)) return false;
+    expects_ = false;
+    expects_.notify_all();
+    return true;
+  }
+  void expect() { expects_ = true; }
+  bool expects() const { return expects_; }
+
+  /// On any thread: what is expected comes; returns when it was taken.
+  void arrive() {
+    arrived_ = true;
+    const std::uint64_t one = 1;
+    if (sleeps_) ASSERT_EQ(::write(called_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    expects_.wait(true);
+  }
+
+ private:
+  const int called_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  std::atomic<bool> sleeps_ = false, arrived_ = false, expects_ = false;
 };
 
 /// Runs on the thread, and gives back what the callable returned.
@@ -149,6 +192,50 @@ TEST(ProgressThreadTest, ManyThreadsDriveAndPost) {
     for (std::thread& other : others) other.join();
   }
   EXPECT_EQ(sum, 4000);
+}
+
+/// The calling thread, and those that it starts from now on, share a core.
+void share_a_core() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+/// From now on whoever the calling thread wakes runs at once in its stead.
+void give_way_to_all() {
+  const sched_param parameters{};
+  ASSERT_EQ(::sched_setscheduler(0, SCHED_IDLE, &parameters), 0);
+}
+
+/// Drives, leaves a round open, and waits for what ends it; again and again.
+void drive_and_wait(CallingTransport& transport, ProgressThread& thread) {
+  for (int count = 0; count < 20; ++count) {
+    thread.drive([&transport] { transport.expect(); });
+    transport.arrive();
+  }
+}
+
+// The thread that takes over may come while the driver is still on its way out. It sees to it that it is
+// called then, too: nothing that comes waits for a tick.
+TEST(ProgressThreadTest, WhatComesAfterADriverHasLeftWaitsForNoTick) {
+  auto made = std::make_unique<CallingTransport>();
+  CallingTransport& transport = *made;
+  std::atomic<int> ticks = 0;
+  ProgressOptions options;
+  options.busy = [&transport] { return transport.expects(); };
+  options.drive_for = options.drive_idle_for = std::chrono::microseconds(0);
+  options.spin_polls = 0;
+  options.tick = std::chrono::seconds(2);
+  options.on_tick = [&ticks](std::chrono::steady_clock::time_point) { ++ticks; };
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread([&] {
+    share_a_core();
+    ProgressThread thread(std::move(made), options);
+    give_way_to_all();
+    drive_and_wait(transport, thread);
+  }).join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, options.tick * 5) << ticks << " ticks";
 }
 
 TEST(ProgressThreadTest, RestsWhenNothingIsInFlightAndTicks) {
