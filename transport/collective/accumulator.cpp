@@ -7,6 +7,11 @@
 #include "muster/transport/collective/kernels.hpp"
 
 namespace muster {
+namespace {
+
+constexpr std::size_t kBlock = 16 * 1024;  // floats: what stays in the nearest cache on its way up
+
+}  // namespace
 
 Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements)
     : height_(tree_height(shards)),
@@ -18,6 +23,7 @@ Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_
 }
 
 void Accumulator::start() {
+  close_leaf();
   for (const Entry& entry : stack_) {
     if (entry.values) free_.push_back(entry.values);
   }
@@ -36,19 +42,44 @@ float* Accumulator::take() {
 }
 
 std::span<float> Accumulator::leaf() {
-  if (!leaf_) leaf_ = take();
-  return {leaf_, elements_};
+  MUSTER_CHECK(way_up_.empty(), next_, "a leaf is open");
+  float* const values = take();
+  way_up_.push_back(values);
+  push(values);
+  return {values, elements_};
+}
+
+void Accumulator::add(ElementRange elements) {
+  MUSTER_CHECK(!way_up_.empty() && elements.end <= elements_, elements.begin, elements.end);
+  added_ += elements.count();
+  for (std::size_t begin = elements.begin; begin < elements.end; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, elements.end - begin);
+    for (std::size_t i = 1; i < way_up_.size(); ++i)
+      kernels::add(way_up_[i] + begin, way_up_[i - 1] + begin, count, way_up_[i] + begin);
+  }
 }
 
 void Accumulator::add_leaf() {
-  MUSTER_CHECK(leaf_ != nullptr, next_);
-  push(std::exchange(leaf_, nullptr));
+  if (added_ == 0) add({0, elements_});
+  MUSTER_CHECK(added_ == elements_, added_, elements_);
+  close_leaf();
+}
+
+// Of its way up only the last sum is needed from here on.
+void Accumulator::close_leaf() {
+  if (!way_up_.empty()) way_up_.pop_back();
+  free_.insert(free_.end(), way_up_.begin(), way_up_.end());
+  way_up_.clear();
+  added_ = 0;
 }
 
 void Accumulator::skip_leaf() {
+  const bool open = !way_up_.empty();
   push(nullptr);
+  if (!open && !way_up_.empty()) add_leaf();  // sums that waited for this place
 }
 
+// Where a leaf belongs follows from what is there already; its values are added when they are final.
 void Accumulator::push(float* values) {
   MUSTER_CHECK(next_ < end_, next_, end_);
   Entry entry{leaf_node(height_, next_++), values};
@@ -62,8 +93,8 @@ void Accumulator::push(float* values) {
     Entry left = stack_.back();
     stack_.pop_back();
     if (left.values && entry.values) {
-      kernels::add(left.values, entry.values, elements_, left.values);
-      free_.push_back(entry.values);
+      if (way_up_.empty()) way_up_.push_back(entry.values);
+      way_up_.push_back(left.values);
     } else if (entry.values) {
       left.values = entry.values;
     }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "muster/transport/collective/buckets.hpp"
 #include "muster/transport/collective/canonical_tree.hpp"
 #include "muster/transport/lendable.hpp"
 
@@ -28,12 +29,16 @@ class Accumulator {
   void start();
 
   /// Where the gradient of the next shard is to be written; then `add_leaf`. A shard without a gradient is
-  /// `skip_leaf`.
+  /// `skip_leaf`, which may come before `add_leaf` of the leaf that is open.
   std::span<float> leaf();
+  /// These elements of the open leaf are final, and are added up; each element once.
+  void add(ElementRange elements);
+  /// The open leaf is final: as a whole, or what `add` has not been told of is nothing.
   void add_leaf();
   void skip_leaf();
 
-  /// After the last shard: the nodes of the cover that hold a value, left to right.
+  /// When there is a leaf, or none, for every shard: the nodes of the cover that hold a value, left to right.
+  /// What was not yet added to is not final.
   std::vector<NodeValue> nodes() const;
 
   const std::vector<NodeId>& cover_nodes() const { return cover_; }
@@ -50,6 +55,7 @@ class Accumulator {
 
   float* take();
   void push(float* values);
+  void close_leaf();
 
   unsigned height_;
   std::uint32_t begin_;
@@ -60,7 +66,9 @@ class Accumulator {
   std::vector<float*> free_;
   std::vector<Entry> stack_;  // finished nodes of the cover, then the open path to the next leaf
   std::uint32_t next_ = 0;
-  float* leaf_ = nullptr;
+  // Of the open leaf: its values, then the sums that they are added to, each to the next.
+  std::vector<float*> way_up_;
+  std::size_t added_ = 0;  // elements
 };
 
 }  // namespace muster

@@ -64,6 +64,8 @@ void Reduction::reset(Slot& slot) {
   slot.contributed = slot.agreed = slot.any_present = false;
   slot.keep.clear();
   slot.weight = 0;
+  slot.under_way_since.reset();
+  slot.hidden = {};
 }
 
 void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
@@ -106,27 +108,57 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   step_on();
 }
 
+void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
+  for (const NodeValue& value : nodes) {
+    const std::size_t index = index_of(value.node);
+    MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
+  }
+}
+
+void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, ElementRange elements,
+                      std::shared_ptr<const void> keep) {
+  if (failed_ || round != round_ || slot(round_).contributed) return;
+  Slot& current = slot(round_);
+  MUSTER_CHECK(opened_, round_);
+  check_own(nodes);
+  if (current.keep.empty()) current.keep.push_back(std::move(keep));
+  {
+    const Inside inside(inside_);
+    current.sum->offer(nodes, elements);
+  }
+  measure_hidden(current);
+  step_on();
+}
+
+// While this member still computes: whether something of its is under way, and for how long.
+void Reduction::measure_hidden(Slot& current) {
+  if (current.contributed || current.under_way_since.has_value() == current.sum->under_way()) return;
+  if (current.under_way_since) {
+    current.hidden += now() - *std::exchange(current.under_way_since, std::nullopt);
+  } else {
+    current.under_way_since = now();
+  }
+}
+
 void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
                            std::vector<ShardMetrics> metrics, std::shared_ptr<const void> keep) {
   if (failed_ || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
-  current.contributed = true;
   waits_since_ = now();
+  if (current.under_way_since) current.hidden += *waits_since_ - *current.under_way_since;
+  current.contributed = true;
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
   current.metrics[shape_.self] = std::move(metrics);
   ++current.metrics_in;
   if (!same_as_stand_ins(current, shape_.self)) return;
-  for (const NodeValue& value : nodes) {
-    const std::size_t index = index_of(value.node);
-    MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
-  }
+  check_own(nodes);
   {
     const Inside inside(inside_);
     broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
-    if (!failed_) current.sum->offer(std::move(nodes));
+    if (!failed_) current.sum->offer(nodes, {0, shape_.elements});
   }
   step_on();
 }
@@ -249,8 +281,11 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
     }
     case FrameKind::contribution:
     case FrameKind::result: {
-      const Inside inside(inside_);
-      target.sum->arrived(frame, payload);
+      {
+        const Inside inside(inside_);
+        target.sum->arrived(frame, payload);
+      }
+      if (frame.kind == FrameKind::result) measure_hidden(target);
       break;
     }
     default:
@@ -368,6 +403,7 @@ RoundRecord Reduction::make_record(Slot& current) const {
   record.weight = current.weight;
   record.last_word_of = shape_.members[last_word_].peer;
   record.last_word_at = last_word_at_;
+  record.hidden = current.hidden;
 
   std::uint64_t hash = mine.record_hash;
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));

@@ -42,6 +42,11 @@ class Reduction {
   /// divided root will be written (elements floats, free from now until `done`).
   void open(const RoundHeader& header, std::span<float> result);
 
+  /// Some of this member's sums, while the rest is still computed: these elements of `nodes`, whole buckets.
+  /// Terms and effect as of `contribute`, which follows, and has all nodes and elements.
+  void offer(std::uint64_t round, const std::vector<NodeValue>& nodes, ElementRange elements,
+             std::shared_ptr<const void> keep);
+
   /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and
   /// unchanged until `done` or the end of this object; `keep` is held as long.
   void contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
@@ -95,6 +100,9 @@ class Reduction {
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
+    // Since when something that was offered early is under way, and for how long something has been.
+    std::optional<std::chrono::nanoseconds> under_way_since;
+    std::chrono::nanoseconds hidden{0};
     std::vector<std::shared_ptr<const void>> keep;
     // From the headers of all:
     bool agreed = false;       // they fit together
@@ -121,6 +129,7 @@ class Reduction {
   std::size_t staged_max() const;
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
+  void check_own(const std::vector<NodeValue>& nodes) const;
   std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
   bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
@@ -141,6 +150,7 @@ class Reduction {
   std::string member_name(std::uint32_t member) const;
   bool sums_follow(const Slot& slot) const;
   std::chrono::nanoseconds now() const;
+  void measure_hidden(Slot& slot);
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);

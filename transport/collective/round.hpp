@@ -74,6 +74,8 @@ struct RoundRecord {
   // Where the time went; not the same on all, neither hashed nor handed on:
   std::uint32_t last_word_of = 0;            ///< the peer whose word (header, losses) came last
   std::chrono::nanoseconds last_word_at{0};  ///< when it came
+  /// For how long parts of this member's sums were under way while it still computed the rest.
+  std::chrono::nanoseconds hidden{0};
 
   bool all_ended() const { return weight == 0; }
 };

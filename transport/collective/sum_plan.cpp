@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kAlign = 16;  // ranges start at multiples of a cache line
+constexpr std::size_t kAlign = Buckets::kAlign;  // ranges start at multiples of a cache line
 
 /// The children of each member in a tree.
 class Children {
@@ -91,14 +91,23 @@ SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) cons
   return role;
 }
 
-// One range per owner, in chunks.
 void SumPlan::cut() {
+  const Buckets cut_at(shape_.elements, shape_.bucket_elements);
+  for (std::size_t i = 0; i < cut_at.count(); ++i) {
+    buckets_.push_back({cut_at[i], {pieces_.size(), 0}, {}});
+    cut(buckets_.back());
+    buckets_.back().pieces.end = pieces_.size();
+  }
+}
+
+// One range per owner, in chunks.
+void SumPlan::cut(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
   const auto owners = owners_in_order(shape_.algorithm, members);
-  const std::size_t lines = (shape_.elements + kAlign - 1) / kAlign;
+  const std::size_t lines = (bucket.elements.count() + kAlign - 1) / kAlign;
   for (std::uint32_t part = 0; part < members; ++part) {
     const auto at = [&](std::size_t range) {
-      return std::min(shape_.elements, lines * range / members * kAlign);
+      return std::min(bucket.elements.end, bucket.elements.begin + lines * range / members * kAlign);
     };
     for (std::size_t begin = at(part); begin < at(part + 1); begin += shape_.chunk_elements) {
       Piece piece;
@@ -127,8 +136,13 @@ bool SumPlan::goes_along_up(const Run& run, const Piece& piece) const {
 }
 
 void SumPlan::group() {
+  for (Bucket& bucket : buckets_) group(bucket);
+}
+
+void SumPlan::group(Bucket& bucket) {
   std::map<std::uint32_t, std::uint32_t> last;  // the last run down to each child
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+  const auto first_up = static_cast<std::uint32_t>(up_.size());
+  for (std::size_t i = bucket.pieces.first; i < bucket.pieces.end; ++i) {
     Piece& piece = pieces_[i];
     const Role& mine = role(piece);
     const auto join = [&](std::vector<Run>& runs, std::uint32_t run) {
@@ -136,7 +150,7 @@ void SumPlan::group() {
       runs[run].count += piece.count;
     };
     if (!mine.owns) {
-      if (up_.empty() || !goes_along_up(up_.back(), piece))
+      if (up_.size() == first_up || !goes_along_up(up_.back(), piece))
         up_.push_back({mine.parent, i, 0, piece.begin, 0});
       piece.up = static_cast<std::uint32_t>(up_.size() - 1);
       join(up_, *piece.up);
@@ -153,10 +167,10 @@ void SumPlan::group() {
   }
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
   const auto turn = [&](std::uint32_t run) { return (up_[run].to + members - shape_.self) % members; };
-  for (std::uint32_t run = 0; run < up_.size(); ++run) {
-    if (!role(pieces_[up_[run].first]).adds()) first_sends_.push_back(run);
+  for (std::uint32_t run = first_up; run < up_.size(); ++run) {
+    if (!role(pieces_[up_[run].first]).adds()) bucket.first_sends.push_back(run);
   }
-  std::stable_sort(first_sends_.begin(), first_sends_.end(),
+  std::stable_sort(bucket.first_sends.begin(), bucket.first_sends.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return turn(a) < turn(b); });
 }
 

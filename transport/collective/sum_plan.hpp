@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "muster/transport/collective/buckets.hpp"
 #include "muster/transport/collective/canonical_tree.hpp"
 #include "muster/transport/collective/reduction_shape.hpp"
 
@@ -53,6 +54,14 @@ class SumPlan {
     std::size_t first = 0;
     std::size_t end = 0;
   };
+  /// What a member can offer as one. Each owner has a range in each bucket; no run is in two of them.
+  struct Bucket {
+    ElementRange elements;
+    Pieces pieces;
+    /// The runs of what this member does not add to, in the order in which they are sent: to the next member
+    /// first, so that not all send to the same one.
+    std::vector<std::uint32_t> first_sends;
+  };
 
   explicit SumPlan(const ReductionShape& shape);
 
@@ -63,9 +72,7 @@ class SumPlan {
   const std::vector<Piece>& pieces() const { return pieces_; }
   const std::vector<Run>& up() const { return up_; }
   const std::vector<Run>& down() const { return down_; }
-  /// The order in which what this member does not add to is sent: to the next member first, so that not all
-  /// send to the same one.
-  const std::vector<std::uint32_t>& first_sends() const { return first_sends_; }
+  const std::vector<Bucket>& buckets() const { return buckets_; }
   std::size_t inputs() const { return inputs_; }  ///< of all pieces
 
   /// The pieces that these elements are, exactly; nothing if they are not whole pieces.
@@ -77,7 +84,9 @@ class SumPlan {
   void make_roles();
   Role role_in(const Parents& parents, std::uint32_t owner) const;
   void cut();
+  void cut(Bucket& bucket);
   void group();
+  void group(Bucket& bucket);
   bool goes_along(const Run& run, const Piece& piece) const;
   bool goes_along_up(const Run& run, const Piece& piece) const;
 
@@ -87,7 +96,7 @@ class SumPlan {
   std::vector<Parents> trees_;  // by owner
   std::vector<Piece> pieces_;
   std::vector<Run> up_, down_;
-  std::vector<std::uint32_t> first_sends_;
+  std::vector<Bucket> buckets_;
   std::size_t inputs_ = 0;
 };
 

@@ -43,8 +43,9 @@ void TreeSum::reset() {
   down_.assign(plan_.down().size(), 0);
   sums_from_.assign(plan_.shape().members.size(), 0);
   results_from_.assign(plan_.shape().members.size(), 0);
-  opened_ = offered_ = settled_ = closed_ = result_begun_ = false;
-  results_ = 0;
+  opened_ = settled_ = closed_ = result_begun_ = false;
+  offered_.assign(plan_.buckets().size(), false);
+  offered_pieces_ = results_ = 0;
   weight_ = 0;
   nodes_.clear();
   result_ = {};
@@ -76,7 +77,7 @@ void TreeSum::settle(const std::vector<bool>& present, double weight) {
     present_ = present;
     for (std::uint32_t owner = 0; owner < roles_.size(); ++owner) settle_role(owner, present);
   }
-  look_at_all();
+  look_at({0, plan_.pieces().size()});
 }
 
 void TreeSum::settle_role(std::uint32_t owner, const std::vector<bool>& present) {
@@ -115,11 +116,24 @@ void TreeSum::settle_role(std::uint32_t owner, const std::vector<bool>& present)
 
 // ---- what comes in
 
-void TreeSum::offer(std::vector<NodeValue> nodes) {
-  MUSTER_CHECK(!offered_);
-  nodes_ = std::move(nodes);
-  offered_ = true;
-  for (std::size_t i = 0; i < plan_.pieces().size(); ++i) {
+void TreeSum::offer(const std::vector<NodeValue>& nodes, ElementRange elements) {
+  if (nodes_.empty()) nodes_ = nodes;
+  const auto& buckets = plan_.buckets();
+  const Buckets cut_at(plan_.shape().elements, plan_.shape().bucket_elements);
+  if (elements.count() == 0) return;
+  const std::size_t first = cut_at.of(elements.begin), last = cut_at.of(elements.end - 1);
+  MUSTER_CHECK(buckets[first].elements.begin == elements.begin && buckets[last].elements.end == elements.end,
+               elements.begin, elements.end);
+  for (std::size_t i = first; i <= last && !closed_; ++i) {
+    if (offered_[i]) continue;
+    offered_[i] = true;
+    offer(buckets[i]);
+  }
+}
+
+void TreeSum::offer(const SumPlan::Bucket& bucket) {
+  offered_pieces_ += bucket.pieces.end - bucket.pieces.first;
+  for (std::size_t i = bucket.pieces.first; i < bucket.pieces.end; ++i) {
     const SumPlan::Role& role = plan_.role(plan_.pieces()[i]);
     if (!role.owns && !role.adds()) continue;
     for (std::size_t input = 0; input < role.inputs.size(); ++input) {
@@ -130,11 +144,11 @@ void TreeSum::offer(std::vector<NodeValue> nodes) {
       if (has) take(i, input);
     }
   }
-  for (const std::uint32_t run : plan_.first_sends()) {
+  for (const std::uint32_t run : bucket.first_sends) {
     if (closed_) return;
     send_own(plan_.up()[run]);
   }
-  look_at_all();
+  look_at(bucket.pieces);
 }
 
 void TreeSum::send_own(const SumPlan::Run& run) {
@@ -264,9 +278,9 @@ bool TreeSum::take(std::size_t number, std::size_t input) {
 
 // ---- what is done with it
 
-void TreeSum::look_at_all() {
+void TreeSum::look_at(Pieces pieces) {
   if (!settled_) return;
-  for (std::size_t i = 0; i < plan_.pieces().size() && !closed_; ++i) look(i);
+  for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) look(i);
 }
 
 // A piece that is complete is added up, once.
@@ -287,7 +301,7 @@ const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) co
   const SumPlan::Input& wanted = plan_.role(piece).inputs[input];
   const Staged& staged = staged_[piece.first_input + input];
   if (staged.values != nullptr) return staged.values;
-  MUSTER_CHECK(offered_ && wanted.from == plan_.shape().self, wanted.node);
+  MUSTER_CHECK(wanted.from == plan_.shape().self, wanted.node);
   for (const NodeValue& value : nodes_) {
     if (value.node == wanted.node) return value.values + piece.begin;
   }

@@ -28,8 +28,9 @@ class TreeSum {
   /// The words of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
   void settle(const std::vector<bool>& present, double weight);
 
-  /// This member's sums; valid and unchanged until the round is over.
-  void offer(std::vector<NodeValue> nodes);
+  /// This member's sums, of these elements: whole buckets, of which those that were offered before do not
+  /// count. Valid and unchanged there until the round is over. The nodes are the same each time.
+  void offer(const std::vector<NodeValue>& nodes, ElementRange elements);
   /// A node of another member, computed in its stead. Whichever answer comes first counts.
   void stand_in(const NodeValue& value, std::uint32_t member);
 
@@ -43,6 +44,8 @@ class TreeSum {
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
   bool result_begun() const { return result_begun_; }
+  /// Whether something that this member has offered waits for its result.
+  bool under_way() const { return offered_pieces_ > results_; }
   /// What a member still owes, in elements, as far as it can be known.
   bool owes(std::uint32_t member) const;
 
@@ -79,10 +82,11 @@ class TreeSum {
   void drop(Staged& staged);
   void settle_role(std::uint32_t owner, const std::vector<bool>& present);
   void look(std::size_t piece);
-  void look_at_all();
+  void look_at(Pieces pieces);
   const float* operand(const SumPlan::Piece& piece, std::size_t input) const;
   void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
   void finish(std::size_t piece);
+  void offer(const SumPlan::Bucket& bucket);
   void hand_on(const SumPlan::Run& run);
   void send_own(const SumPlan::Run& run);
   void result_in(std::size_t piece);
@@ -91,9 +95,11 @@ class TreeSum {
   Staging& staging_;
   const Send send_;
   std::span<float> result_;
-  bool opened_ = false, offered_ = false, settled_ = false, closed_ = false, result_begun_ = false;
+  bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
   double weight_ = 0;
   std::vector<NodeValue> nodes_;                       // this member's
+  std::vector<bool> offered_;                          // by bucket
+  std::size_t offered_pieces_ = 0;
   std::vector<Staged> staged_;                         // by input of all pieces
   std::vector<bool> taken_;                            // likewise: its value is there
   std::vector<std::uint32_t> arrivals_;                // by piece

@@ -15,9 +15,19 @@ using oracle::Values;
 
 constexpr std::size_t kElements = 3;
 
-// One step; returns the buffers that were handed out. A skipped leaf's buffer may have been written to.
+// Writes the open leaf: in parts from its end, or as a whole.
+void write(Accumulator& accumulator, std::span<float> leaf, const std::vector<float>& values, bool in_parts) {
+  for (std::size_t e = leaf.size(); e-- > 0;) {
+    leaf[e] = values[e];
+    if (in_parts) accumulator.add({e, e + 1});
+  }
+  accumulator.add_leaf();
+}
+
+// One step; returns the buffers that were handed out. Now and then those that have nothing say so before the
+// leaf before them is written.
 std::set<const float*> feed(Accumulator& accumulator, const std::vector<Values>& leaves, std::uint32_t begin,
-                            std::uint32_t end) {
+                            std::uint32_t end, RandomValues& random) {
   std::set<const float*> buffers;
   accumulator.start();
   for (std::uint32_t s = begin; s < end; ++s) {
@@ -25,11 +35,13 @@ std::set<const float*> feed(Accumulator& accumulator, const std::vector<Values>&
       accumulator.skip_leaf();
       continue;
     }
+    const Values& values = leaves[s];
     const auto leaf = accumulator.leaf();
     EXPECT_EQ(leaf.size(), kElements);
-    std::copy(leaves[s]->begin(), leaves[s]->end(), leaf.begin());
     buffers.insert(leaf.data());
-    accumulator.add_leaf();
+    for (const bool early = random.chance(50); early && s + 1 < end && !leaves[s + 1]; ++s)
+      accumulator.skip_leaf();
+    write(accumulator, leaf, *values, random.chance(50));
   }
   return buffers;
 }
@@ -65,7 +77,7 @@ TEST(Accumulator, EveryIntervalGivesTheOraclesSums) {
         Accumulator accumulator(shards, begin, end, kElements);
         for (const std::uint64_t present : {100, 70, 30, 0}) {
           const auto leaves = random_leaves(shards, present, random);
-          feed(accumulator, leaves, begin, end);
+          feed(accumulator, leaves, begin, end, random);
           expect_oracle(accumulator, leaves, tree_height(shards));
         }
       }
@@ -82,7 +94,7 @@ TEST(Accumulator, HoldsNoMoreThanItSays) {
         Accumulator accumulator(shards, begin, end, kElements);
         std::set<const float*> buffers;
         for (const std::uint64_t present : {50, 100, 80, 100}) {
-          buffers.merge(feed(accumulator, random_leaves(shards, present, random), begin, end));
+          buffers.merge(feed(accumulator, random_leaves(shards, present, random), begin, end, random));
         }
         // With every leaf present the bound is met, and later steps take nothing more.
         EXPECT_EQ(buffers.size() * kElements * sizeof(float), bound) << shards << ' ' << begin << ' ' << end;
@@ -91,14 +103,15 @@ TEST(Accumulator, HoldsNoMoreThanItSays) {
   }
 }
 
-TEST(Accumulator, LeafThatIsWrittenAndThenSkippedLeavesNoTrace) {
+TEST(Accumulator, LeafThatIsWrittenAndGivenUpLeavesNoTrace) {
   Accumulator accumulator(4, 0, 4, 1);
   accumulator.leaf()[0] = 99;
-  accumulator.skip_leaf();
+  accumulator.start();
   for (const float value : {1.0f, 2.0f, 3.0f}) {
     accumulator.leaf()[0] = value;
     accumulator.add_leaf();
   }
+  accumulator.skip_leaf();
   ASSERT_EQ(accumulator.nodes().size(), 1u);
   EXPECT_EQ(accumulator.nodes()[0].values[0], 6.0f);
 }
@@ -109,6 +122,9 @@ TEST(Accumulator, UseOutOfOrderIsABug) {
   EXPECT_DEATH(accumulator.nodes(), "check failed");     // a shard is missing
   accumulator.skip_leaf();
   EXPECT_DEATH(accumulator.skip_leaf(), "check failed");  // one shard too many
+  accumulator.start();
+  accumulator.leaf();
+  EXPECT_DEATH(accumulator.leaf(), "check failed");  // one is open
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ ReductionWorldShape even_shape(std::uint32_t members, std::uint32_t shards, std:
 void run_to_the_end(const ReductionWorldShape& shape, std::size_t rounds, std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", members " + std::to_string(shape.split.size()) +
                ", shards " + std::to_string(shape.shards) + ", elements " + std::to_string(shape.elements) +
-               ", " + std::string(text_of(shape.algorithm)) + ", chunk " +
+               ", " + std::string(text_of(shape.algorithm)) + ", bucket " +
+               std::to_string(shape.bucket_elements) + ", chunk " +
                std::to_string(shape.chunk_elements) + ", at once " + std::to_string(shape.at_once_bytes));
   RandomValues random(seed);
   ReductionWorld world(shape, random_rounds(rounds, shape, random), seed);
@@ -50,6 +51,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.elements = kSizes[random.below(std::size(kSizes))];
     shape.chunk_elements = kChunks[random.below(std::size(kChunks))];
     shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
+    if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
@@ -67,6 +69,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(100);
     shape.chunk_elements = 16;
+    if (random.chance(50)) shape.bucket_elements = 1 + random.below(50);
     shape.at_once_bytes = random.chance(50) ? 0 : 256;
     shape.stand_ins = true;
     shape.pace = random.chance(50) ? 500us : 20us;

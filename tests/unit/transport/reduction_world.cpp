@@ -150,6 +150,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.shards = shape_.shards;
   shape.elements = shape_.elements;
   shape.chunk_elements = shape_.chunk_elements;
+  shape.bucket_elements = shape_.bucket_elements;
   shape.stand_ins = shape_.stand_ins;
   shape.algorithm = shape_.algorithm;
   std::vector<Engine::Peer> peers;
@@ -190,7 +191,10 @@ void ReductionWorld::open(std::size_t number) {
   // Before the header goes out: a member alone is done within `open`.
   if (kind != RoundKind::greeting) {
     const bool late = shape_.stand_ins && random_.chance(30);
-    queue_.after(soon() * (late ? 20 : 1), [this, number, round] { contribute(number, round); });
+    const auto at = soon() * (late ? 20 : 1);
+    if (shape_.bucket_elements > 0 && kind == RoundKind::train)
+      queue_.after(soon() * (late ? 20 : 1), [this, number, round] { offer(number, round); });
+    queue_.after(at, [this, number, round] { contribute(number, round); });
   }
   while (shape_.stand_ins && kind == RoundKind::train && random_.chance(60))
     queue_.after(soon() * 3, [this, number, round] { stand_in(number, round); });
@@ -208,14 +212,28 @@ void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
   std::vector<ShardMetrics> metrics;
   // The sums of a round that is over must stay untouched until the next step: so they are computed only for
   // the round that is open.
-  if (plan.kind == RoundKind::train && member.records.size() == round) {
-    fill(*member.accumulator, plan, member.begin, member.end);
-    nodes = member.accumulator->nodes();
-  }
+  if (plan.kind == RoundKind::train && member.records.size() == round) nodes = sums_of(member, round);
   for (std::uint32_t s = member.begin; s < member.end; ++s) {
     if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
   }
   member.engine->reduction()->contribute(round, nodes, metrics, nullptr);
+}
+
+// Some buckets ahead of the rest, or too late to be ahead.
+void ReductionWorld::offer(std::size_t number, std::uint64_t round) {
+  Member& member = members_[number];
+  if (!member.failures.empty() || member.records.size() != round) return;
+  const auto nodes = sums_of(member, round);
+  const Buckets buckets(shape_.elements, shape_.bucket_elements);
+  for (std::size_t bucket = buckets.count(); bucket-- > 0;) {
+    if (random_.chance(60)) member.engine->reduction()->offer(round, nodes, buckets[bucket], nullptr);
+  }
+}
+
+std::vector<NodeValue> ReductionWorld::sums_of(Member& member, std::uint64_t round) const {
+  if (member.filled != round) fill(*member.accumulator, rounds_[round], member.begin, member.end);
+  member.filled = round;
+  return member.accumulator->nodes();
 }
 
 void ReductionWorld::fill(Accumulator& accumulator, const RoundPlan& plan, std::uint32_t begin,

@@ -37,6 +37,7 @@ struct ReductionWorldShape {
   std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
   std::size_t elements = 16;
   std::size_t chunk_elements = 16;
+  std::size_t bucket_elements = 0;  ///< not 0: members offer buckets early, at random
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   std::uint32_t per_host = 1;           ///< members on each host
@@ -64,6 +65,7 @@ class ReductionWorld {
     std::unique_ptr<Transport> transport;
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Accumulator> accumulator;
+    std::uint64_t filled = 0;  ///< the last round that the accumulator was filled for
     std::vector<float> result;
     std::vector<RoundRecord> records;  ///< the greeting's first
     std::vector<std::string> failures;
@@ -97,6 +99,8 @@ class ReductionWorld {
   void later(std::size_t member, std::function<void()> act);
   void enter(std::size_t member);
   void open(std::size_t member);
+  void offer(std::size_t member, std::uint64_t round);
+  std::vector<NodeValue> sums_of(Member& member, std::uint64_t round) const;
   void contribute(std::size_t member, std::uint64_t round);
   void stand_in(std::size_t member, std::uint64_t round);
   void fill(Accumulator& accumulator, const RoundPlan& plan, std::uint32_t begin, std::uint32_t end) const;
