@@ -34,13 +34,14 @@ MUSTER_MESSAGE(EpochEnd)
 /// Where a replica's time went, in seconds.
 struct Phases {
   double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
+  double reduce_hidden_s = 0;         ///< the part of compute_s with buckets of the sums under way
   double wait_for_peers_s = 0;        ///< the part of reduce_s until the last word of the others had come
   std::int64_t waited_most_for = -1;  ///< the replica whose word came last for most of that time; -1: none
   double waited_most_s = 0;
 
   static auto fields(Phases& x) {
     return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s, x.wait_for_peers_s,
-                    x.waited_most_for, x.waited_most_s);
+                    x.waited_most_for, x.waited_most_s, x.reduce_hidden_s);
   }
 };
 MUSTER_MESSAGE(Phases)

@@ -56,7 +56,8 @@ using replica_actor =
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =
-    caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Contribute>, caf::reacts_to<RoundDone>,
-                     caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>, caf::reacts_to<HandedOut>>;
+    caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Offer>, caf::reacts_to<Contribute>,
+                     caf::reacts_to<RoundDone>, caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>,
+                     caf::reacts_to<HandedOut>>;
 
 }  // namespace muster

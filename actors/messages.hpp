@@ -256,6 +256,16 @@ struct Computed {
   std::string error;                 ///< not empty: the model failed
 };
 
+/// replica, from within its computing -> reducer: buckets of what this member adds to the open round, final
+/// while the rest is still computed. Contribute follows, with all of it.
+struct Offer {
+  std::uint32_t view = 0;
+  std::uint64_t round = 0;
+  std::vector<NodeValue> nodes;      ///< final in `elements`; the same in each Offer of a round
+  ElementRange elements;             ///< whole buckets (transport/collective/buckets.hpp)
+  std::shared_ptr<const void> keep;  ///< what `nodes` point into
+};
+
 /// replica -> reducer: what this member adds to the open round.
 struct Contribute {
   std::uint32_t view = 0;

@@ -12,6 +12,12 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
               engine.reduction()->open(open.header, {open.result, open.elements});
             });
           },
+          [=](const Offer& offer) {
+            plane->post([offer](Engine& engine) {
+              if (engine.view() != offer.view) return;
+              engine.reduction()->offer(offer.round, offer.nodes, offer.elements, offer.keep);
+            });
+          },
           [=](const Contribute& contribute) {
             plane->drive([contribute](Engine& engine) {
               if (engine.view() != contribute.view) return;

@@ -208,8 +208,8 @@ void ReplicaState::begin_step() {
     return;
   }
   parts_.bench->progress->now(Activity::computing, part_.begin);
-  compute([items = items_, step = opening.step, turn = turn_](Workbench& bench) {
-    return compute_step(bench, *bench.accumulator, items, step, turn);
+  compute([items = items_, step = opening.step, turn = turn_, offer = offers()](Workbench& bench) {
+    return compute_step(bench, *bench.accumulator, items, step, turn, offer);
   });
 }
 
@@ -227,6 +227,14 @@ void ReplicaState::on(const Computed& message) {
   phases_.compute_s += computed_s_;
   parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
   contribute(message.nodes, message.metrics);
+}
+
+// Buckets go to the reducer while the rest is computed.
+BucketDone ReplicaState::offers() const {
+  return [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
+             const std::vector<NodeValue>& sums, ElementRange bucket) {
+    caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
+  };
 }
 
 // This replica's part of the round is done; from here on it waits for others.
@@ -252,6 +260,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   phases_.reduce_s += lap();
+  phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
   feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);

@@ -57,6 +57,7 @@ Json phases_json(const Report& report) {
                     {"wait_for_batch_s", phases.wait_for_batch_s},
                     {"compute_s", phases.compute_s},
                     {"reduce_s", phases.reduce_s},
+                    {"reduce_hidden_s", phases.reduce_hidden_s},
                     {"update_s", phases.update_s},
                     {"evaluate_s", phases.evaluate_s},
                     {"wait_for_peers_s", phases.wait_for_peers_s},

@@ -115,23 +115,59 @@ DataFacts data_facts(const Workbench& bench) {
   return facts;
 }
 
+std::size_t bucket_elements(const Job& job) {
+  return job.reduce.bucket_bytes / sizeof(float);
+}
+
+namespace {
+
+bool has_nothing(const Item& item) {
+  return item.ended || item.batch->rows == 0;
+}
+
+// One shard's gradient, added bucket by bucket to the sums that it belongs to.
+Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
+                     const StepKey& key, const BucketDone& done) {
+  const Buckets buckets(leaf.size(), bucket_elements(bench.job));
+  BucketsReady complete(buckets);
+  std::size_t left = buckets.count();
+  const std::vector<NodeValue> sums = done ? accumulator.nodes() : std::vector<NodeValue>{};
+  const auto metrics = bench.model->gradient_in_parts(
+      bench.state, *item.batch, key, leaf, [&](std::size_t begin, std::size_t count) {
+        complete.ready({begin, begin + count}, [&](ElementRange bucket) {
+          accumulator.add(bucket);
+          if (--left > 0 && done) done(sums, bucket);
+        });
+      });
+  if (left > 0) throw Error(Advice::give_up, "it did not say that its whole gradient was ready");
+  accumulator.add_leaf();
+  return metrics;
+}
+
+}  // namespace
+
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
-                      std::uint64_t step, std::uint64_t turn) {
+                      std::uint64_t step, std::uint64_t turn, const BucketDone& done) {
   Computed computed;
   accumulator.start();
-  for (const Item& item : items) {
+  auto last = items.size();  // the last one that has something
+  while (last > 0 && has_nothing(items[last - 1])) --last;
+  for (std::size_t i = 0; i < last; ++i) {
     if (bench.turn != turn) return computed;
-    if (item.ended || item.batch->rows == 0) {
+    const Item& item = items[i];
+    if (has_nothing(item)) {
       accumulator.skip_leaf();
       continue;
     }
     bench.progress->now(Activity::computing, item.shard);
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
-    const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, accumulator.leaf());
-    accumulator.add_leaf();
+    const auto leaf = accumulator.leaf();
+    for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
+    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key, i + 1 == last ? done : nullptr);
     computed.metrics.push_back(
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }
+  for (std::size_t i = 0; last == 0 && i < items.size(); ++i) accumulator.skip_leaf();
   computed.nodes = accumulator.nodes();
   return computed;
 }

@@ -48,10 +48,17 @@ DataFacts data_facts(const Workbench& bench);
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
+/// Floats of a bucket of the gradient.
+std::size_t bucket_elements(const Job& job);
+
+/// Sums of this node's shards, final in these elements while the rest is still computed.
+using BucketDone = std::function<void(const std::vector<NodeValue>& sums, ElementRange bucket)>;
+
 /// Gradients of one training step: the items of the accumulator's shards, ascending. Fills the accumulator,
-/// unless the replica's turn is over before; then the answer is of no use.
+/// unless the replica's turn is over before; then the answer is of no use. `done`, if given, hears of buckets
+/// that are complete before the last one is.
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
-                      std::uint64_t step, std::uint64_t turn);
+                      std::uint64_t step, std::uint64_t turn, const BucketDone& done = nullptr);
 
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);

@@ -141,7 +141,9 @@ struct ClusterConfig {
 enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring };
 
 struct ReduceConfig {
-  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;  ///< has no say in the bits
+  // None of it has a say in the bits.
+  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
+  std::uint64_t bucket_bytes = 4ull << 20;  ///< of gradients that go out as one while the rest is computed
 
   bool operator==(const ReduceConfig&) const = default;
 };

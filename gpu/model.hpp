@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,6 +74,19 @@ class Model {
   /// changed. Called from one compute thread, never concurrently on one object.
   virtual Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                            std::span<float> gradient) = 0;
+
+  /// Says which elements of a gradient are final. Each element is said once.
+  using PartReady = std::function<void(std::size_t begin, std::size_t count)>;
+
+  /// As `gradient`, with the same bits; says on the calling thread which elements are final as soon as they
+  /// are, so that they can be summed up while the backward pass goes on. All of them have been said when it
+  /// returns; `ready` does not throw. A model that does not know any sooner leaves it as it is.
+  virtual Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
+                                    std::span<float> gradient, const PartReady& ready) {
+    const Metrics metrics = this->gradient(state, batch, key, gradient);
+    ready(0, gradient.size());
+    return metrics;
+  }
 
   /// Forward only, in evaluation mode.
   virtual Metrics evaluate(std::span<const float> state, const Batch& batch) = 0;

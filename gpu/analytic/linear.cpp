@@ -43,6 +43,15 @@ class Linear final : public Model {
     return metrics;
   }
 
+  // Parts as from a backward pass: what is declared last is final first.
+  Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
+                            std::span<float> gradient, const PartReady& ready) override {
+    const Metrics metrics = this->gradient(state, batch, key, gradient);
+    ready(outputs_ * inputs_, outputs_);
+    for (std::size_t o = outputs_; o-- > 0;) ready(o * inputs_, inputs_);
+    return metrics;
+  }
+
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
     Metrics metrics;
     for_each_row(state, batch, metrics, [](const float*) {});

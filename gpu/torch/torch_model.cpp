@@ -1,7 +1,6 @@
 #include "muster/gpu/torch/torch_model.hpp"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/grad_mode.h>
 
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "muster/config/error.hpp"
 #include "muster/gpu/random.hpp"
 #include "muster/gpu/torch/runtime.hpp"
+#include "muster/gpu/torch/slope_hooks.hpp"
 
 namespace muster {
 namespace {
@@ -124,6 +124,11 @@ class TorchModel final : public Model {
 
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
+    return gradient_in_parts(state, batch, key, gradient, [](std::size_t, std::size_t) {});
+  }
+
+  Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
+                            std::span<float> gradient, const PartReady& ready) override {
     MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
     prepare_torch_thread(threads_);
     return with_torch_errors([&] {
@@ -134,9 +139,9 @@ class TorchModel final : public Model {
       check_logits(logits, rows.labels);
       at::Tensor slope;
       const Metrics metrics = cross_entropy(logits, rows.labels, &slope);
-      const auto slopes = torch::autograd::grad({logits}, parameters_, {slope}, false, false, true);
-      write_slopes(slopes, gradient);
       write_buffer_changes(state, weight(batch), gradient);
+      ready(layout_.parameters, layout_.buffers);
+      write_slopes(logits, slope, gradient, ready);
       return metrics;
     });
   }
@@ -174,6 +179,7 @@ class TorchModel final : public Model {
       layout_.add_buffer(item.key(), item.value().sizes().vec());
       buffers_.push_back(item.value());
     }
+    hooks_ = std::make_unique<SlopeHooks>(parameters_);
     random_ = parts_.random || has_module(*parts_.module, "Dropout");
     mixes_samples_ = parts_.mixes_samples || has_module(*parts_.module, "BatchNorm");
   }
@@ -200,18 +206,30 @@ class TorchModel final : public Model {
     return parts_.forward(inputs);
   }
 
-  void write_slopes(const std::vector<at::Tensor>& slopes, std::span<float> gradient) const {
-    const at::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < slopes.size(); ++i) {
+  // Each parameter's as soon as it is there; 0 for those that the logits do not depend on.
+  void write_slopes(const at::Tensor& logits, const at::Tensor& slope, std::span<float> gradient,
+                    const PartReady& ready) {
+    std::vector<bool> written(parameters_.size());
+    hooks_->backward(logits, slope, [&](std::size_t parameter, const at::Tensor& value) {
+      const LayoutEntry& entry = layout_.entries[parameter];
+      write_slope(value, gradient.data() + entry.offset, entry);
+      written[parameter] = true;
+      ready(entry.offset, entry.count);
+    });
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const LayoutEntry& entry = layout_.entries[i];
-      float* out = gradient.data() + entry.offset;
-      if (!slopes[i].defined()) {
-        std::memset(out, 0, entry.count * sizeof(float));
-      } else if (slopes[i].is_contiguous()) {
-        std::memcpy(out, slopes[i].data_ptr<float>(), entry.count * sizeof(float));
-      } else {
-        view(out, entry.shape).copy_(slopes[i]);
-      }
+      if (written[i]) continue;
+      std::memset(gradient.data() + entry.offset, 0, entry.count * sizeof(float));
+      ready(entry.offset, entry.count);
+    }
+  }
+
+  static void write_slope(const at::Tensor& slope, float* out, const LayoutEntry& entry) {
+    const at::NoGradGuard no_grad;
+    if (slope.is_contiguous() && slope.scalar_type() == at::kFloat) {
+      std::memcpy(out, slope.data_ptr<float>(), entry.count * sizeof(float));
+    } else {
+      view(out, entry.shape).copy_(slope);
     }
   }
 
@@ -232,6 +250,7 @@ class TorchModel final : public Model {
   Layout layout_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> buffers_;
+  std::unique_ptr<SlopeHooks> hooks_;
   const float* bound_ = nullptr;
   bool random_ = false;
   bool mixes_samples_ = false;

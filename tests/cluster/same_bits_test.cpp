@@ -182,6 +182,15 @@ TEST(SameBitsWith, FashionImagesAndAPerceptron) {
   EXPECT_GT(report["evaluation"][0]["accuracy"], 0.2);
 }
 
+TEST(SameBitsWith, BucketsThatGoOutDuringTheBackwardPass) {
+  const Json report = expect_plain_bits(fashion_job("fashion_cnn"),
+                                        {"train.evaluate=false", "data.take=480", "reduce.bucket=64KiB"});
+  for (const Json& phases : report["phases"]) {
+    EXPECT_GT(phases["reduce_hidden_s"], 0.0) << phases;
+    EXPECT_LT(phases["reduce_hidden_s"], phases["compute_s"]) << phases;
+  }
+}
+
 TEST(SameBitsWith, FashionImagesAndAConvolutionalNetwork) {
   for (const char* loaders : {"cluster.loaders=0", "cluster.loaders=1"}) {
     expect_ledger(expect_plain_bits(fashion_job("fashion_cnn"), {"train.evaluate=false", loaders}), 1, 1237,

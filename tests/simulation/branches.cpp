@@ -49,6 +49,7 @@ std::vector<Branch> make_table() {
       {"sums: halving and doubling", true},
       {"sums: hierarchical", true},
       {"sums: ring", true},
+      {"sums: in buckets", true},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},

@@ -192,7 +192,9 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   static const std::vector<ReduceAlgorithm> algorithms{ReduceAlgorithm::automatic, ReduceAlgorithm::direct,
                                                        ReduceAlgorithm::halving_doubling,
                                                        ReduceAlgorithm::hierarchical, ReduceAlgorithm::ring};
-  plan.job.reduce.algorithm = Dice(seed * 0x2545f4914f6cdd1dull + 11).one_of(algorithms);
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 11);
+  plan.job.reduce.algorithm = dice.one_of(algorithms);
+  if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ class BucketsReady {
     if (elements.count() == 0) return;
     for (std::size_t next = buckets_.of(elements.end - 1) + 1; next-- > buckets_.of(elements.begin);) {
       const ElementRange bucket = buckets_[next];
-      const std::size_t part =
-          std::min(elements.end, bucket.end) - std::max(elements.begin, bucket.begin);
+      const std::size_t part = std::min(elements.end, bucket.end) - std::max(elements.begin, bucket.begin);
       MUSTER_CHECK(part <= left_[next], elements.begin, elements.end, "said to be ready twice");
       left_[next] -= part;
       if (left_[next] == 0) complete(bucket);

@@ -27,7 +27,7 @@ struct ReductionShape {
   std::size_t elements = 0;  ///< float32 elements of the vector
   std::size_t chunk_elements = 128 * 1024;
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
-  bool stand_ins = false;  ///< whether a member may add nodes of another one
+  bool stand_ins = false;           ///< whether a member may add nodes of another one
   Algorithm algorithm = Algorithm::direct;
   std::vector<ReductionMember> members;
 };

@@ -97,8 +97,8 @@ class TreeSum {
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
   double weight_ = 0;
-  std::vector<NodeValue> nodes_;                       // this member's
-  std::vector<bool> offered_;                          // by bucket
+  std::vector<NodeValue> nodes_;  // this member's
+  std::vector<bool> offered_;     // by bucket
   std::size_t offered_pieces_ = 0;
   std::vector<Staged> staged_;                         // by input of all pieces
   std::vector<bool> taken_;                            // likewise: its value is there

@@ -70,6 +70,45 @@ TEST(Workbench, AStepOfAnEarlierTurnIsGivenUpBetweenTwoShards) {
   EXPECT_EQ(again.nodes.size(), 1u);
 }
 
+// The last of the shards that have something says its buckets, and those in front of it are in them.
+TEST(Workbench, BucketsOfTheSumsAreSaidWhenTheyAreFinal) {
+  Job job = small_job();
+  job.model.options = {{"inputs", Option(std::int64_t{30})}, {"outputs", Option(std::int64_t{2})}};
+  job.data.options["inputs"] = Option(std::int64_t{30});
+  job.model.name = "linear";
+  job.reduce.bucket_bytes = 64;
+  const auto bench = make_workbench(job, builtin_registry(), "cpu:0", true, true);
+  bench->model->initialize(job.seed, bench->state);
+  ASSERT_EQ(bench->state.size(), 62u);  // buckets of 16 floats: 4
+  for (const bool last_has_ended : {false, true}) {
+    std::vector<Item> items;
+    for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(bench->reader->read(shard, Cursor{}));
+    if (last_has_ended) items[3].ended = true;
+    Accumulator accumulator(4, 0, 4, bench->state.size());
+    struct Said {
+      ElementRange bucket;
+      std::vector<float> values;
+    };
+    std::vector<Said> said;
+    const Computed computed = compute_step(
+        *bench, accumulator, items, 1, 0, [&](const std::vector<NodeValue>& sums, ElementRange bucket) {
+          ASSERT_EQ(sums.size(), 1u);
+          EXPECT_EQ(sums[0].node, 1u);
+          said.push_back({bucket, {sums[0].values + bucket.begin, sums[0].values + bucket.end}});
+        });
+    ASSERT_EQ(said.size(), 3u);
+    EXPECT_EQ(said[0].bucket, (ElementRange{48, 62}));
+    EXPECT_EQ(said[2].bucket, (ElementRange{16, 32}));
+    for (const Said& part : said) {
+      const float* whole = computed.nodes[0].values + part.bucket.begin;
+      EXPECT_TRUE(std::equal(part.values.begin(), part.values.end(), whole));
+    }
+    Accumulator plain(4, 0, 4, bench->state.size());
+    const Computed again = compute_step(*bench, plain, items, 1, 0);
+    EXPECT_TRUE(std::equal(again.nodes[0].values, again.nodes[0].values + 62, computed.nodes[0].values));
+  }
+}
+
 TEST(Probe, IsAFunctionOfModelAndDataAlone) {
   const Job job = small_job();
   int gradients = 0;

@@ -126,6 +126,56 @@ TEST(TorchModel, BitsDoNotDependOnWhatWasComputedBefore) {
   EXPECT_TRUE(same_bits(first, gradient_of(*fashion_cnn(), state, images(16, 1))));
 }
 
+/// What a model says of its parts: each is final when it is said, all of them are said, each once.
+std::vector<std::size_t> said_by(Model& model, const Batch& batch) {
+  const auto state = initial(model);
+  const auto expected = gradient_of(model, state, batch);
+  std::vector<float> gradient(state.size(), std::nanf(""));
+  std::vector<std::size_t> order;
+  std::size_t said = 0;
+  model.gradient_in_parts(state, batch, {}, gradient, [&](std::size_t begin, std::size_t count) {
+    EXPECT_TRUE(
+        same_bits(std::span(gradient).subspan(begin, count), std::span(expected).subspan(begin, count)));
+    order.push_back(begin);
+    said += count;
+  });
+  EXPECT_EQ(said, state.size());
+  EXPECT_TRUE(same_bits(gradient, expected));
+  return order;
+}
+
+TEST(TorchModel, SaysPartsOfTheGradientWhileTheBackwardPassGoesOn) {
+  const auto model = fashion_cnn();
+  const auto order = said_by(*model, images(8, 1));
+  const auto& entries = model->layout().entries;
+  ASSERT_EQ(order.size(), 1 + entries.size());  // the buffers, of which it has none, come first
+  const auto place = [&](std::size_t entry) {
+    return std::find(order.begin() + 1, order.end(), entries[entry].offset);
+  };
+  EXPECT_LT(place(7), place(4));  // the last layer's bias before the first linear weight
+  EXPECT_LT(place(4), place(0));  // and that before the first convolution
+}
+
+TEST(TorchModel, ABuffersChangeIsSaidAndWhatTheLossDoesNotDependOnIsZero) {
+  struct Idle : torch::nn::Module {
+    Idle() {
+      register_module("idle", idle);
+      register_module("norm", norm);
+      register_module("used", used);
+    }
+    torch::Tensor forward(const torch::Tensor& x) { return used->forward(norm->forward(x)); }
+    torch::nn::Linear idle{2, 2};
+    torch::nn::BatchNorm1d norm{6};
+    torch::nn::Linear used{6, 3};
+  };
+  const auto model =
+      make_torch_model([] { return torch_module(std::make_shared<Idle>()); }, TorchLoss::cross_entropy, {});
+  const Batch batch = classified(5, {6}, 3, 4);
+  said_by(*model, batch);
+  const auto gradient = gradient_of(*model, initial(*model), batch);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(gradient[i], 0.0F);
+}
+
 TEST(TorchModel, BitsDoNotDependOnWhereTheStateLies) {
   const auto model = fashion_cnn();
   const auto state = initial(*model);

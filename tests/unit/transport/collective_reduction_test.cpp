@@ -26,8 +26,8 @@ void run_to_the_end(const ReductionWorldShape& shape, std::size_t rounds, std::u
   SCOPED_TRACE("seed " + std::to_string(seed) + ", members " + std::to_string(shape.split.size()) +
                ", shards " + std::to_string(shape.shards) + ", elements " + std::to_string(shape.elements) +
                ", " + std::string(text_of(shape.algorithm)) + ", bucket " +
-               std::to_string(shape.bucket_elements) + ", chunk " +
-               std::to_string(shape.chunk_elements) + ", at once " + std::to_string(shape.at_once_bytes));
+               std::to_string(shape.bucket_elements) + ", chunk " + std::to_string(shape.chunk_elements) +
+               ", at once " + std::to_string(shape.at_once_bytes));
   RandomValues random(seed);
   ReductionWorld world(shape, random_rounds(rounds, shape, random), seed);
   world.install_all();

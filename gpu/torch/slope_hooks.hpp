@@ -1,0 +1,37 @@
+// Says each parameter's gradient while the backward pass goes on.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace muster {
+
+/// One thread, on which the backward pass runs: for tensors on the CPU libtorch takes the one that asks.
+class SlopeHooks {
+ public:
+  using Said = std::function<void(std::size_t parameter, const at::Tensor& slope)>;
+
+  /// Of leaves that require a gradient. They keep their hooks, which then say nothing any more.
+  explicit SlopeHooks(const std::vector<at::Tensor>& parameters);
+  ~SlopeHooks();
+  SlopeHooks(const SlopeHooks&) = delete;
+  SlopeHooks& operator=(const SlopeHooks&) = delete;
+
+  /// The gradient of `output`, times `slope`: each parameter's is said once, when it is final, in the order in
+  /// which they become so; what `output` does not depend on is not said.
+  void backward(const at::Tensor& output, const at::Tensor& slope, Said said);
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // hooks live as long as these
+  std::shared_ptr<Said> said_ = std::make_shared<Said>();
+};
+
+}  // namespace muster
