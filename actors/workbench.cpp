@@ -115,8 +115,8 @@ DataFacts data_facts(const Workbench& bench) {
   return facts;
 }
 
-std::size_t bucket_elements(const Job& job) {
-  return job.reduce.bucket_bytes / sizeof(float);
+std::size_t bucket_elements(const Job& job, std::size_t elements) {
+  return job.reduce.bucket_bytes == 0 ? Buckets::suitable(elements) : job.reduce.bucket_bytes / sizeof(float);
 }
 
 namespace {
@@ -128,7 +128,7 @@ bool has_nothing(const Item& item) {
 // One shard's gradient, added bucket by bucket to the sums that it belongs to.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
                      const StepKey& key, const BucketDone& done) {
-  const Buckets buckets(leaf.size(), bucket_elements(bench.job));
+  const Buckets buckets(leaf.size(), bucket_elements(bench.job, leaf.size()));
   BucketsReady complete(buckets);
   std::size_t left = buckets.count();
   const std::vector<NodeValue> sums = done ? accumulator.nodes() : std::vector<NodeValue>{};

@@ -49,7 +49,7 @@ DataFacts data_facts(const Workbench& bench);
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
 /// Floats of a bucket of the gradient.
-std::size_t bucket_elements(const Job& job);
+std::size_t bucket_elements(const Job& job, std::size_t elements);
 
 /// Sums of this node's shards, final in these elements while the rest is still computed.
 using BucketDone = std::function<void(const std::vector<NodeValue>& sums, ElementRange bucket)>;

@@ -143,7 +143,7 @@ enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, 
 struct ReduceConfig {
   // None of it has a say in the bits.
   ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
-  std::uint64_t bucket_bytes = 4ull << 20;  ///< of gradients that go out as one while the rest is computed
+  std::uint64_t bucket_bytes = 0;  ///< of gradients that go out as one while others are computed; 0: auto
 
   bool operator==(const ReduceConfig&) const = default;
 };

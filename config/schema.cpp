@@ -354,10 +354,12 @@ std::vector<Key> reduce_keys() {
                "and "
                "by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
            MUSTER_MEMBER(reduce.algorithm)),
-      bind(key("reduce.bucket", at_least(ValueType::size, 64),
+      bind(key("reduce.bucket", or_auto(at_least(ValueType::size, 64)),
                "Gradients go out in buckets of this size while the backward pass goes on. Smaller ones begin "
                "sooner, "
-               "and cost more messages; one of the size of the model or more: all of it behind the pass."),
+               "and cost more messages; with one of the model's size or more all of it comes behind the "
+               "pass. "
+               "`auto` takes an eighth of the model, of 256KiB to 4MiB."),
            MUSTER_MEMBER(reduce.bucket_bytes)),
   };
 }

@@ -32,6 +32,12 @@ class Buckets {
   }
   std::size_t of(std::size_t element) const { return element / size_; }
 
+  /// The size that suits a vector if nobody says more: the first one is soon there, and each is worth its
+  /// messages.
+  static std::size_t suitable(std::size_t elements) {
+    return std::clamp<std::size_t>(elements / 8, 64 * 1024, 1024 * 1024);
+  }
+
   static constexpr std::size_t kAlign = 16;  ///< floats of a cache line
 
  private:
