@@ -149,6 +149,8 @@ void CoordinatorState::on(const ReplicaDone& message) {
     return fail("diverged: " + reason);
   }
   report_.phases[message.slot] = message.phases;
+  report_.traffic[message.slot] = message.traffic;
+  report_.algorithm = message.algorithm;
   if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
   trained_to_ = self_->clock().now();

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "muster/actors/message.hpp"
+#include "muster/transport/traffic.hpp"
 
 namespace muster {
 
@@ -45,5 +46,9 @@ struct Phases {
   }
 };
 MUSTER_MESSAGE(Phases)
+
+// What a replica has sent (transport/traffic.hpp) travels, too.
+MUSTER_MESSAGE(Sent)
+MUSTER_MESSAGE(Traffic)
 
 }  // namespace muster

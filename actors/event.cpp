@@ -228,7 +228,8 @@ std::vector<EventSpec> events_of_stragglers() {
        "with cluster.straggler.action = \"shed\", when it pays for several steps in a row",
        "coordinator",
        {{"view", kInteger, true, "the view that ends"},
-        {"shards", kText, true, "shards of each replica from then on, in the order of replicas"},
+        {"shards", kText, true,
+         "shards of each replica from then on: host by host, in a host in the order of replicas"},
         reason()}}};
 }
 

@@ -20,6 +20,7 @@
 #include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/algorithm.hpp"
 #include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/transport.hpp"
@@ -69,6 +70,7 @@ MUSTER_MESSAGE(Welcome)
 struct Prepared {
   NodeName name;
   std::string address;       ///< of the transport
+  std::string host;          ///< equal for nodes that share one, as the transport sees it
   std::string transport;     ///< what carries the bytes, for people
   std::string state_sha256;  ///< of the initial state; empty on a loader
   std::string probe_sha256;  ///< of the gradient of a fixed micro-batch; empty where none can be read
@@ -79,7 +81,7 @@ struct Prepared {
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
 
   static auto fields(Prepared& x) {
-    return std::tie(x.name, x.address, x.transport, x.state_sha256, x.probe_sha256, x.shapes, x.loads,
+    return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes, x.loads,
                     x.facts, x.elements, x.batch_bytes_max);
   }
 };
@@ -333,6 +335,7 @@ struct Assignment {
   std::vector<caf::strong_actor_ptr> shards;  ///< shard_actors, ascending
   caf::strong_actor_ptr reducer;
   View view;
+  Algorithm algorithm = Algorithm::direct;  ///< of the view's reduction
 };
 
 /// node -> replica: it takes part from outside the view, until an Assignment comes.
@@ -384,13 +387,15 @@ struct ReplicaDone {
   std::uint64_t samples = 0;
   std::string state_sha256;
   Phases phases;
+  Traffic traffic;                ///< of the rounds that it took part in to their end
+  std::string algorithm;          ///< of the reduction, in its last view
   std::int64_t steps_asked = -1;  ///< train.steps, if the data ended before
   std::string checkpoint;         ///< file, if this replica wrote one
   std::string note;               ///< for the report's reader; used by `muster bench`
 
   static auto fields(ReplicaDone& x) {
-    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.steps_asked, x.checkpoint,
-                    x.note);
+    return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.traffic, x.algorithm,
+                    x.steps_asked, x.checkpoint, x.note);
   }
 };
 MUSTER_MESSAGE(ReplicaDone)

@@ -176,6 +176,7 @@ void NodeState::on(const Ready& message) {
   Prepared prepared;
   prepared.name = parts_.name;
   prepared.address = plane_->address();
+  prepared.host = plane_->host_of(prepared.address);
   prepared.transport = plane_->describe();
   if (bench_->model) {
     prepared.state_sha256 = state_sha256(bench_->state);
@@ -326,7 +327,8 @@ void NodeState::install_replica(const View& view) {
   const ReductionMember& self = shape.members[shape.self];
   make_replica(view);
   spawn_shards(view, self.begin, self.end);
-  Assignment part{self.begin, self.end, {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer), view};
+  Assignment part{self.begin, self.end,       {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
+                  view,       shape.algorithm};
   for (const auto& [number, actor] : actors_.shards)
     part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
   self_->send(replica_, std::move(part));

@@ -259,6 +259,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   updating_ = true;
   parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
+  traffic_ += record_->sent;
   phases_.reduce_s += lap();
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
   feed();
@@ -316,6 +317,8 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
   done.state_sha256 = state_sha256;
   done.phases = phases_;
   waits_.fill(done.phases);
+  done.traffic = traffic_;
+  done.algorithm = text_of(part_.algorithm);
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = checkpoint;
   done_ = done;

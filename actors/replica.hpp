@@ -162,6 +162,7 @@ class ReplicaState {
   Ledger ledger_;
   Phases phases_;
   WaitShare waits_;
+  Traffic traffic_;
 
   std::uint64_t round_ = 1;  // the greeting was 0
   std::uint64_t record_hash_ = 0;

@@ -67,6 +67,22 @@ Json phases_json(const Report& report) {
   return rows;
 }
 
+Json traffic_json(const Report& report) {
+  const auto way = [](const Sent& sent) {
+    return Json{{"payload_bytes", sent.payload_bytes},
+                {"word_bytes", sent.word_bytes},
+                {"other_bytes", sent.other_bytes},
+                {"frames", sent.frames}};
+  };
+  Json rows = Json::array();
+  for (const auto& [slot, traffic] : report.traffic) {
+    rows.push_back({{"replica", slot},
+                    {"within_host", way(traffic.within_host)},
+                    {"between_hosts", way(traffic.between_hosts)}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
@@ -88,6 +104,8 @@ std::string to_json(const Report& report) {
   json["train_seconds"] = report.train_seconds;
   json["wall_seconds"] = report.wall_seconds;
   json["phases"] = phases_json(report);
+  json["algorithm"] = report.algorithm;
+  json["traffic"] = traffic_json(report);
   json["checkpoint"] = report.checkpoint;
   json["transport"] = report.transport;
   json["event_counts"] = report.event_counts;

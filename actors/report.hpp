@@ -30,6 +30,8 @@ struct Report {
   double train_seconds = 0;  ///< from the first step to the last word, without evaluation
   double wall_seconds = 0;
   std::map<std::uint32_t, Phases> phases;
+  std::map<std::uint32_t, Traffic> traffic;  ///< what each replica sent
+  std::string algorithm;                     ///< of the reduction, in the last view
   std::map<std::string, std::uint64_t> event_counts;
   std::vector<Event> events;  ///< the first kEventsMax
   std::string checkpoint;

@@ -51,6 +51,8 @@ Summary summarise(const std::vector<BenchResult>& ranks) {
   return {median, slowest.front(), slowest.back()};
 }
 
+constexpr std::uint64_t kWarmUp = BenchOptions{}.warm_up;
+
 struct AllreduceBench {
   std::uint32_t ranks = 2;
   std::int64_t bytes = 4 << 20;
@@ -62,7 +64,8 @@ struct AllreduceBench {
 struct AllreduceResult {
   Summary times;
   std::string transport;
-  std::string failure;  ///< why it did not end; else empty
+  std::uint64_t within_host_bytes = 0, between_hosts_bytes = 0;  ///< payload of one all-reduce, of all ranks
+  std::string failure;                                           ///< why it did not end; else empty
   bool correct = true;
 };
 
@@ -95,6 +98,11 @@ AllreduceResult measure(const AllreduceBench& bench, const Registry& registry) {
   result.correct =
       std::all_of(results.begin(), results.end(), [](const BenchResult& r) { return r.correct; });
   result.times = summarise(results);
+  const std::uint64_t rounds = bench.iterations + kWarmUp;
+  Traffic sent;
+  for (const auto& [slot, traffic] : report.traffic) sent += traffic;
+  result.within_host_bytes = sent.within_host.payload_bytes / rounds;
+  result.between_hosts_bytes = sent.between_hosts.payload_bytes / rounds;
   return result;
 }
 
@@ -138,17 +146,25 @@ int bench_one_algorithm(const AllreduceBench& bench, bool json, const Registry& 
   const Summary& times = result.times;
   const std::string algorithm(text_of(algorithm_in(bench)));
   if (json) {
-    const nlohmann::ordered_json line{{"ranks", bench.ranks},          {"bytes", bench.bytes},
-                                      {"median_us", times.median},     {"min_us", times.least},
-                                      {"max_us", times.most},          {"algorithm", algorithm},
-                                      {"transport", result.transport}, {"correct", result.correct}};
+    const nlohmann::ordered_json line{{"ranks", bench.ranks},
+                                      {"bytes", bench.bytes},
+                                      {"median_us", times.median},
+                                      {"min_us", times.least},
+                                      {"max_us", times.most},
+                                      {"algorithm", algorithm},
+                                      {"transport", result.transport},
+                                      {"correct", result.correct},
+                                      {"within_host_bytes", result.within_host_bytes},
+                                      {"between_hosts_bytes", result.between_hosts_bytes}};
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf("allreduce of %" PRId64
-                " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s\n",
+                " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s; "
+                "sent %" PRIu64 " bytes within the host, %" PRIu64 " between hosts\n",
                 bench.bytes, bench.ranks, algorithm.c_str(), result.transport.c_str(), times.median,
                 times.least, times.most, static_cast<double>(bench.bytes) / times.median / 1e3,
-                result.correct ? "correct" : "NOT CORRECT");
+                result.correct ? "correct" : "NOT CORRECT", result.within_host_bytes,
+                result.between_hosts_bytes);
   }
   return result.correct ? kCompleted : kFailed;
 }

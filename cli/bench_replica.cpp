@@ -107,6 +107,7 @@ void BenchReplicaState::on(const RoundDone& message) {
   record_hash_ = message.record->hash;
   ++round_;
   if (message.record->kind == RoundKind::train) {
+    traffic_ += message.record->sent;
     const auto took = self_->clock().now() - begun_;
     if (iteration_ >= options_.warm_up) {
       result_.times_us.push_back(std::chrono::duration<double, std::micro>(took).count());
@@ -152,6 +153,7 @@ void BenchReplicaState::on(const Hashed& message) {
   done.steps = iteration_;
   done.state_sha256 = message.state_sha256;
   done.note = encode(result_);
+  done.traffic = traffic_;
   self_->send(parts_.node, done);
 }
 

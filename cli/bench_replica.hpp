@@ -47,6 +47,7 @@ class BenchReplicaState {
   reducer_actor reducer_;
   BenchOptions options_;
   BenchResult result_;
+  Traffic traffic_;  // of the timed rounds and those to warm up
   std::vector<NodeValue> nodes_;
   std::uint64_t iteration_ = 0;
   int barriers_ = 0;

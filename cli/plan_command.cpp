@@ -5,15 +5,18 @@
 #include "muster/actors/preflight.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
+#include "muster/transport/collective/chooser.hpp"
+#include "muster/transport/collective/cost.hpp"
 
 namespace muster::cli {
 
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: muster plan JOB.toml [--replicas N] [--set table.key=value]...\n\n"
-    "Opens the data, builds the model, and prints steps, shards, devices, threads and memory. Starts no "
-    "process.\n";
+    "Usage: muster plan JOB.toml [--replicas N] [--per-host M] [--set table.key=value]...\n\n"
+    "Opens the data, builds the model, and prints steps, shards, devices, threads and memory, and what a "
+    "step "
+    "sends. Starts no process.\n";
 
 std::string count(std::uint64_t value, bool known) {
   return known ? std::to_string(value) : "unknown";
@@ -74,14 +77,47 @@ void print_shards(const Preflight& flight) {
   if (samples.size() > kShown) std::printf("... %zu more shards\n", samples.size() - kShown);
 }
 
+// What a step sends with each algorithm, where hosts have `per_host` replicas each.
+void print_reduction(const Preflight& flight, std::uint32_t per_host) {
+  constexpr std::uint32_t kReplicasMax = 256;  // beyond it takes too long to count
+  const Job& job = flight.job;
+  const std::uint32_t replicas = job.cluster.replicas;
+  if (replicas < 2 || replicas > kReplicasMax) return;
+  ReductionShape shape;
+  shape.shards = job.train.shards;
+  shape.elements = flight.layout.total();
+  std::vector<std::uint32_t> hosts;
+  for (const auto [begin, end] : place_shards(job.train.shards, replicas)) {
+    hosts.push_back(static_cast<std::uint32_t>(hosts.size()) / per_host);
+    shape.members.push_back({0, 0, begin, end, hosts.back()});
+  }
+  const Algorithm taken = job.reduce.algorithm == ReduceAlgorithm::automatic
+                              ? choose_algorithm(shape.elements, hosts)
+                              : kAlgorithms[static_cast<std::size_t>(job.reduce.algorithm) - 1];
+  std::printf("a step sends, with %u replicas on %s (sums and results of %zu elements):\n", replicas,
+              hosts.back() == 0 ? "1 host" : (std::to_string(hosts.back() + 1) + " hosts").c_str(),
+              shape.elements);
+  for (const Algorithm algorithm : kAlgorithms) {
+    shape.algorithm = algorithm;
+    const ReductionCost cost = cost_of(shape);
+    std::printf("  %-16s %2zu hops, %zu bytes, of these %zu between hosts%s\n",
+                std::string(text_of(algorithm)).c_str(), cost.hops, cost.elements * sizeof(float),
+                cost.elements_between_hosts * sizeof(float), algorithm == taken ? "  <- taken" : "");
+  }
+}
+
 }  // namespace
 
 int plan_command(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   add_job_options(options);
+  std::uint32_t per_host = 0;
+  options.add_options()("per-host", po::value(&per_host),
+                        "replicas on each host, for what a step sends; without it all are on one");
   int code = kCompleted;
   const auto given = parse("plan", kUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
+  if (given->count("per-host") > 0 && per_host == 0) return wrong_usage("plan", "--per-host is at least 1");
   const ParsedJob parsed = read_job(*given, registry);
   if (!parsed.job) return kWrong;
   const Preflight flight = preflight(*parsed.job, parsed.places, registry);
@@ -96,6 +132,7 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
       "threads on this node: %u compute, %u loader, %u loader processes; %u micro-batches ready a shard\n",
       flight.placement.compute_threads, flight.placement.loader_threads, flight.job.cluster.loaders,
       flight.prefetch_depth);
+  print_reduction(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
   for (const std::string& notice : flight.placement.notices) std::printf("notice: %s\n", notice.c_str());
   return kCompleted;
 }

@@ -179,6 +179,14 @@ std::optional<Problem> check_value(const ValueSpec& spec, const Value& value) {
   return problem(spec, "wrong type", value_text(ValueSpec{}, value));
 }
 
+namespace {
+
+std::string or_automatic(const ValueSpec& spec) {
+  return spec.automatic ? ", or " + quoted(kAutomatic) : "";
+}
+
+}  // namespace
+
 std::string allowed_text(const ValueSpec& spec) {
   switch (spec.type) {
     case ValueType::boolean:
@@ -196,10 +204,9 @@ std::string allowed_text(const ValueSpec& spec) {
     case ValueType::path:
       return "the path of a file that can be read";
     case ValueType::duration:
-      return "a duration" + range_text(spec) + ": " + std::string(kDurationAllowed) +
-             (spec.automatic ? ", or " + quoted(kAutomatic) : "");
+      return "a duration" + range_text(spec) + ": " + std::string(kDurationAllowed) + or_automatic(spec);
     case ValueType::size:
-      return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed);
+      return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed) + or_automatic(spec);
     case ValueType::interval:
       return std::string(kIntervalAllowed);
     case ValueType::texts:
@@ -232,9 +239,10 @@ std::string value_text(const ValueSpec& spec, const Value& value) {
     case ValueType::passes:
       return amount == 0 ? quoted("forever") : std::to_string(amount);
     case ValueType::duration:
-      return quoted(spec.automatic && amount == 0 ? kAutomatic
-                                                  : format_duration(std::chrono::milliseconds(amount)));
+      if (spec.automatic && amount == 0) return quoted(kAutomatic);
+      return quoted(format_duration(std::chrono::milliseconds(amount)));
     case ValueType::size:
+      if (spec.automatic && amount == 0) return quoted(kAutomatic);
       return quoted(format_size(static_cast<std::uint64_t>(amount)));
     default:
       return std::to_string(amount);

@@ -45,7 +45,7 @@ struct ValueSpec {
   bool below_most = false;
   std::vector<std::string> choices;
   bool not_empty = false;  ///< of a text
-  bool automatic = false;  ///< of a duration: "auto" is allowed too, and held as 0
+  bool automatic = false;  ///< of a duration or size: "auto" is allowed too, and held as 0
 };
 
 /// The specification of a declared option.

@@ -77,7 +77,7 @@ ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
   if (spec.type == ValueType::duration) {
     const auto parsed = parse_duration(*text);
     why = parsed.why;
-    near = parsed.nearest.empty() && spec.automatic ? nearest(*text, {kAutomatic}) : parsed.nearest;
+    near = parsed.nearest;
     amount = parsed.value ? std::optional<std::int64_t>(parsed.value->count()) : std::nullopt;
   } else {
     const auto parsed = parse_size(*text);
@@ -85,6 +85,7 @@ ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
     near = parsed.nearest;
     amount = parsed.value ? std::optional(static_cast<std::int64_t>(*parsed.value)) : std::nullopt;
   }
+  if (near.empty() && spec.automatic) near = nearest(*text, {kAutomatic});
   if (!amount) {
     return {{}, problem(spec, why, quoted(*text), near.empty() ? "" : quoted(near))};
   }

@@ -45,6 +45,10 @@ NodeAddress open_address(std::string_view sealed) {
   return {bytes.substr(sizeof length, length), bytes.substr(sizeof length + length)};
 }
 
+bool is_of_this_host(const std::string& near_address) {
+  return shm::open_address(near_address).host == shm::this_host();
+}
+
 class JoinedTransport final : public Transport {
  public:
   JoinedTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
@@ -89,8 +93,11 @@ class JoinedTransport final : public Transport {
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     const auto found = ways_.find(peer);
     if (found == ways_.end()) return sink_->sent(peer, token, false);
+    const bool near = found->second == near_.get();
+    (near ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
     found->second->send(peer, frame, payload, token);
   }
+  Traffic traffic() const override { return traffic_; }
   void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
   bool progress() override {
     const bool any = near_->progress();
@@ -114,6 +121,7 @@ class JoinedTransport final : public Transport {
   const shm::Descriptor waiter_;
   FrameSink* sink_ = nullptr;
   std::map<PeerId, Transport*> ways_;
+  Traffic traffic_;
   std::size_t far_peers_ = 0;
   bool far_leaves_ = false;  // what was disconnected may still end
   bool far_armed_ = false;   // and not looked at since
@@ -133,12 +141,20 @@ class FarTransport final : public Transport {
   std::string describe() const override { return far_->describe(); }
   void set_sink(FrameSink* sink) override { far_->set_sink(sink); }
   void connect(PeerId peer, const std::string& address) override {
-    far_->connect(peer, open_address(address).far);
+    const NodeAddress other = open_address(address);
+    far_->connect(peer, other.far);
+    shares_host_[peer] = is_of_this_host(other.near);
   }
-  void disconnect(PeerId peer) override { far_->disconnect(peer); }
+  void disconnect(PeerId peer) override {
+    shares_host_.erase(peer);
+    far_->disconnect(peer);
+  }
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
+    if (const auto found = shares_host_.find(peer); found != shares_host_.end())
+      (found->second ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
     far_->send(peer, frame, payload, token);
   }
+  Traffic traffic() const override { return traffic_; }
   void give_back(Loan loan) override { far_->give_back(loan); }
   bool progress() override { return far_->progress(); }
   int event_descriptor() const override { return far_->event_descriptor(); }
@@ -146,11 +162,9 @@ class FarTransport final : public Transport {
 
  private:
   const std::unique_ptr<Transport> far_;
+  std::map<PeerId, bool> shares_host_;  // of those who are connected
+  Traffic traffic_;
 };
-
-bool is_of_this_host(const std::string& near_address) {
-  return shm::open_address(near_address).host == shm::this_host();
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "muster/transport/frame.hpp"
+#include "muster/transport/traffic.hpp"
 
 namespace muster {
 
@@ -85,6 +86,10 @@ class Transport {
   /// memory (lendable.hpp) nothing is copied on the way to a process of the same host. Frames to one peer may
   /// arrive in another order.
   virtual void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) = 0;
+
+  /// What `send` was given so far for peers that are connected, by where they are. Those who do not know that
+  /// count nothing: shared memory and UCX, each by itself.
+  virtual Traffic traffic() const { return {}; }
 
   /// Ends a loan. For each that was taken, once.
   virtual void give_back(Loan) {}

@@ -306,6 +306,20 @@ std::string Roster::behind(NodeStage stage) const {
   return names;
 }
 
+// Replicas of one host side by side, whatever the order in which they came: what a host adds up is then few
+// nodes of the canonical tree, and little goes between hosts. Hosts are in the order of their first replicas.
+std::vector<NodeName> Roster::side_by_side(std::vector<NodeName> names) const {
+  const auto host = [this](const NodeName& name) { return nodes_.at(name).prepared.host; };
+  std::map<std::string, NodeName> first;
+  for (const NodeName& name : names) {
+    if (!name.loader) first.emplace(host(name), name);
+  }
+  const auto place = [&](const NodeName& name) { return name.loader ? name : first.at(host(name)); };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const NodeName& a, const NodeName& b) { return place(a) < place(b); });
+  return names;
+}
+
 View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names) const {
   View view;
   view.number = number;
@@ -313,7 +327,7 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
   const auto replicas =
       std::count_if(names.begin(), names.end(), [](const auto& name) { return !name.loader; });
   const auto intervals = place_shards(shards_, std::max(static_cast<std::uint32_t>(replicas), 1u));
-  for (const NodeName& name : names) {
+  for (const NodeName& name : side_by_side(names)) {
     Member member = member_of(name);
     if (!name.loader) {
       member.begin = intervals[view.replicas.size()].begin;

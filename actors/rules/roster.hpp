@@ -135,6 +135,7 @@ class Roster {
 
  private:
   bool waited_for(const NodeRecord& record) const;
+  std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from) const;
 

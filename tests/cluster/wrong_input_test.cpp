@@ -189,6 +189,7 @@ TEST(WrongCommandLine, UnknownCommandOrOption) {
   expect_wrong_usage({"--verbose"}, {"unknown"});
   expect_wrong_usage({"run", "job.toml", "--replica", "2"}, {"muster run", "--replica", "--help"});
   expect_wrong_usage({"plan", "job.toml", "--report", "x"}, {"muster plan", "--report"});
+  expect_wrong_usage({"plan", "job.toml", "--per-host", "0"}, {"--per-host is at least 1"});
   expect_wrong_usage({"bench", "nothing"}, {"nothing"});
 }
 
@@ -239,6 +240,23 @@ TEST(RightCommandLine, PlanShowsWhatWouldRun) {
   expect_parts(outcome.out, {"27 parameters", "1237 samples", "16 steps an epoch", "32 steps",
                              "replica 0 on cpu:0: shards 0-2 (743 an epoch)", "shards 3-4 (494 an epoch)",
                              "memory", "shard 0: 248", "shard 4: 247", "threads"});
+}
+
+// Two tree nodes of each replica to the other one, and the result back.
+TEST(RightCommandLine, PlanForetellsWhatAStepSends) {
+  const Folder folder;
+  const std::string file = folder.write("job.toml", linear_job());
+  expect_parts(run_muster({"plan", file}).out, {"2 replicas on 1 host (sums and results of 27 elements)",
+                                                "324 bytes, of these 0 between hosts  <- taken"});
+  expect_parts(run_muster({"plan", file, "--per-host", "1"}).out,
+               {"2 replicas on 2 hosts", "324 bytes, of these 324 between hosts  <- taken"});
+}
+
+TEST(RightCommandLine, BenchTellsWhatIsSent) {
+  const Arguments arguments{"bench", "allreduce", "--ranks", "2", "--bytes", "65536", "--iterations", "2"};
+  const Outcome outcome = run_muster(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_parts(outcome.out, {"correct; sent 131072 bytes within the host, 0 between hosts"});
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 """Hosts on one machine: network namespaces behind one switch, whose cables and filters a test may touch.
 
 Their names hold this process's id; they are removed at the end, by a helper process if this one is killed. Needs root, `ip` and
-`nft`.
+`nft`; links of a given speed also `tc` and the kernel's token bucket filter.
 """
+import json
 import os
 import shutil
 import signal
@@ -12,9 +13,9 @@ import tempfile
 NETWORK = "10.77.0"
 
 
-def cannot_run():
-    """Why hosts cannot be made here; None if they can."""
-    missing = [name for name in ("ip", "nft", "nsenter") if shutil.which(name) is None]
+def cannot_run(shaped=False):
+    """Why hosts cannot be made here, or not with links of a given speed; None if they can."""
+    missing = [name for name in ("ip", "nft", "nsenter", *(["tc"] if shaped else [])) if shutil.which(name) is None]
     if missing:
         return f"{' and '.join(missing)} missing: install iproute2, nftables and util-linux"
     if os.geteuid() != 0:
@@ -26,15 +27,27 @@ def cannot_run():
     try:
         filtered = subprocess.run(["nsenter", f"--net=/run/netns/{name}", "nft", "add", "table", "inet", "probe"],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return None if filtered.returncode == 0 else f"no filter can be set: {filtered.stdout.strip()}"
+        if filtered.returncode != 0:
+            return f"no filter can be set: {filtered.stdout.strip()}"
+        if not shaped:
+            return None
+        limited = subprocess.run(["nsenter", f"--net=/run/netns/{name}", "tc", "qdisc", "add", "dev", "lo", "root", *_bucket(100)],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return None if limited.returncode == 0 else f"no speed can be set: {limited.stdout.strip()}"
     finally:
         subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+# What waits for longer than half a second is dropped, as by a switch with a large buffer.
+def _bucket(megabits):
+    return ("tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "500ms")
 
 
 def _command(*words):
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(done.args)}: {done.stdout.strip()}")
+    return done.stdout
 
 
 # Waits for the end of its standard input, that is of the process that holds the other end; then removes what is left.
@@ -114,6 +127,19 @@ class Hosts:
         process = subprocess.Popen(["nsenter", f"--net=/run/netns/{self._name(host)}", *[str(word) for word in command]], **more)
         self._processes.append(process)
         return process
+
+    def limit(self, megabits):
+        """From now on each host's cable carries so many Mbit/s, in each direction, in frames of at most 1,514 bytes."""
+        for host in range(1, self.count + 1):
+            for namespace, interface in ((self._name(host), "eth0"), (self._switch, f"port{host}")):
+                _command("ip", "-n", namespace, "link", "set", interface, "gso_max_segs", 1)
+                _command("nsenter", f"--net=/run/netns/{namespace}", "tc", "qdisc", "replace", "dev", interface, "root",
+                         *_bucket(megabits))
+
+    def sent_bytes(self, host, interface="eth0"):
+        """What an interface of the host has sent so far: whole frames, with all headers."""
+        shown = _command("ip", "-n", self._name(host), "-s", "-j", "link", "show", interface)
+        return json.loads(shown)[0]["stats64"]["tx"]["bytes"]
 
     # What can be done to the network. All of it is undone by heal().
 

@@ -72,7 +72,7 @@ class SimulatedDataPlane final : public DataPlane {
   }
 
   std::string address() const override { return transport_->address(); }
-  // Two hosts, whose replicas do not lie side by side.
+  // Two hosts; replicas come to them in no order.
   std::string host_of(const std::string& address) const override {
     return std::to_string(std::accumulate(address.begin(), address.end(), 0) % 2);
   }

@@ -152,6 +152,9 @@ TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
   }
 }
 
+// Of eight, with four replicas: in the simulation 0 and 2 share a host (seams.cpp), so 2 comes second.
+constexpr const char* kShardsOfReplica2 = "2-3";
+
 TEST(Stragglers, OthersComputeForASlowReplica) {
   Job job = job_of(8, 4, StragglerAction::speculate);
   job.cluster.straggler.patience = milliseconds(120);
@@ -161,7 +164,7 @@ TEST(Stragglers, OthersComputeForASlowReplica) {
     ASSERT_FALSE(result.named("speculated").empty()) << "seed " << seed;
     for (const Event& event : result.named("speculated")) {
       EXPECT_EQ(event.integer("instead_of"), 2) << "seed " << seed;
-      EXPECT_EQ(event.text("shards"), "4-5") << "seed " << seed;
+      EXPECT_EQ(event.text("shards"), kShardsOfReplica2) << "seed " << seed;
     }
     for (const Event& lost : result.named("lost")) ADD_FAILURE() << lost.text("reason") << " seed " << seed;
   }
@@ -177,7 +180,7 @@ TEST(Stragglers, StepsGoOnWithoutALateReplicaAndItsSamplesComeBack) {
           run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 30); });
       for (const Event& event : result.named("dropped")) {
         EXPECT_EQ(event.integer("replica"), 2) << "seed " << seed;
-        EXPECT_EQ(event.text("shards"), "4-5") << "seed " << seed;
+        EXPECT_EQ(event.text("shards"), kShardsOfReplica2) << "seed " << seed;
       }
       dropped += result.named("dropped").size();
       EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;

@@ -13,16 +13,18 @@ std::size_t hops_to(const Parents& parents, std::uint32_t member, std::uint32_t 
   return hops;
 }
 
-// The nodes that a member sends to its parent: of all shards that are below it.
-std::size_t nodes_sent(const ReductionShape& shape, const Parents& parents, std::uint32_t member,
-                       std::uint32_t owner) {
-  std::vector<LeafInterval> below;
-  for (std::uint32_t other = 0; other < parents.size(); ++other) {
-    std::uint32_t above = other;
-    while (above != member && above != owner) above = parents[above];
-    if (above == member) below.push_back({shape.members[other].begin, shape.members[other].end});
+// The nodes that each member sends to its parent: of all shards that are below it.
+std::vector<std::size_t> nodes_sent(const ReductionShape& shape, const Parents& parents,
+                                    std::uint32_t owner) {
+  std::vector<std::vector<LeafInterval>> below(parents.size());
+  for (std::uint32_t member = 0; member < parents.size(); ++member) {
+    const LeafInterval shards{shape.members[member].begin, shape.members[member].end};
+    for (std::uint32_t above = member; above != owner; above = parents[above]) below[above].push_back(shards);
   }
-  return cover_of(tree_height(shape.shards), std::move(below)).size();
+  std::vector<std::size_t> nodes;
+  for (auto& intervals : below)
+    nodes.push_back(cover_of(tree_height(shape.shards), std::move(intervals)).size());
+  return nodes;
 }
 
 }  // namespace
@@ -43,9 +45,10 @@ ReductionCost cost_of(const ReductionShape& shape) {
     for (const SumPlan::Piece& piece : plan.pieces()) range += piece.owner == owner ? piece.count : 0;
     if (range == 0) continue;
     const Parents parents = tree_of(shape.algorithm, hosts, owner);
+    const auto nodes = nodes_sent(shape, parents, owner);
     for (std::uint32_t member = 0; member < hosts.size(); ++member) {
       if (member == owner) continue;
-      count(member, parents[member], range * nodes_sent(shape, parents, member, owner));
+      count(member, parents[member], range * nodes[member]);
       count(parents[member], member, range);
       cost.hops = std::max(cost.hops, 2 * hops_to(parents, member, owner));
     }

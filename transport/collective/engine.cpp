@@ -48,6 +48,8 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
     const auto done = [this](RoundRecord record) {
+      record.sent = transport_.traffic().since(told_of_);
+      told_of_ += record.sent;
       liveness_.round_done(record.kind == RoundKind::train, now());
       hooks_.round_done(std::move(record));
     };

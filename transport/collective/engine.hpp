@@ -136,6 +136,7 @@ class Engine final : public FrameSink {
   std::map<PeerId, std::uint64_t> incarnations_;
   std::set<PeerId> blamed_;
   Liveness liveness_;
+  Traffic told_of_;  // what the records so far say was sent
   std::unique_ptr<Reduction> reduction_;
   bool reduction_abandoned_ = false;  // something may still be written to its buffers
   bool result_abandoned_ = false;     // or to the result of its round

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "muster/transport/traffic.hpp"
+
 namespace muster {
 
 enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2 };
@@ -71,11 +73,12 @@ struct RoundRecord {
   std::vector<ShardMetrics> metrics;  ///< ascending by shard; only shards that were present
   double weight = 0;                  ///< train: the divisor; 0: every shard has ended
   std::uint64_t hash = 0;
-  // Where the time went; not the same on all, neither hashed nor handed on:
+  // Where the time went, and what it cost; not the same on all, neither hashed nor handed on:
   std::uint32_t last_word_of = 0;            ///< the peer whose word (header, losses) came last
   std::chrono::nanoseconds last_word_at{0};  ///< when it came
   /// For how long parts of this member's sums were under way while it still computed the rest.
   std::chrono::nanoseconds hidden{0};
+  Traffic sent;                              ///< by this node, since the round before was over
 
   bool all_ended() const { return weight == 0; }
 };

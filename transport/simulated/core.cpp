@@ -223,6 +223,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   const std::uint64_t number = ++sends_;
   ++counts_.started;
   counts_.bytes += frame.bytes;
+  node.traffic.between_hosts.count(frame, frame.bytes);
   link->unsent.emplace(number, token);
   auto transfer = std::make_shared<Transfer>();
   transfer->frame = frame;

@@ -52,6 +52,7 @@ struct Node {
   std::map<std::uint32_t, std::uint32_t> connections;     ///< to each other node, so far
   std::set<Place> ended_before;  ///< ended by the other side before this one's was made
   std::vector<Event> waiting;    ///< for the end of the pause
+  Traffic traffic;
 };
 
 /// The way from one name to another, while something is or was wrong with it.

@@ -21,6 +21,7 @@ class NodeTransport final : public Transport {
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     core_->send(node_, peer, frame, payload, token);
   }
+  Traffic traffic() const override { return node_.traffic; }
   bool progress() override { return false; }
 
  private:

@@ -1,5 +1,5 @@
 // A network in virtual time, an equal of UCX behind the seam: no order between frames and the same failures,
-// drawn by a seed.
+// drawn by a seed. For what it counts (traffic.hpp) each node is a host of its own.
 //
 // It has no thread and no clock: each thing that happens later is handed to `after`, which the simulation's
 // event queue provides. Two runs that hand in the same seed and make the same calls see the same events.

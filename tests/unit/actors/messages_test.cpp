@@ -101,8 +101,8 @@ template <class T>
 class Message : public ::testing::Test {};
 
 using RemoteMessages = ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install,
-                                        Installed, Begin, Raised, Progress, EpochEnd, Phases, ReplicaDone,
-                                        Heartbeat, Failing, ChildEnded, StopRequest, Stop, Tick>;
+                                        Installed, Begin, Raised, Progress, EpochEnd, Phases, Sent, Traffic,
+                                        ReplicaDone, Heartbeat, Failing, ChildEnded, StopRequest, Stop, Tick>;
 TYPED_TEST_SUITE(Message, RemoteMessages);
 
 TYPED_TEST(Message, NamesAllItsFields) {

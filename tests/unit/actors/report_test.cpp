@@ -40,6 +40,8 @@ Report full_report() {
   report.epochs.push_back(epoch);
   report.phases[0] = {0.1, 0.2, 0.3, 0.4, 0.5};
   report.phases[1] = {};
+  report.algorithm = "hierarchical";
+  report.traffic[0] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
   report.add(event_of("hello"));
   return report;
 }
@@ -67,6 +69,10 @@ TEST(Report, HasTheKeysOfItsSchema) {
     EXPECT_TRUE(json["phases"][0][key].is_number()) << key;
   }
   EXPECT_EQ(json["phases"][1]["replica"], 1);
+  EXPECT_EQ(json["algorithm"], "hierarchical");
+  EXPECT_EQ(json["traffic"], Json::parse(R"([{"replica": 0,
+      "within_host": {"frames": 1, "payload_bytes": 2, "word_bytes": 3, "other_bytes": 4},
+      "between_hosts": {"frames": 5, "payload_bytes": 6, "word_bytes": 7, "other_bytes": 8}}])"));
   EXPECT_EQ(json["events"][0]["event"], "notice");
   EXPECT_EQ(json["event_counts"]["notice"], 1);
 }

@@ -136,6 +136,34 @@ TEST(Roster, SilenceCountsFromTheLastSignOfLife) {
   EXPECT_EQ(roster.nodes().size(), 2u);
 }
 
+// The order in which replicas come is chance; what they add up within a host is not to depend on it.
+TEST(Roster, ReplicasOfOneHostHoldNeighbouringShards) {
+  Job job = job_of(5, 2);
+  Roster roster(job);
+  const char* const hosts[] = {"a", "b", "c", "a", "b"};
+  for (std::uint32_t slot = 0; slot < 5; ++slot) {
+    roster.join(join_of({false, slot}), 0s);
+    Prepared prepared = prepared_of({false, slot});
+    prepared.host = hosts[slot];
+    EXPECT_EQ(roster.prepared(prepared), "");
+  }
+  for (std::uint32_t slot = 0; slot < 2; ++slot) {
+    roster.join(join_of({true, slot}), 0s);
+    Prepared prepared = prepared_of({true, slot});
+    prepared.host = slot == 0 ? "c" : "a";
+    EXPECT_EQ(roster.prepared(prepared), "");
+  }
+  const View view = roster.first_view();
+  std::vector<std::uint32_t> slots, begins;
+  for (const Member& member : view.replicas) {
+    slots.push_back(member.name.slot);
+    begins.push_back(member.begin);
+  }
+  EXPECT_EQ(slots, (std::vector<std::uint32_t>{0, 3, 1, 4, 2}));
+  EXPECT_EQ(begins, (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(view.loaders.front().name, kLoader0) << "loaders are in the order of their numbers";
+}
+
 TEST(Roster, WhoHasNotJoinedIsNotSilent) {
   Roster roster(job_of(2, 0));
   EXPECT_FALSE(roster.silent(100s, 1s));

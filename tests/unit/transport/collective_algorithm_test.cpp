@@ -334,6 +334,28 @@ TEST(Algorithms, CostWhatTheirFormulasSay) {
   }
 }
 
+// What the chooser relies on where members share hosts, which lie side by side (rules/roster.cpp).
+TEST(Algorithms, HierarchicalSendsTheFewestBytesBetweenHosts) {
+  for (std::uint32_t hosts = 2; hosts <= 6; ++hosts) {
+    for (std::uint32_t each = 2; each <= 5; ++each) {
+      for (std::uint32_t shards_each = 1; shards_each <= 3; ++shards_each) {
+        ReductionShape shape;
+        shape.shards = hosts * each * shards_each;
+        shape.elements = 16 * hosts * each;
+        for (std::uint32_t m = 0; m < hosts * each; ++m)
+          shape.members.push_back({m, 0, m * shards_each, (m + 1) * shards_each, m / each});
+        const auto between_hosts = [&](Algorithm algorithm) {
+          shape.algorithm = algorithm;
+          return cost_of(shape).elements_between_hosts;
+        };
+        const std::size_t fewest = between_hosts(Algorithm::hierarchical);
+        for (const Algorithm algorithm : kAlgorithms)
+          EXPECT_GE(between_hosts(algorithm), fewest) << text_of(algorithm) << " " << hosts << " x " << each;
+      }
+    }
+  }
+}
+
 TEST(Algorithms, AreChosenByTheRule) {
   const auto chosen = [](std::size_t elements, std::vector<std::uint32_t> hosts) {
     return choose_algorithm(elements, hosts);

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "muster/transport/collective/cost.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
 
 namespace {
 
 using namespace muster;
 using namespace std::chrono_literals;
+using muster::testing::LeafPlan;
 using muster::testing::random_rounds;
 using muster::testing::ReductionWorld;
 using muster::testing::ReductionWorldShape;
+using muster::testing::RoundPlan;
 using oracle::RandomValues;
 
 ReductionWorldShape even_shape(std::uint32_t members, std::uint32_t shards, std::size_t elements) {
@@ -55,6 +58,52 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Each member of the simulated network is a host of its own, so what the transport counts is what all send.
+TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
+  RandomValues random(14);
+  for (std::uint64_t turn = 0; turn < 60; ++turn) {
+    ReductionWorldShape shape;
+    shape.algorithm = kAlgorithms[turn % 4];
+    const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
+    shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+    shape.split = random.split(shape.shards, members);
+    shape.elements = 1 + random.below(500);
+    std::vector<RoundPlan> rounds = random_rounds(8, shape, random);
+    for (RoundPlan& plan : rounds) {  // every shard adds something to every step
+      for (LeafPlan& leaf : plan.leaves) {
+        if (!leaf.values) leaf.values.emplace(shape.elements, 1.0f);
+        leaf.ended = false;
+        leaf.weight = 1;
+      }
+    }
+    ReductionWorld world(shape, rounds, turn);
+    world.install_all();
+    ASSERT_TRUE(world.run());
+    ASSERT_TRUE(world.complete());
+    world.expect_all_right();
+    ReductionShape costs;
+    costs.shards = shape.shards;
+    costs.elements = shape.elements;
+    costs.algorithm = shape.algorithm;
+    for (const auto& member : world.members())
+      costs.members.push_back(
+          {0, 0, member.begin, member.end, static_cast<std::uint32_t>(costs.members.size())});
+    const ReductionCost cost = cost_of(costs);
+    for (std::size_t round = 0; round < world.members().front().records.size(); ++round) {
+      Traffic sent;
+      for (std::size_t m = 0; m < members; ++m) {
+        const RoundRecord& record = world.members()[m].records[round];
+        const bool step = record.kind == RoundKind::train;
+        EXPECT_EQ(record.sent.between_hosts.payload_bytes, step ? cost.sent_by[m] * sizeof(float) : 0);
+        sent += record.sent;
+      }
+      EXPECT_EQ(sent.within_host, Sent{});
+      EXPECT_EQ(sent.between_hosts.other_bytes, 0u);
+      EXPECT_EQ(sent.between_hosts.word_bytes > 0, members > 1);
+    }
   }
 }
 

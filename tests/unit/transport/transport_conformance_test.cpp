@@ -1,6 +1,7 @@
 // The contract of transport.hpp, held against every transport that stands behind it.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 
 #include "muster/config/error.hpp"
@@ -10,6 +11,8 @@ namespace {
 
 using namespace muster;
 using muster::testing::connect;
+using muster::testing::frame_of;
+using muster::testing::pattern;
 using muster::testing::World;
 using muster::testing::WorldNode;
 
@@ -49,6 +52,34 @@ TEST_P(TransportContract, PayloadsOfAllSizesArriveWhole) {
   EXPECT_EQ(a.sink.sent_ok, sizes.size());
   EXPECT_EQ(b.sink.half_arrived(), 0u);
   EXPECT_TRUE(a.sink.failures.empty() && b.sink.failures.empty() && b.sink.refusals.empty());
+}
+
+TEST_P(TransportContract, WhatIsSentIsCountedWhereItIsKnownWhereItGoes) {
+  WorldNode& a = world().add("a");
+  WorldNode& b = world().add("b");
+  a.send(kB, kA, 0, 7);  // to nobody
+  connect(a, kA, b, kB);
+  std::deque<std::vector<std::byte>> payloads;
+  const auto send = [&](FrameKind kind, std::size_t count, SendToken token) {
+    Frame frame = frame_of(kA, token, count);
+    frame.kind = kind;
+    a.transport->send(kB, frame, payloads.emplace_back(pattern(token, count)), token);
+  };
+  send(FrameKind::contribution, 1000, 1);
+  send(FrameKind::result, 200, 2);
+  send(FrameKind::header, 30, 3);
+  send(FrameKind::metrics, 4, 4);
+  send(FrameKind::ping, 0, 5);
+  send(FrameKind::state, 500, 6);
+  const Sent all{6, 1200, 34, 500};
+  Traffic expected;
+  if (GetParam() == "node") expected.within_host = all;
+  if (GetParam() == "simulated") expected.between_hosts = all;
+  EXPECT_EQ(a.transport->traffic(), expected);
+  EXPECT_EQ(b.transport->traffic(), Traffic{});
+  a.transport->disconnect(kB);
+  EXPECT_EQ(a.transport->traffic(), expected);
+  EXPECT_TRUE(world().until([&] { return a.sink.tokens_back() == 7; }));
 }
 
 TEST_P(TransportContract, ManyInFlightAmongThree) {
