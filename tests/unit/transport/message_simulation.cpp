@@ -20,7 +20,8 @@ ReductionShape shape_of(Algorithm algorithm, const Cluster& cluster, std::size_t
 }
 
 MessageSimulation::MessageSimulation(Algorithm algorithm, const Cluster& cluster,
-                                     const CostParameters& parameters, std::size_t elements)
+                                     const CostParameters& parameters, std::size_t elements,
+                                     std::size_t buckets)
     : cluster_(cluster),
       parameters_(parameters),
       outward_free_s_(cluster.hosts()),
@@ -29,17 +30,21 @@ MessageSimulation::MessageSimulation(Algorithm algorithm, const Cluster& cluster
   for (std::uint32_t m = 0; m < cluster.members; ++m) {
     auto& member = *members_.emplace_back(
         std::make_unique<Member>(shape_of(algorithm, cluster, elements, chunk, m), *nobody_));
-    member.sum = std::make_unique<TreeSum>(
-        member.plan, member.staging,
-        [this, m](std::uint32_t to, Frame frame, std::span<const std::byte> payload, Staging::Hold hold) {
-          const std::span values(reinterpret_cast<const float*>(payload.data()),
-                                 payload.size() / sizeof(float));
-          send(m, to, frame, values, static_cast<double>(payload.size()));
-          if (hold != Staging::kNone) members_[m]->staging.release(hold);
-        });
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+      member.sums.push_back(std::make_unique<TreeSum>(
+          member.plan, member.staging,
+          [this, m, bucket](std::uint32_t to, Frame frame, std::span<const std::byte> payload,
+                            Staging::Hold hold) {
+            const std::span values(reinterpret_cast<const float*>(payload.data()),
+                                   payload.size() / sizeof(float));
+            frame.round = bucket;
+            send(m, to, frame, values, static_cast<double>(payload.size()));
+            if (hold != Staging::kNone) members_[m]->staging.release(hold);
+          }));
+      member.arrived.emplace_back(member.plan.pieces().size(), 0);
+    }
     member.values.assign(elements, 1.0f);
     member.result.assign(elements, 0.0f);
-    member.arrived.assign(member.plan.pieces().size(), 0);
   }
 }
 
@@ -90,7 +95,7 @@ double MessageSimulation::adding_s(Member& member, const Message& message) const
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const SumPlan::Piece& piece = member.plan.pieces()[i];
     const std::size_t others = member.plan.role(piece).inputs.size() - 1;
-    if (++member.arrived[i] == others) {
+    if (++member.arrived[message.frame.round][i] == others) {
       seconds += static_cast<double>(others * piece.count * sizeof(float)) * parameters_.add_s_per_byte;
     }
   }
@@ -104,34 +109,47 @@ void MessageSimulation::deliver(const Message& message) {
   const bool within = message.from / cluster_.per_host == message.to / cluster_.per_host;
   if (within && message.frame.kind == FrameKind::result)
     member.free_s += static_cast<double>(message.frame.bytes) * parameters_.copy_s_per_byte;
-  const auto place = member.sum->place(message.frame);
+  TreeSum& sum = *member.sums[message.frame.round];
+  const auto place = sum.place(message.frame);
   MUSTER_CHECK(place.size() == message.frame.bytes, place.size());
   std::copy(message.payload.begin(), message.payload.end(), reinterpret_cast<float*>(place.data()));
-  member.sum->arrived(message.frame, place);
+  sum.arrived(message.frame, place);
 }
 
-double MessageSimulation::run() {
+void MessageSimulation::hand_in(std::uint32_t number, std::size_t bucket) {
+  Member& member = *members_[number];
+  if (bucket + 1 == member.sums.size()) send_words(number, FrameKind::metrics, metrics_cost(cluster_, 1));
+  member.sums[bucket]->offer({{leaf_node(tree_height(cluster_.members), number), member.values.data()}});
+}
+
+double MessageSimulation::run(double every_s) {
   const std::vector<bool> present(cluster_.members, true);
   for (std::uint32_t m = 0; m < cluster_.members; ++m) {
-    Member& member = *members_[m];
     send_words(m, FrameKind::header, headers_cost(cluster_, 1));
-    send_words(m, FrameKind::metrics, metrics_cost(cluster_, 1));
-    member.sum->open(member.result);
-    member.sum->settle(present, 1);
-    member.sum->offer({{leaf_node(tree_height(cluster_.members), m), member.values.data()}});
+    for (std::size_t bucket = 0; bucket < members_[m]->sums.size(); ++bucket) {
+      members_[m]->sums[bucket]->open(members_[m]->result);
+      members_[m]->sums[bucket]->settle(present, 1);
+      Frame frame;
+      frame.round = bucket;
+      messages_.push({every_s * static_cast<double>(bucket + 1), ++sent_, m, m, frame, {}});
+    }
   }
+  double end_s = 0;
   while (!messages_.empty()) {
     Message message = messages_.top();
     messages_.pop();
-    if (enters(message)) {
+    if (message.from == message.to) {
+      Member& member = *members_[message.to];
+      member.free_s = std::max(member.free_s, message.at_s);
+      hand_in(message.to, message.frame.round);
+    } else if (enters(message)) {
       messages_.push(std::move(message));
     } else {
       deliver(message);
     }
   }
-  double end_s = 0;
   for (const auto& member : members_) {
-    MUSTER_CHECK(member->sum->complete());
+    for (const auto& sum : member->sums) MUSTER_CHECK(sum->complete());
     end_s = std::max(end_s, member->free_s);
   }
   return end_s;

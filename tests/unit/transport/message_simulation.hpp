@@ -22,11 +22,13 @@ ReductionShape shape_of(Algorithm algorithm, const Cluster& cluster, std::size_t
 
 class MessageSimulation {
  public:
+  /// Of `buckets` alike, with `elements` each.
   MessageSimulation(Algorithm algorithm, const Cluster& cluster, const CostParameters& parameters,
-                    std::size_t elements);
+                    std::size_t elements, std::size_t buckets = 1);
 
-  /// From handing in the sums until every member has the whole result and the words of all. Once.
-  double run();
+  /// Until every member has the whole result and the words of all. Headers go out at 0; the sums of bucket i
+  /// are handed in at (i + 1) * every_s, losses with the last of them. Once.
+  double run(double every_s = 0);
 
  private:
   struct Member {
@@ -34,15 +36,15 @@ class MessageSimulation {
         : plan(shape), staging(shape.chunk_elements, transport) {}
     SumPlan plan;
     Staging staging;
-    std::unique_ptr<TreeSum> sum;
     std::vector<float> values, result;
-    std::vector<std::size_t> arrived;  // inputs of others, by piece
-    double free_s = 0;                 // the thread
+    std::vector<std::unique_ptr<TreeSum>> sums;     // by bucket
+    std::vector<std::vector<std::size_t>> arrived;  // inputs of others, by bucket and piece
+    double free_s = 0;                              // the thread
   };
   struct Message {
     double at_s;
-    std::size_t number;  // of two that come at once, the one that was sent first
-    std::uint32_t from, to;
+    std::size_t number;      // of two that come at once, the one that was sent first
+    std::uint32_t from, to;  // the same: the time has come to hand in the sums of a bucket
     Frame frame;
     std::vector<float> payload;
     double wire_s = 0;  // that the adapter of the receiver's host is yet to be busy with it
@@ -55,6 +57,7 @@ class MessageSimulation {
   void send_words(std::uint32_t from, FrameKind kind, const PhaseCost& words);
   bool enters(Message& message);
   void deliver(const Message& message);
+  void hand_in(std::uint32_t member, std::size_t bucket);
   double adding_s(Member& member, const Message& message) const;
 
   Cluster cluster_;

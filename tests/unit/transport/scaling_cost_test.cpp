@@ -119,10 +119,7 @@ struct Setting {
   double factor;  ///< they may differ by
 };
 
-class TheModel : public ::testing::TestWithParam<Setting> {};
-
-TEST_P(TheModel, AgreesWithASimulationOfEveryMessage) {
-  const Setting& setting = GetParam();
+CostParameters parameters_of(const Setting& setting) {
   CostParameters parameters;
   parameters.latency_within_s = parameters.latency_between_s = setting.latency;
   parameters.overhead_s = setting.overhead;
@@ -130,6 +127,14 @@ TEST_P(TheModel, AgreesWithASimulationOfEveryMessage) {
   parameters.add_s_per_byte = setting.add;
   parameters.wire_s_per_byte = setting.wire;
   parameters.chunk_bytes = 4096;
+  return parameters;
+}
+
+class TheModel : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(TheModel, AgreesWithASimulationOfEveryMessage) {
+  const Setting& setting = GetParam();
+  const CostParameters parameters = parameters_of(setting);
   for (const Cluster& cluster : clusters(kSanitized ? 4 : 16)) {
     if (cluster.members == 1) continue;
     for (const std::size_t range : {16u, 1024u, 8192u}) {
@@ -141,6 +146,34 @@ TEST_P(TheModel, AgreesWithASimulationOfEveryMessage) {
         if (simulated == 0 && model == 0) continue;  // no wire within one host
         EXPECT_LT(model / simulated, setting.factor) << name_of(algorithm, cluster) << ", " << range;
         EXPECT_LT(simulated / model, setting.factor) << name_of(algorithm, cluster) << ", " << range;
+      }
+    }
+  }
+}
+
+// Buckets of a backward pass that is too quick for the network, as quick, and slow.
+TEST_P(TheModel, AgreesWhereBucketsOverlap) {
+  const CostParameters parameters = parameters_of(GetParam());
+  constexpr std::size_t kBuckets = 6;
+  constexpr double kFactor = 1.1;
+  for (const Cluster& cluster : {Cluster{4, 1}, Cluster{8, 2}, Cluster{8, 8}, Cluster{16, 4}}) {
+    if (kSanitized && cluster.members > 4) continue;
+    const std::size_t elements = 1024 * cluster.members;
+    const double bytes = static_cast<double>(elements * sizeof(float));
+    for (const Algorithm algorithm : kAlgorithms) {
+      const double alone_s = reduction_seconds(algorithm, cluster, parameters, bytes);
+      for (const double share : {0.1, 0.5, 2.0}) {
+        StepShape shape;
+        shape.gradient_bytes = kBuckets * bytes;
+        shape.bucket_bytes = bytes;
+        shape.backward_s = kBuckets * share * alone_s;
+        shape.overlap = true;
+        const double simulated =
+            MessageSimulation(algorithm, cluster, parameters, elements, kBuckets).run(share * alone_s);
+        const double model = simulate_step(algorithm, cluster, parameters, shape).total_s;
+        if (simulated == 0 && model == 0) continue;
+        EXPECT_LT(model / simulated, kFactor) << name_of(algorithm, cluster) << ", " << share;
+        EXPECT_LT(simulated / model, kFactor) << name_of(algorithm, cluster) << ", " << share;
       }
     }
   }
