@@ -1,10 +1,12 @@
 // muster scaling: what a step would take on many replicas, by the model of cost. Runs nothing.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +23,8 @@ constexpr const char* kUsage =
     "overlap of\nreduction and backward pass, and whether \"auto\" takes the best one. A model, not a "
     "measurement: docs/scaling.md\nsays what it knows and what it does not. Prints Markdown.\n";
 
+constexpr std::uint32_t kReplicasMax = 1 << 16;
+
 // The points of one transport.
 struct Measured {
   std::string transport;
@@ -36,8 +40,10 @@ MeasuredReduction point_of(const nlohmann::json& line) {
   point.cores = line.at("cores").get<std::uint32_t>();
   point.bytes = line.at("bytes").get<double>();
   point.seconds = line.at("median_us").get<double>() * 1e-6;
-  if (!std::has_single_bit(point.members) || point.cores < 1 || point.bytes < 4 || !(point.seconds > 0))
-    throw std::runtime_error("ranks must be a power of two; cores, bytes and median_us more than 0");
+  if (!std::has_single_bit(point.members) || point.members > kReplicasMax || point.cores < 1 ||
+      point.bytes < 4 || !(point.seconds > 0))
+    throw std::runtime_error(
+        "ranks must be a power of two, at most 65536; cores, bytes and median_us more than 0");
   return point;
 }
 
@@ -90,15 +96,15 @@ struct Given {
   double latency_us = 3, overhead_us = 0, copy_gb = 0, add_gb = 0, tflops = 150, memory_gb = 80,
          bucket_mib = 25;
   Workload workload;
-
-  // What is not given stays as it was fitted.
-  void replace(CostParameters& parameters) const {
-    parameters.latency_between_s = latency_us * 1e-6;
-    if (overhead_us > 0) parameters.overhead_s = overhead_us * 1e-6;
-    if (copy_gb > 0) parameters.copy_s_per_byte = 1e-9 / copy_gb;
-    if (add_gb > 0) parameters.add_s_per_byte = 1e-9 / add_gb;
-  }
 };
+
+// What is not given stays as it was fitted.
+void replace(CostParameters& parameters, const Given& given) {
+  parameters.latency_between_s = given.latency_us * 1e-6;
+  if (given.overhead_us > 0) parameters.overhead_s = given.overhead_us * 1e-6;
+  if (given.copy_gb > 0) parameters.copy_s_per_byte = 1e-9 / given.copy_gb;
+  if (given.add_gb > 0) parameters.add_s_per_byte = 1e-9 / given.add_gb;
+}
 
 po::options_description options_of(Given& given) {
   po::options_description options("Options", 110);
@@ -131,10 +137,10 @@ po::options_description options_of(Given& given) {
 
 // Empty: all is well.
 std::string wrong(const Given& given, ScalingTables& tables) {
-  constexpr double kReplicasMax = 1 << 16, kBucketsMax = 1e6;
+  constexpr double kBucketsMax = 1e5;
   for (const double gbit : numbers(given.gbit)) tables.networks.push_back({gbit, given.per_host});
   for (const double count : numbers(given.replicas)) {
-    const auto whole = static_cast<std::uint32_t>(std::min(count, kReplicasMax));
+    const auto whole = static_cast<std::uint32_t>(std::min<double>(count, kReplicasMax));
     if (whole != count || !std::has_single_bit(whole))
       return "--replicas: powers of two up to 65536, with commas between";
     tables.replicas.push_back(whole);
@@ -174,7 +180,7 @@ int scaling_command(const Arguments& arguments, const Registry&) {
       if (&measured == &all.front()) tables.parameters = with_fit(tables.parameters, fit);
     }
   }
-  given.replace(tables.parameters);
+  replace(tables.parameters, given);
   tables.workload = given.workload;
   tables.workload.flops_per_s = given.tflops * 1e12;
   tables.workload.memory_bytes = given.memory_gb * 1e9;

@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "muster/transport/collective/chooser.hpp"
 
