@@ -93,8 +93,7 @@ std::vector<double> numbers(const std::string& list) {
 struct Given {
   std::string fit, gbit = "100,400", replicas = "8,16,64,256,1024,4096", parameters = "25M,1B,70B";
   std::uint32_t per_host = 8;
-  double latency_us = 3, overhead_us = 0, copy_gb = 0, add_gb = 0, tflops = 150, memory_gb = 80,
-         bucket_mib = 25;
+  double latency_us = 3, overhead_us = 0, moves_gb = 0, tflops = 150, memory_gb = 80, bucket_mib = 25;
   Workload workload;
 };
 
@@ -102,8 +101,7 @@ struct Given {
 void replace(CostParameters& parameters, const Given& given) {
   parameters.latency_between_s = given.latency_us * 1e-6;
   if (given.overhead_us > 0) parameters.overhead_s = given.overhead_us * 1e-6;
-  if (given.copy_gb > 0) parameters.copy_s_per_byte = 1e-9 / given.copy_gb;
-  if (given.add_gb > 0) parameters.add_s_per_byte = 1e-9 / given.add_gb;
+  if (given.moves_gb > 0) parameters.memory_s_per_byte = 1e-9 / given.moves_gb;
 }
 
 po::options_description options_of(Given& given) {
@@ -116,9 +114,8 @@ po::options_description options_of(Given& given) {
       "latency-us", po::value(&given.latency_us)->default_value(given.latency_us),
       "of a message between hosts")("overhead-us", po::value(&given.overhead_us),
                                     "of the thread, for each message that it sends or receives; this and the "
-                                    "next two in place of what is fitted")(
-      "copy-gb", po::value(&given.copy_gb), "that the thread copies in a second, GB")(
-      "add-gb", po::value(&given.add_gb), "that it adds in a second, GB")(
+                                    "next in place of what is fitted")(
+      "moves-gb", po::value(&given.moves_gb), "that the thread reads and writes in a second, GB")(
       "per-host", po::value(&given.per_host)->default_value(given.per_host),
       "replicas on a host, a power of two; they share its network")(
       "replicas", po::value(&given.replicas)->default_value(given.replicas), "powers of two")(
@@ -149,8 +146,8 @@ std::string wrong(const Given& given, ScalingTables& tables) {
   if (tables.networks.empty() || tables.replicas.empty() || tables.model_parameters.empty())
     return "--gbit, --replicas and --parameters are lists of numbers above 0, with commas between";
   if (!std::has_single_bit(given.per_host)) return "--per-host is a power of two";
-  if (!(given.latency_us >= 0) || !(given.overhead_us >= 0) || !(given.copy_gb >= 0) || !(given.add_gb >= 0))
-    return "--latency-us, --overhead-us, --copy-gb and --add-gb are not below 0";
+  if (!(given.latency_us >= 0) || !(given.overhead_us >= 0) || !(given.moves_gb >= 0))
+    return "--latency-us, --overhead-us and --moves-gb are not below 0";
   if (!(given.workload.tokens > 0) || !(given.tflops > 0) || !(given.memory_gb > 0) ||
       !(given.bucket_mib > 0))
     return "--tokens, --tflops, --memory-gb and --bucket-mib are above 0";

@@ -154,11 +154,11 @@ std::string fit_table(const std::string& transport, const std::vector<MeasuredRe
                       const CostFit& fit, double chunk_bytes) {
   const CostParameters found = with_fit({}, fit);
   std::string page =
-      text("%s, %zu points: latency of a hop %s, a switch between processes %s, ", transport.c_str(),
-           points.size(), time_text(fit.seconds[0]).c_str(), time_text(fit.seconds[1]).c_str());
-  page +=
-      text("overhead of a message %s; bytes copied at %.1f GB/s, added at %.1f GB/s. ",
-           time_text(found.overhead_s).c_str(), 1e-9 / found.copy_s_per_byte, 1e-9 / found.add_s_per_byte);
+      "### The fit: " + transport + "\n\n" +
+      text("%zu points: latency of a hop %s, a switch between processes %s, overhead of a message %s, ",
+           points.size(), time_text(fit.seconds[0]).c_str(), time_text(fit.seconds[1]).c_str(),
+           time_text(found.overhead_s).c_str());
+  page += text("%.1f GB/s moved through memory. ", 1e-9 / found.memory_s_per_byte);
   page += text("A point is off by a factor of %.2f (root mean square of the logarithms).\n\n",
                fit.typical_factor);
   std::map<std::pair<std::uint32_t, double>, std::map<Algorithm, std::string>> rows;

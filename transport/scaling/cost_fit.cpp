@@ -10,8 +10,6 @@
 namespace muster {
 namespace {
 
-constexpr double kMovedByCopy = 2, kMovedByAdding = 3;
-
 double dot(const CostTerms& a, const CostTerms& b) {
   double sum = 0;
   for (std::size_t i = 0; i < kCostTerms; ++i) sum += a[i] * b[i];
@@ -94,7 +92,7 @@ CostTerms terms_of(const MeasuredReduction& point, double chunk_bytes) {
   const double busy = std::max(1.0, static_cast<double>(point.members) / point.cores);
   const double hops = sums.hops_within + results.hops_within;
   return {hops, busy > 1 ? hops : 0, busy * (sums.messages + results.messages + words),
-          busy * (kMovedByCopy * results.sent + kMovedByAdding * sums.sent)};
+          busy * (2 * results.sent + sums.moved)};
 }
 
 // Gauss and Newton: near what was predicted before, log(predicted / measured) is about predicted / before - 1
@@ -133,8 +131,7 @@ double predicted(const CostFit& fit, const MeasuredReduction& point, double chun
 CostParameters with_fit(CostParameters parameters, const CostFit& fit) {
   parameters.latency_within_s = fit.seconds[0];
   parameters.overhead_s = fit.seconds[2];
-  parameters.copy_s_per_byte = kMovedByCopy * fit.seconds[3];
-  parameters.add_s_per_byte = kMovedByAdding * fit.seconds[3];
+  parameters.memory_s_per_byte = fit.seconds[3];
   return parameters;
 }
 

@@ -23,10 +23,8 @@ struct MeasuredReduction {
 
 /// How often each parameter is paid on the critical path of a reduction within one host: hops (latency), hops
 /// where members outnumber cores (a process is switched to, on top), messages handled (overhead), bytes that
-/// memory moves: two for a byte that is copied (read, write), three
-/// for a byte that is added (read both, write). Copying and adding are not fitted apart: within a host there
-/// are nearly as many bytes of one as of the other, whatever the algorithm. Where members outnumber cores,
-/// what keeps a thread busy counts so much more often.
+/// copying and adding move through memory. Where members outnumber cores, what keeps a thread busy counts so
+/// much more often.
 inline constexpr std::size_t kCostTerms = 4;
 using CostTerms = std::array<double, kCostTerms>;
 CostTerms terms_of(const MeasuredReduction& point, double chunk_bytes);

@@ -97,6 +97,8 @@ PhaseCost ring_sums(const Cluster& cluster, double bytes, double chunk_bytes) {
     const bool leaves = cluster.hosts() > 1 && (member + 1) % cluster.per_host == 0;
     cost.messages = std::max(cost.messages, (nodes + before) * each);
     cost.sent = std::max(cost.sent, nodes * range);
+    // It reads what comes in and its own part of every range but one, and writes what it sends or keeps.
+    cost.moved = std::max(cost.moved, (before + nodes + cluster.members - 1) * range);
     if (!leaves) cost.sent_within = std::max(cost.sent_within, nodes * range);
     if (leaves) cost.wire = std::max(cost.wire, nodes * range);
     cost.total += nodes * range;
@@ -121,26 +123,36 @@ PhaseCost ring_results(const Cluster& cluster, double bytes, double chunk_bytes)
 }
 
 PhaseCost phase_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
-  check(cluster);
   if (algorithm == Algorithm::halving_doubling) return halving(cluster, bytes, chunk_bytes);
   if (algorithm == Algorithm::hierarchical) return two_levels(cluster, bytes, chunk_bytes);
   const double range = bytes / cluster.members;
   return all_to_all(cluster, range, pieces(range, chunk_bytes));
 }
 
+// Of how many ranges a member adds up something: its own; those that it speaks for on its host; with halving,
+// all in whose tree it is no leaf.
+double ranges_added(Algorithm algorithm, const Cluster& cluster) {
+  if (algorithm == Algorithm::halving_doubling) return cluster.members / 2.0;
+  return algorithm == Algorithm::hierarchical && cluster.per_host > 1 ? cluster.hosts() : 1;
+}
+
 }  // namespace
 
 PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
-  if (algorithm != Algorithm::ring) return phase_cost(algorithm, cluster, bytes, chunk_bytes);
   check(cluster);
-  return ring_sums(cluster, bytes, chunk_bytes);
+  if (algorithm == Algorithm::ring) return ring_sums(cluster, bytes, chunk_bytes);
+  PhaseCost cost = phase_cost(algorithm, cluster, bytes, chunk_bytes);
+  // What comes in is read; where there is something to add, the own part is read and the sum written.
+  if (cluster.members > 1)
+    cost.moved = cost.sent + 2 * ranges_added(algorithm, cluster) * bytes / cluster.members;
+  return cost;
 }
 
 // But for the ring, results go the ways of the sums back, with as many messages and bytes.
 PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
-  if (algorithm != Algorithm::ring) return phase_cost(algorithm, cluster, bytes, chunk_bytes);
   check(cluster);
-  return ring_results(cluster, bytes, chunk_bytes);
+  return algorithm == Algorithm::ring ? ring_results(cluster, bytes, chunk_bytes)
+                                      : phase_cost(algorithm, cluster, bytes, chunk_bytes);
 }
 
 PhaseCost headers_cost(const Cluster& cluster, double shards) {

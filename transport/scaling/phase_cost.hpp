@@ -29,6 +29,7 @@ struct PhaseCost {
   double at_once = 1;        ///< of these, sent before the first one must have arrived
   double sent = 0;           ///< bytes that the busiest member sends; no one receives more
   double sent_within = 0;    ///< of these, to members of its host
+  double moved = 0;          ///< bytes that adding moves at the busiest member: operands read, sums written
   double wire = 0;           ///< bytes that the busiest host sends to others; it receives as many
   double total = 0;          ///< bytes that all members send
   double total_between = 0;  ///< of these, to another host

@@ -27,7 +27,7 @@ void append(Course& course, const PhaseCost& cost, const CostParameters& paramet
   course.push_back(
       {kAdapter, cost.wire * parameters.wire_s_per_byte, cost.at_once,
        cost.hops_within * parameters.latency_within_s + cost.hops_between * parameters.latency_between_s});
-  course.push_back({kThread, handling + copied * parameters.copy_s_per_byte, cost.at_once, 0});
+  course.push_back({kThread, handling + 2 * copied * parameters.memory_s_per_byte, cost.at_once, 0});
 }
 
 Course course_of_words(const PhaseCost& cost, const CostParameters& parameters) {
@@ -47,7 +47,8 @@ Course course_of_bucket(Algorithm algorithm, const Cluster& cluster, const CostP
   Course course;
   append(course, sums, parameters, 0);
   if (all_at_once) course.back().parts = 1;
-  course.push_back({kThread, sums.sent * parameters.add_s_per_byte, all_at_once ? chunks : sums.at_once, 0});
+  course.push_back(
+      {kThread, sums.moved * parameters.memory_s_per_byte, all_at_once ? chunks : sums.at_once, 0});
   append(course, results, parameters, results.sent_within);
   return course;
 }

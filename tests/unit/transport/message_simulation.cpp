@@ -94,9 +94,10 @@ double MessageSimulation::adding_s(Member& member, const Message& message) const
   double seconds = 0;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const SumPlan::Piece& piece = member.plan.pieces()[i];
-    const std::size_t others = member.plan.role(piece).inputs.size() - 1;
-    if (++member.arrived[message.frame.round][i] == others) {
-      seconds += static_cast<double>(others * piece.count * sizeof(float)) * parameters_.add_s_per_byte;
+    const SumPlan::Role& role = member.plan.role(piece);
+    if (++member.arrived[message.frame.round][i] + 1 == role.inputs.size()) {
+      const std::size_t moved = role.inputs.size() + (role.owns ? 1 : role.outputs.size());
+      seconds += static_cast<double>(moved * piece.count * sizeof(float)) * parameters_.memory_s_per_byte;
     }
   }
   return seconds;
@@ -108,7 +109,7 @@ void MessageSimulation::deliver(const Message& message) {
   if (message.payload.empty()) return;
   const bool within = message.from / cluster_.per_host == message.to / cluster_.per_host;
   if (within && message.frame.kind == FrameKind::result)
-    member.free_s += static_cast<double>(message.frame.bytes) * parameters_.copy_s_per_byte;
+    member.free_s += 2 * static_cast<double>(message.frame.bytes) * parameters_.memory_s_per_byte;
   TreeSum& sum = *member.sums[message.frame.round];
   const auto place = sum.place(message.frame);
   MUSTER_CHECK(place.size() == message.frame.bytes, place.size());

@@ -69,8 +69,7 @@ TEST(CostFit, LeavesTheNetworkAlone) {
   const CostParameters before, after = with_fit(before, fit);
   EXPECT_EQ(after.latency_within_s, 1);
   EXPECT_EQ(after.overhead_s, 3);
-  EXPECT_EQ(after.copy_s_per_byte, 8);
-  EXPECT_EQ(after.add_s_per_byte, 12);
+  EXPECT_EQ(after.memory_s_per_byte, 4);
   EXPECT_EQ(after.latency_between_s, before.latency_between_s);
   EXPECT_EQ(after.wire_s_per_byte, before.wire_s_per_byte);
 }

@@ -20,7 +20,7 @@ StepShape shape_of(double gradient_bytes, bool overlap) {
 }
 
 CostParameters only_wire(double gbit) {
-  return {0, 0, 0, 0, 0, 8.0 / (gbit * 1e9), 512 * 1024};
+  return {0, 0, 0, 0, 8.0 / (gbit * 1e9), 512 * 1024};
 }
 
 TEST(Step, OfOneReplicaIsComputationAlone) {
