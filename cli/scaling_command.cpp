@@ -91,9 +91,10 @@ std::vector<double> numbers(const std::string& list) {
 }
 
 struct Given {
-  std::string fit, gbit = "100,400", replicas = "8,16,64,256,1024,4096", parameters = "25M,1B,70B";
+  std::string fit, gbit = "100,400", replicas = "8,16,64,256,1024,4096", parameters = "25M,1B,70B",
+                   buckets = "4,25,100,400,1600";
   std::uint32_t per_host = 8;
-  double latency_us = 3, overhead_us = 0, moves_gb = 0, tflops = 150, memory_gb = 80, bucket_mib = 25;
+  double latency_us = 3, overhead_us = 0, moves_gb = 0, tflops = 150, memory_gb = 80;
   Workload workload;
 };
 
@@ -125,10 +126,8 @@ po::options_description options_of(Given& given) {
       "of each replica in a step; 6 operations for each and each parameter")(
       "tflops", po::value(&given.tflops)->default_value(given.tflops), "of a replica, sustained")(
       "memory-gb", po::value(&given.memory_gb)->default_value(given.memory_gb), "of a replica")(
-      "bucket-mib", po::value(&given.bucket_mib)->default_value(given.bucket_mib),
-      "the smallest part of the gradient that is reduced as one, with overlap; 4, 16, ... times as much is "
-      "tried, "
-      "too")("help", "this text");
+      "bucket-mib", po::value(&given.buckets)->default_value(given.buckets),
+      "sizes of what is reduced as one, with overlap: the best of them counts")("help", "this text");
   return options;
 }
 
@@ -148,13 +147,16 @@ std::string wrong(const Given& given, ScalingTables& tables) {
   if (!std::has_single_bit(given.per_host)) return "--per-host is a power of two";
   if (!(given.latency_us >= 0) || !(given.overhead_us >= 0) || !(given.moves_gb >= 0))
     return "--latency-us, --overhead-us and --moves-gb are not below 0";
-  if (!(given.workload.tokens > 0) || !(given.tflops > 0) || !(given.memory_gb > 0) ||
-      !(given.bucket_mib > 0))
-    return "--tokens, --tflops, --memory-gb and --bucket-mib are above 0";
-  for (const double count : tables.model_parameters) {
-    if (4 * count / (given.bucket_mib * (1 << 20)) > kBucketsMax)
-      return "--bucket-mib is too small for so many parameters";
+  if (!(given.workload.tokens > 0) || !(given.tflops > 0) || !(given.memory_gb > 0))
+    return "--tokens, --tflops and --memory-gb are above 0";
+  for (const double mib : numbers(given.buckets)) {
+    tables.bucket_bytes.push_back(mib * (1 << 20));
+    for (const double count : tables.model_parameters) {
+      if (4 * count / tables.bucket_bytes.back() > kBucketsMax)
+        return "--bucket-mib: too small for so many parameters";
+    }
   }
+  if (tables.bucket_bytes.empty()) return "--bucket-mib is a list of numbers above 0, with commas between";
   return {};
 }
 
@@ -181,7 +183,6 @@ int scaling_command(const Arguments& arguments, const Registry&) {
   tables.workload = given.workload;
   tables.workload.flops_per_s = given.tflops * 1e12;
   tables.workload.memory_bytes = given.memory_gb * 1e9;
-  tables.bucket_bytes = given.bucket_mib * (1 << 20);
   std::cout << page << step_tables(tables) << choice_tables(tables);
   return kCompleted;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -98,16 +99,15 @@ double step_s(const ScalingTables& tables, const Network& network, std::uint32_t
       .total_s;
 }
 
-// Small buckets begin early, large ones take fewer messages: the best of several.
+// Small buckets begin early, large ones take fewer messages: the best of those that are given.
 double overlapped_s(const ScalingTables& tables, const Network& network, std::uint32_t members,
                     Algorithm algorithm, StepShape shape) {
-  constexpr double kLarger = 4;
-  shape.overlap = false;
-  double least_s = step_s(tables, network, members, algorithm, shape);
   shape.overlap = true;
-  for (shape.bucket_bytes = tables.bucket_bytes; shape.bucket_bytes < shape.gradient_bytes;
-       shape.bucket_bytes *= kLarger)
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const double bytes : tables.bucket_bytes) {
+    shape.bucket_bytes = bytes;
     least_s = std::min(least_s, step_s(tables, network, members, algorithm, shape));
+  }
   return least_s;
 }
 

@@ -30,7 +30,7 @@ struct ScalingTables {
   std::vector<Network> networks;
   std::vector<std::uint32_t> replicas;
   std::vector<double> model_parameters;
-  double bucket_bytes = 25 << 20;  ///< the smallest; larger ones are tried
+  std::vector<double> bucket_bytes;  ///< with overlap the best of these counts
 };
 
 /// 6 floating-point operations for each parameter and token, a third of them forward (Kaplan et al., 2020);

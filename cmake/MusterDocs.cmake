@@ -16,4 +16,4 @@ add_test(NAME docs.scaling
   COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:muster_program>"
           "-DARGUMENTS=scaling$<SEMICOLON>--fit$<SEMICOLON>${PROJECT_SOURCE_DIR}/docs/scaling.jsonl"
           "-DPAGE=${PROJECT_SOURCE_DIR}/docs/scaling.md" -P "${PROJECT_SOURCE_DIR}/cmake/page_holds.cmake")
-set_tests_properties(docs.scaling PROPERTIES LABELS docs TIMEOUT 60)
+set_tests_properties(docs.scaling PROPERTIES LABELS docs TIMEOUT 180)
