@@ -199,7 +199,7 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.view = view.number;
   shape.shards = job_->train.shards;
   shape.elements = bench_->state.size();
-  shape.bucket_elements = bucket_elements(*job_, shape.elements);
+  shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> hosts;
   for (const Member& member : view.replicas) {
@@ -210,8 +210,9 @@ ReductionShape NodeState::shape_of(const View& view) const {
         {peer_of(member.name), member.incarnation, member.begin, member.end, hosts.back()});
   }
   const auto wanted = job_->reduce.algorithm;
-  shape.algorithm = wanted == ReduceAlgorithm::automatic ? choose_algorithm(shape.elements, hosts)
-                                                         : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
+  shape.algorithm = wanted == ReduceAlgorithm::automatic
+                        ? choose_algorithm(std::min(shape.elements, shape.bucket_elements), hosts)
+                        : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
   return shape;
 }
 

@@ -208,8 +208,8 @@ void ReplicaState::begin_step() {
     return;
   }
   parts_.bench->progress->now(Activity::computing, part_.begin);
-  compute([items = items_, step = opening.step, turn = turn_, offer = offers()](Workbench& bench) {
-    return compute_step(bench, *bench.accumulator, items, step, turn, offer);
+  compute([items = items_, step = opening.step, turn = turn_, offering = offers()](Workbench& bench) {
+    return compute_step(bench, *bench.accumulator, items, step, turn, offering);
   });
 }
 
@@ -230,11 +230,15 @@ void ReplicaState::on(const Computed& message) {
 }
 
 // Buckets go to the reducer while the rest is computed.
-BucketDone ReplicaState::offers() const {
-  return [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
-             const std::vector<NodeValue>& sums, ElementRange bucket) {
+Offering ReplicaState::offers() const {
+  const Workbench& bench = *parts_.bench;
+  Offering offering;
+  offering.bucket_elements = bucket_elements(bench.job, bench.state.size(), part_.view.replicas.size());
+  offering.done = [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
+                      const std::vector<NodeValue>& sums, ElementRange bucket) {
     caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
   };
+  return offering;
 }
 
 // This replica's part of the round is done; from here on it waits for others.

@@ -76,7 +76,7 @@ class ReplicaState {
 
   Time now() const;
   double lap();  // seconds since the last lap
-  BucketDone offers() const;
+  Offering offers() const;
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
   void record_taken(std::shared_ptr<const RoundRecord> record);
   void answer_halt();

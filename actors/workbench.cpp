@@ -115,8 +115,9 @@ DataFacts data_facts(const Workbench& bench) {
   return facts;
 }
 
-std::size_t bucket_elements(const Job& job, std::size_t elements) {
-  return job.reduce.bucket_bytes == 0 ? Buckets::suitable(elements) : job.reduce.bucket_bytes / sizeof(float);
+std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas) {
+  if (job.reduce.bucket_bytes == 0) return Buckets::suitable(elements, replicas);
+  return job.reduce.bucket_bytes / sizeof(float);
 }
 
 namespace {
@@ -127,8 +128,9 @@ bool has_nothing(const Item& item) {
 
 // One shard's gradient, added bucket by bucket to the sums that it belongs to.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
-                     const StepKey& key, const BucketDone& done) {
-  const Buckets buckets(leaf.size(), bucket_elements(bench.job, leaf.size()));
+                     const StepKey& key, const Offering& offering) {
+  const Buckets buckets(leaf.size(), offering.bucket_elements);
+  const BucketDone& done = offering.done;
   BucketsReady complete(buckets);
   std::size_t left = buckets.count();
   const std::vector<NodeValue> sums = done ? accumulator.nodes() : std::vector<NodeValue>{};
@@ -147,7 +149,7 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
 }  // namespace
 
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
-                      std::uint64_t step, std::uint64_t turn, const BucketDone& done) {
+                      std::uint64_t step, std::uint64_t turn, const Offering& offering) {
   Computed computed;
   accumulator.start();
   auto last = items.size();  // the last one that has something
@@ -163,7 +165,8 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const auto leaf = accumulator.leaf();
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
-    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key, i + 1 == last ? done : nullptr);
+    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key,
+                                         {offering.bucket_elements, i + 1 == last ? offering.done : nullptr});
     computed.metrics.push_back(
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }

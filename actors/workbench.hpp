@@ -48,17 +48,20 @@ DataFacts data_facts(const Workbench& bench);
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
-/// Floats of a bucket of the gradient.
-std::size_t bucket_elements(const Job& job, std::size_t elements);
+/// Floats of a bucket of the gradient, in a view of so many replicas.
+std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas);
 
 /// Sums of this node's shards, final in these elements while the rest is still computed.
 using BucketDone = std::function<void(const std::vector<NodeValue>& sums, ElementRange bucket)>;
+struct Offering {
+  std::size_t bucket_elements = 0;  ///< 0: all are one
+  BucketDone done = nullptr;        ///< hears of buckets that are complete before the last one is
+};
 
 /// Gradients of one training step: the items of the accumulator's shards, ascending. Fills the accumulator,
-/// unless the replica's turn is over before; then the answer is of no use. `done`, if given, hears of buckets
-/// that are complete before the last one is.
+/// unless the replica's turn is over before; then the answer is of no use.
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
-                      std::uint64_t step, std::uint64_t turn, const BucketDone& done = nullptr);
+                      std::uint64_t step, std::uint64_t turn, const Offering& offering = {});
 
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);

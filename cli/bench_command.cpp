@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <iostream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -111,30 +112,58 @@ int failed_bench(const std::string& why) {
   return kFailed;
 }
 
-// Every algorithm at every size, in turns.
-int bench_all_algorithms(AllreduceBench bench, bool one_size, const Registry& registry) {
+// The sizes of a table where none is given: 4 KiB to 64 MiB.
+std::vector<std::int64_t> table_sizes() {
   std::vector<std::int64_t> sizes;
   for (std::int64_t bytes = 4 << 10; bytes <= 64 << 20; bytes *= 4) sizes.push_back(bytes);
-  if (one_size) sizes = {bench.bytes};
-  std::printf("median of %" PRIu64 " all-reduces, %u ranks, in microseconds; * is what \"auto\" takes\n%10s",
-              bench.iterations, bench.ranks, "bytes");
-  for (const Algorithm algorithm : kAlgorithms) std::printf(" %17s", std::string(text_of(algorithm)).c_str());
-  std::printf("\n");
+  return sizes;
+}
+
+std::string json_of(const AllreduceBench& bench, const AllreduceResult& result) {
+  const nlohmann::ordered_json line{{"ranks", bench.ranks},
+                                    {"cores", std::thread::hardware_concurrency()},
+                                    {"bytes", bench.bytes},
+                                    {"median_us", result.times.median},
+                                    {"min_us", result.times.least},
+                                    {"max_us", result.times.most},
+                                    {"algorithm", text_of(algorithm_in(bench))},
+                                    {"transport", result.transport},
+                                    {"correct", result.correct},
+                                    {"within_host_bytes", result.within_host_bytes},
+                                    {"between_hosts_bytes", result.between_hosts_bytes}};
+  return line.dump();
+}
+
+// Every algorithm at every size, in turns.
+int bench_all_algorithms(AllreduceBench bench, const std::vector<std::int64_t>& sizes, bool json,
+                         const Registry& registry) {
+  if (!json) {
+    std::printf("median of %" PRIu64
+                " all-reduces, %u ranks, in microseconds; * is what \"auto\" takes\n%10s",
+                bench.iterations, bench.ranks, "bytes");
+    for (const Algorithm algorithm : kAlgorithms)
+      std::printf(" %17s", std::string(text_of(algorithm)).c_str());
+    std::printf("\n");
+  }
   bool correct = true;
   for (const std::int64_t bytes : sizes) {
     bench.bytes = bytes;
     bench.algorithm = ReduceAlgorithm::automatic;
     const Algorithm chosen = algorithm_in(bench);
-    std::printf("%10" PRId64, bytes);
+    if (!json) std::printf("%10" PRId64, bytes);
     for (const Algorithm algorithm : kAlgorithms) {
       bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(algorithm) + 1);
       const AllreduceResult result = measure(bench, registry);
       if (!result.failure.empty()) return failed_bench(result.failure);
       correct = correct && result.correct;
-      std::printf(" %16.1f%c", result.times.median, algorithm == chosen ? '*' : ' ');
+      if (json) {
+        std::printf("%s\n", json_of(bench, result).c_str());
+      } else {
+        std::printf(" %16.1f%c", result.times.median, algorithm == chosen ? '*' : ' ');
+      }
       std::fflush(stdout);
     }
-    std::printf("\n");
+    if (!json) std::printf("\n");
   }
   if (!correct) std::fprintf(stderr, "muster bench: a sum was NOT CORRECT\n");
   return correct ? kCompleted : kFailed;
@@ -144,25 +173,15 @@ int bench_one_algorithm(const AllreduceBench& bench, bool json, const Registry& 
   const AllreduceResult result = measure(bench, registry);
   if (!result.failure.empty()) return failed_bench(result.failure);
   const Summary& times = result.times;
-  const std::string algorithm(text_of(algorithm_in(bench)));
   if (json) {
-    const nlohmann::ordered_json line{{"ranks", bench.ranks},
-                                      {"bytes", bench.bytes},
-                                      {"median_us", times.median},
-                                      {"min_us", times.least},
-                                      {"max_us", times.most},
-                                      {"algorithm", algorithm},
-                                      {"transport", result.transport},
-                                      {"correct", result.correct},
-                                      {"within_host_bytes", result.within_host_bytes},
-                                      {"between_hosts_bytes", result.between_hosts_bytes}};
-    std::printf("%s\n", line.dump().c_str());
+    std::printf("%s\n", json_of(bench, result).c_str());
   } else {
     std::printf("allreduce of %" PRId64
                 " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s; "
                 "sent %" PRIu64 " bytes within the host, %" PRIu64 " between hosts\n",
-                bench.bytes, bench.ranks, algorithm.c_str(), result.transport.c_str(), times.median,
-                times.least, times.most, static_cast<double>(bench.bytes) / times.median / 1e3,
+                bench.bytes, bench.ranks, std::string(text_of(algorithm_in(bench))).c_str(),
+                result.transport.c_str(), times.median, times.least, times.most,
+                static_cast<double>(bench.bytes) / times.median / 1e3,
                 result.correct ? "correct" : "NOT CORRECT", result.within_host_bytes,
                 result.between_hosts_bytes);
   }
@@ -180,7 +199,8 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
       "auto, direct, halving_doubling, hierarchical or ring; all: a table of all of them, at several sizes "
       "if "
       "--bytes is not given")("iterations", po::value(&bench.iterations)->default_value(bench.iterations),
-                              "timed iterations, after 3 to warm up")("json", "print one line of JSON")(
+                              "timed iterations, after 3 to warm up")(
+      "json", "print one line of JSON for each algorithm and size")(
       "flip-bit", po::value(&bench.flip)->default_value(bench.flip),
       "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
   int code = kCompleted;
@@ -189,7 +209,11 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   if (bench.ranks < 1 || bench.bytes < 4 || bench.bytes % 4 != 0 || bench.iterations < 1) {
     return wrong_usage("bench", "--ranks and --iterations are at least 1, --bytes a multiple of 4");
   }
-  if (algorithm == "all") return bench_all_algorithms(bench, !(*given)["bytes"].defaulted(), registry);
+  const bool json = given->count("json") > 0;
+  if (algorithm == "all") {
+    const bool one_size = !(*given)["bytes"].defaulted();
+    return bench_all_algorithms(bench, one_size ? std::vector{bench.bytes} : table_sizes(), json, registry);
+  }
   if (algorithm != "auto") {
     const auto known = algorithm_of(algorithm);
     if (!known) {
@@ -198,7 +222,7 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
     }
     bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(*known) + 1);
   }
-  return bench_one_algorithm(bench, given->count("json") > 0, registry);
+  return bench_one_algorithm(bench, json, registry);
 }
 
 int bench_step(const Arguments& arguments, const Registry& registry) {

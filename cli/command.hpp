@@ -28,6 +28,7 @@ int coordinate_command(const Arguments& arguments, const Registry& registry);
 int join_command(const Arguments& arguments, const Registry& registry);
 int plan_command(const Arguments& arguments, const Registry& registry);
 int bench_command(const Arguments& arguments, const Registry& registry);
+int scaling_command(const Arguments& arguments, const Registry& registry);
 int events_command(const Arguments& arguments, const Registry& registry);
 int job_command(const Arguments& arguments, const Registry& registry);
 int node_command(const Arguments& arguments, const Registry& registry);

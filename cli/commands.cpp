@@ -15,6 +15,7 @@ const std::vector<Command>& commands() {
       {"join", "add this machine to a run, at any time", true, join_command},
       {"plan", "show what a job would run, and run nothing", true, plan_command},
       {"bench", "measure the reduction (allreduce) or the cost of an empty step (step)", true, bench_command},
+      {"scaling", "predict the time of a step on many replicas, by a model of cost", true, scaling_command},
       {"job", "the reference of the job file", true, job_command},
       {"events", "the table of all events", true, events_command},
       {"node", "what a child process of a run does; started by run", false, node_command},

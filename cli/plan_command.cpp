@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "muster/actors/preflight.hpp"
+#include "muster/actors/workbench.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
 #include "muster/transport/collective/chooser.hpp"
@@ -86,13 +87,14 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
   ReductionShape shape;
   shape.shards = job.train.shards;
   shape.elements = flight.layout.total();
+  shape.bucket_elements = bucket_elements(job, shape.elements, replicas);
   std::vector<std::uint32_t> hosts;
   for (const auto [begin, end] : place_shards(job.train.shards, replicas)) {
     hosts.push_back(static_cast<std::uint32_t>(hosts.size()) / per_host);
     shape.members.push_back({0, 0, begin, end, hosts.back()});
   }
   const Algorithm taken = job.reduce.algorithm == ReduceAlgorithm::automatic
-                              ? choose_algorithm(shape.elements, hosts)
+                              ? choose_algorithm(std::min(shape.elements, shape.bucket_elements), hosts)
                               : kAlgorithms[static_cast<std::size_t>(job.reduce.algorithm) - 1];
   std::printf("a step sends, with %u replicas on %s (sums and results of %zu elements):\n", replicas,
               hosts.back() == 0 ? "1 host" : (std::to_string(hosts.back() + 1) + " hosts").c_str(),

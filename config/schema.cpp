@@ -359,7 +359,8 @@ std::vector<Key> reduce_keys() {
                "sooner, "
                "and cost more messages; with one of the model's size or more all of it comes behind the "
                "pass. "
-               "`auto` takes an eighth of the model, of 256KiB to 4MiB."),
+               "`auto` takes an eighth of the model, of 256KiB to 4MiB, and at least 256KiB for each "
+               "replica."),
            MUSTER_MEMBER(reduce.bucket_bytes)),
   };
 }

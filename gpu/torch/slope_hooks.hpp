@@ -24,8 +24,8 @@ class SlopeHooks {
   SlopeHooks(const SlopeHooks&) = delete;
   SlopeHooks& operator=(const SlopeHooks&) = delete;
 
-  /// The gradient of `output`, times `slope`: each parameter's is said once, when it is final, in the order in
-  /// which they become so; what `output` does not depend on is not said.
+  /// The gradient of `output`, times `slope`: each parameter's is said once, when it is final, in the order
+  /// in which they become so; what `output` does not depend on is not said.
   void backward(const at::Tensor& output, const at::Tensor& slope, Said said);
 
  private:

@@ -191,6 +191,9 @@ TEST(WrongCommandLine, UnknownCommandOrOption) {
   expect_wrong_usage({"plan", "job.toml", "--report", "x"}, {"muster plan", "--report"});
   expect_wrong_usage({"plan", "job.toml", "--per-host", "0"}, {"--per-host is at least 1"});
   expect_wrong_usage({"bench", "nothing"}, {"nothing"});
+  expect_wrong_usage({"scaling", "--replicas", "8,12"}, {"--replicas", "powers of two"});
+  expect_wrong_usage({"scaling", "--gbit", "fast"}, {"--gbit"});
+  expect_wrong_usage({"scaling", "--parameters", "70B", "--bucket-mib", "0.001"}, {"--bucket-mib"});
 }
 
 TEST(WrongCommandLine, MissingOrSuperfluousArguments) {
@@ -224,6 +227,23 @@ TEST(RightCommandLine, HelpTellsExitCodesAndOptions) {
   expect_parts(run.out, {"--replicas", "--set", "--report", "--events", "--quiet"});
   EXPECT_EQ(run_muster({"plan", "--help"}).code, 0);
   EXPECT_EQ(run_muster({"bench", "--help"}).code, 0);
+  EXPECT_EQ(run_muster({"scaling", "--help"}).code, 0);
+}
+
+TEST(WrongInput, MeasurementsOfTheCostModelAreToldByLine) {
+  const Folder folder;
+  const std::string point =
+      R"({"ranks":2,"cores":2,"bytes":4096,"median_us":10,"algorithm":"direct","transport":"x"})";
+  const std::string good = folder.write("good.jsonl", point + "\n");
+  const Outcome fitted = run_muster({"scaling", "--fit", good, "--replicas", "8"});
+  EXPECT_EQ(fitted.code, 0);
+  expect_parts(fitted.out, {"10.0, 10.0 (1.00)"});
+  const std::string bad = folder.write("bad.jsonl", point + "\n{\"ranks\":3}\n");
+  for (const std::string& file : {bad, folder.path("none")}) {
+    const Outcome outcome = run_muster({"scaling", "--fit", file});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find(file), std::string::npos) << outcome.err;
+  }
 }
 
 TEST(RightCommandLine, VersionNamesWhatItStandsOn) {

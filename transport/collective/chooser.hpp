@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// A pure function of what all members know alike: the vector's size and who shares a host with whom.
+/// A pure function of what all members know alike: the size of the vector, or of a bucket of it, and who
+/// shares a host with whom.
 Algorithm choose_algorithm(std::size_t elements, std::span<const std::uint32_t> hosts);
 
 }  // namespace muster

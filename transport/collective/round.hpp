@@ -78,7 +78,7 @@ struct RoundRecord {
   std::chrono::nanoseconds last_word_at{0};  ///< when it came
   /// For how long parts of this member's sums were under way while it still computed the rest.
   std::chrono::nanoseconds hidden{0};
-  Traffic sent;                              ///< by this node, since the round before was over
+  Traffic sent;  ///< by this node, since the round before was over
 
   bool all_ended() const { return weight == 0; }
 };

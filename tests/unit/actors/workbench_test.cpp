@@ -76,7 +76,6 @@ TEST(Workbench, BucketsOfTheSumsAreSaidWhenTheyAreFinal) {
   job.model.options = {{"inputs", Option(std::int64_t{30})}, {"outputs", Option(std::int64_t{2})}};
   job.data.options["inputs"] = Option(std::int64_t{30});
   job.model.name = "linear";
-  job.reduce.bucket_bytes = 64;
   const auto bench = make_workbench(job, builtin_registry(), "cpu:0", true, true);
   bench->model->initialize(job.seed, bench->state);
   ASSERT_EQ(bench->state.size(), 62u);  // buckets of 16 floats: 4
@@ -90,12 +89,12 @@ TEST(Workbench, BucketsOfTheSumsAreSaidWhenTheyAreFinal) {
       std::vector<float> values;
     };
     std::vector<Said> said;
-    const Computed computed = compute_step(
-        *bench, accumulator, items, 1, 0, [&](const std::vector<NodeValue>& sums, ElementRange bucket) {
-          ASSERT_EQ(sums.size(), 1u);
-          EXPECT_EQ(sums[0].node, 1u);
-          said.push_back({bucket, {sums[0].values + bucket.begin, sums[0].values + bucket.end}});
-        });
+    const auto hear = [&](const std::vector<NodeValue>& sums, ElementRange bucket) {
+      ASSERT_EQ(sums.size(), 1u);
+      EXPECT_EQ(sums[0].node, 1u);
+      said.push_back({bucket, {sums[0].values + bucket.begin, sums[0].values + bucket.end}});
+    };
+    const Computed computed = compute_step(*bench, accumulator, items, 1, 0, {16, hear});
     ASSERT_EQ(said.size(), 3u);
     EXPECT_EQ(said[0].bucket, (ElementRange{48, 62}));
     EXPECT_EQ(said[2].bucket, (ElementRange{16, 32}));
