@@ -199,6 +199,7 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.view = view.number;
   shape.shards = job_->train.shards;
   shape.elements = bench_->state.size();
+  shape.wire = wire_of(*job_);
   shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> hosts;

@@ -54,8 +54,8 @@ void ReplicaState::on(const Assignment& message) {
   donations_.clear();
   behind_ = records_ < part_.view.records;
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
-    bench->accumulator =
-        std::make_unique<Accumulator>(bench->job.train.shards, begin, end, bench->state.size());
+    bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
+                                                       bench->state.size(), wire_of(bench->job));
   });
 }
 

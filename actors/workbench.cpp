@@ -115,6 +115,10 @@ DataFacts data_facts(const Workbench& bench) {
   return facts;
 }
 
+Wire wire_of(const Job& job) {
+  return {static_cast<WireType>(job.train.wire), static_cast<int>(job.train.wire_exponent)};
+}
+
 std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas) {
   if (job.reduce.bucket_bytes == 0) return Buckets::suitable(elements, replicas);
   return job.reduce.bucket_bytes / sizeof(float);

@@ -48,6 +48,8 @@ DataFacts data_facts(const Workbench& bench);
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
+Wire wire_of(const Job& job);
+
 /// Floats of a bucket of the gradient, in a view of so many replicas.
 std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas);
 

@@ -176,14 +176,13 @@ int bench_one_algorithm(const AllreduceBench& bench, bool json, const Registry& 
   if (json) {
     std::printf("%s\n", json_of(bench, result).c_str());
   } else {
-    std::printf("allreduce of %" PRId64
-                " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s; "
-                "sent %" PRIu64 " bytes within the host, %" PRIu64 " between hosts\n",
-                bench.bytes, bench.ranks, std::string(text_of(algorithm_in(bench))).c_str(),
-                result.transport.c_str(), times.median, times.least, times.most,
-                static_cast<double>(bench.bytes) / times.median / 1e3,
-                result.correct ? "correct" : "NOT CORRECT", result.within_host_bytes,
-                result.between_hosts_bytes);
+    std::printf(
+        "allreduce of %" PRId64
+        " bytes, %u ranks, %s, %s: median %.1f us, min %.1f us, max %.1f us, %.2f GB/s, %s; "
+        "sent %" PRIu64 " bytes within the host, %" PRIu64 " between hosts\n",
+        bench.bytes, bench.ranks, std::string(text_of(algorithm_in(bench))).c_str(), result.transport.c_str(),
+        times.median, times.least, times.most, static_cast<double>(bench.bytes) / times.median / 1e3,
+        result.correct ? "correct" : "NOT CORRECT", result.within_host_bytes, result.between_hosts_bytes);
   }
   return result.correct ? kCompleted : kFailed;
 }

@@ -32,6 +32,9 @@ inline Value value_of(std::chrono::milliseconds member, const ValueSpec&) {
 inline Value value_of(const Interval& member, const ValueSpec&) {
   return format_interval(member);
 }
+inline Value value_of(std::int64_t member, const ValueSpec&) {
+  return member;
+}
 inline Value value_of(std::uint32_t member, const ValueSpec&) {
   return std::int64_t{member};
 }
@@ -57,6 +60,9 @@ inline void assign(double& member, const Value& value, const ValueSpec&) {
 }
 inline void assign(std::string& member, const Value& value, const ValueSpec&) {
   member = std::get<std::string>(value);
+}
+inline void assign(std::int64_t& member, const Value& value, const ValueSpec&) {
+  member = std::get<std::int64_t>(value);
 }
 inline void assign(std::vector<std::string>& member, const Value& value, const ValueSpec&) {
   member = std::get<std::vector<std::string>>(value);

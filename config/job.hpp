@@ -74,6 +74,9 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+/// How gradients travel between hosts; those of transport/collective/wire.hpp, in the same order.
+enum class GradientWire { float32, float16, bfloat16 };
+
 struct TrainConfig {
   std::uint32_t shards = 1;  ///< S, for life; fixes the mathematics, not the hardware
   std::uint32_t batch = 32;  ///< samples per shard per step
@@ -83,6 +86,8 @@ struct TrainConfig {
   Remainder remainder = Remainder::keep;  ///< what becomes of a last batch that is not full
   std::uint32_t threads = 1;              ///< compute threads per replica; part of the mathematics
   bool evaluate = true;  ///< evaluate on the test set after every epoch, if the source has one
+  GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
+  std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power
   OptimizerConfig optimizer;
 
   bool operator==(const TrainConfig&) const = default;

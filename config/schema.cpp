@@ -17,6 +17,7 @@ namespace {
 constexpr double kThreadsMax = 1024;
 constexpr double kSeedMax = 9223372036854775808.0;  // 2^63: shown as 2^63 - 1, which is as far as TOML goes
 constexpr const char* kOptimizer = "train.optimizer.name";
+constexpr const char* kWire = "train.wire";
 constexpr const char* kSchedule = "train.optimizer.learning_rate.schedule";
 
 using binding::bind;
@@ -189,6 +190,17 @@ std::vector<Key> train_keys() {
           key(kFixes, "train.evaluate", of(ValueType::boolean),
               "Evaluates on the source's test set after every epoch, if it has one; costs one pass over it."),
           MUSTER_MEMBER(train.evaluate)),
+      bind(key(kFixes, kWire, one_of({"float32", "float16", "bfloat16"}),
+               "How gradients travel between hosts. 16 bits are half as much to send; then each sum is "
+               "rounded to them wherever it is computed, so the weights do not depend on the hardware here "
+               "either. Sums are formed in float32."),
+           MUSTER_MEMBER(train.wire)),
+      bind(
+          only_with(kWire, {"float16"},
+                    key(kFixes, "train.wire_exponent", between(ValueType::integer, -60, 60),
+                        "Gradients are multiplied with 2 to this power before they are rounded, and divided "
+                        "after: float16 holds 6e-8 to 65504. Sums of a step must stay below the upper end.")),
+          MUSTER_MEMBER(train.wire_exponent)),
   };
 }
 

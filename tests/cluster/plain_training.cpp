@@ -8,6 +8,7 @@
 #include "muster/config/job_file.hpp"
 #include "muster/gpu/state_hash.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "tests/support/wire_numbers.hpp"
 
 namespace muster::cluster_test {
 
@@ -81,7 +82,8 @@ class PlainRun {
       weight += model_->weight(*item.batch);
       result_.samples += item.batch->rows;
     }
-    const oracle::Values mean = oracle::mean(leaves, static_cast<float>(weight));
+    const oracle::Values mean =
+        oracle::mean(leaves, static_cast<float>(weight), oracle::numbers_of(wire_of(job_)));
     if (!mean) return false;
     apply(++result_.steps, *mean);
     return true;

@@ -126,6 +126,18 @@ TEST(SameBitsWith, AdamWOnACosine) {
       {"--replicas", "3"});
 }
 
+TEST(SameBitsWith, AWireOf16Bits) {
+  const std::string plain = expect_plain_bits(linear_job(), {})["weights_sha256"];
+  for (const char* replicas : {"1", "3"}) {
+    for (const char* wire : {"train.wire=bfloat16", "train.wire=float16"}) {
+      const Json report = expect_plain_bits(linear_job(), {wire}, {"--replicas", replicas});
+      EXPECT_NE(report["weights_sha256"], plain) << "nothing was rounded";
+    }
+    expect_plain_bits(linear_job(), {"train.wire=float16", "train.wire_exponent=8"},
+                      {"--replicas", replicas});
+  }
+}
+
 TEST(SameBitsWith, NoShuffle) {
   expect_plain_bits(linear_job(), {"data.shuffle=false"}, {"--replicas", "2"});
 }

@@ -1,5 +1,5 @@
-"""traffic_test.py PROGRAM HOSTS PER_HOST: what the reduction sends between hosts with so many replicas each, over links of 100
-Mbit/s.
+"""traffic_test.py PROGRAM HOSTS PER_HOST WIRE: what the reduction sends between hosts with so many replicas each, over links of
+100 Mbit/s, as float32 or in 16 bits (train.wire).
 
 The same job is run with each algorithm, and with the one that `auto` chooses. Replicas join in the order in which they happen
 to. Each run must end with the same weights, and:
@@ -50,6 +50,7 @@ shards = {replicas}
 batch = 2
 steps = {steps}
 evaluate = false
+wire = "{wire}"
 [train.optimizer]
 name = "sgd"
 learning_rate = 0.0001
@@ -146,10 +147,11 @@ def print_table(rows, expected, hosts):
               f"| {foretold_bytes / hosts * 8 / (MEGABITS * 1e3):.0f} ms |")
 
 
-def check_all(program, count, per_host, folder):
+def check_all(program, count, per_host, wire, folder):
     job = folder / "job.toml"
     replicas = count * per_host
-    job.write_text(JOB.format(replicas=replicas, steps=STEPS, samples=STEPS * replicas * 2, patience=DEADLINE_S))
+    job.write_text(JOB.format(replicas=replicas, steps=STEPS, samples=STEPS * replicas * 2, patience=DEADLINE_S,
+                              wire=wire))
     expected, taken = foretold(program, job, per_host)
     expect("the plan foretells what auto takes", taken == ["hierarchical"], taken)
     rows = {}
@@ -169,18 +171,19 @@ def check_all(program, count, per_host, folder):
 
 
 def main():
-    program, count, per_host = sys.argv[1:]
+    program, count, per_host, wire = sys.argv[1:]
     reason = cannot_run(shaped=True)
     if reason:
         print(f"cannot run: {reason}")
         return 77
     with tempfile.TemporaryDirectory() as name:
         try:
-            check_all(program, int(count), int(per_host), pathlib.Path(name))
+            check_all(program, int(count), int(per_host), wire, pathlib.Path(name))
         except AssertionError as error:
             print(f"failed: {error}")
             return 1
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -50,6 +50,7 @@ std::vector<Branch> make_table() {
       {"sums: hierarchical", true},
       {"sums: ring", true},
       {"sums: in buckets", true},
+      {"sums: in 16 bits", true},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},

@@ -82,6 +82,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   if (record.kind == RoundKind::train && record.weight != 0) {
     tally_.count(std::string("sums: ") + kAlgorithmNames[static_cast<std::size_t>(job_.reduce.algorithm)]);
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
+    if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
   }
   if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");
   const View* latest = views_.latest();

@@ -6,6 +6,7 @@
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "tests/support/wire_numbers.hpp"
 
 namespace muster::simulation {
 
@@ -16,14 +17,14 @@ using Owed = std::pair<std::uint64_t, std::set<std::uint32_t>>;  // turn, shards
 
 // The sum of leaves [first, first + width) in the order of the contract: left plus right, absent ones pass
 // through.
-std::optional<std::vector<float>> sum(const Leaves& leaves, std::size_t first, std::size_t width) {
+std::optional<std::vector<float>> sum(const Leaves& leaves, std::size_t first, std::size_t width,
+                                      const oracle::Numbers& numbers) {
   if (first >= leaves.size()) return std::nullopt;
-  if (width == 1) return leaves[first];
-  auto left = sum(leaves, first, width / 2);
-  auto right = sum(leaves, first + width / 2, width / 2);
+  auto left = width == 1 ? leaves[first] : sum(leaves, first, width / 2, numbers);
+  auto right = width == 1 ? std::nullopt : sum(leaves, first + width / 2, width / 2, numbers);
   if (!left) return right;
-  if (!right) return left;
-  for (std::size_t i = 0; i < left->size(); ++i) (*left)[i] = (*left)[i] + (*right)[i];
+  for (std::size_t i = 0; right && i < left->size(); ++i) (*left)[i] = (*left)[i] + (*right)[i];
+  oracle::round_all(left, numbers);
   return left;
 }
 
@@ -132,8 +133,9 @@ class Plain {
 
   void apply(OracleRecord& record) {
     const std::size_t parameters = model_->layout().parameters;
-    auto gradient = *sum(leaves_, 0, power_of_two_from(leaves_.size()));
-    for (float& value : gradient) value = value / static_cast<float>(record.weight);
+    const oracle::Numbers numbers = oracle::numbers_of(wire_of(job_));
+    auto gradient = *sum(leaves_, 0, power_of_two_from(leaves_.size()), numbers);
+    for (float& value : gradient) value = oracle::rounded(value / static_cast<float>(record.weight), numbers);
     optimizer_->update(++result_.steps, std::span(state_).first(parameters),
                        std::span(gradient).first(parameters));
     for (std::size_t i = parameters; i < state_.size(); ++i) state_[i] += gradient[i];

@@ -195,6 +195,7 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 11);
   plan.job.reduce.algorithm = dice.one_of(algorithms);
   if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;
+  if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
 }
 
 }  // namespace

@@ -13,11 +13,13 @@ constexpr std::size_t kBlock = 16 * 1024;  // floats: what stays in the nearest 
 
 }  // namespace
 
-Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements)
+Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements,
+                         Wire wire)
     : height_(tree_height(shards)),
       begin_(begin),
       end_(end),
       elements_(elements),
+      wire_(wire),
       cover_(cover(height_, begin, end)) {
   start();
 }
@@ -54,8 +56,11 @@ void Accumulator::add(ElementRange elements) {
   added_ += elements.count();
   for (std::size_t begin = elements.begin; begin < elements.end; begin += kBlock) {
     const std::size_t count = std::min(kBlock, elements.end - begin);
-    for (std::size_t i = 1; i < way_up_.size(); ++i)
+    if (wire_.rounds()) round_to(wire_, count, way_up_.front() + begin);
+    for (std::size_t i = 1; i < way_up_.size(); ++i) {
       kernels::add(way_up_[i] + begin, way_up_[i - 1] + begin, count, way_up_[i] + begin);
+      if (wire_.rounds()) round_to(wire_, count, way_up_[i] + begin);
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "muster/transport/collective/buckets.hpp"
 #include "muster/transport/collective/canonical_tree.hpp"
+#include "muster/transport/collective/wire.hpp"
 #include "muster/transport/lendable.hpp"
 
 namespace muster {
@@ -23,7 +24,8 @@ struct NodeValue {
 /// first steps nothing is allocated. One thread at a time.
 class Accumulator {
  public:
-  Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements);
+  Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements,
+              Wire wire = {});
 
   /// Starts a step: all values of the step before are given up.
   void start();
@@ -61,6 +63,7 @@ class Accumulator {
   std::uint32_t begin_;
   std::uint32_t end_;
   std::size_t elements_;
+  Wire wire_;
   std::vector<NodeId> cover_;
   std::vector<FloatBuffer> owned_;
   std::vector<float*> free_;

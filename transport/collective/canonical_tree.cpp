@@ -104,7 +104,7 @@ kernels::Scale scale_by(float divisor) {
 }
 
 void fold_block(const FoldProgram& program, std::span<const float* const> operands, std::size_t offset,
-                std::size_t count, kernels::Scale by, float* out) {
+                std::size_t count, kernels::Scale by, const Wire& wire, float* out) {
   // One buffer a level of the stack; a sum overwrites the buffer of its left operand's level.
   static thread_local std::array<std::array<float, kBlock>, kDepthMax> scratch;
   std::array<const float*, kDepthMax> stack{};
@@ -117,22 +117,25 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
     }
     const float* left = stack[top - 2];
     const float* right = stack[top - 1];
-    if (i + 1 == program.code.size()) return kernels::add_and_scale(left, right, count, by, out + offset);
+    const bool last = i + 1 == program.code.size();
+    if (last && !wire.rounds()) return kernels::add_and_scale(left, right, count, by, out + offset);
     float* sum = scratch[top - 2].data();
     kernels::add(left, right, count, sum);
+    if (wire.rounds()) round_to(wire, count, sum);
     stack[--top - 1] = sum;
   }
   kernels::scale(stack[0], count, by, out + offset);
+  if (wire.rounds()) round_to(wire, count, out + offset);
 }
 
 }  // namespace
 
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
-          float divisor, float* out) {
+          float divisor, float* out, const Wire& wire) {
   if (program.code.empty()) return;
   const kernels::Scale by = scale_by(divisor);
   for (std::size_t offset = 0; offset < count; offset += kBlock) {
-    fold_block(program, operands, offset, std::min(kBlock, count - offset), by, out);
+    fold_block(program, operands, offset, std::min(kBlock, count - offset), by, wire, out);
   }
 }
 

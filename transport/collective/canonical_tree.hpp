@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "muster/transport/collective/wire.hpp"
+
 namespace muster {
 
 using NodeId = std::uint32_t;
@@ -48,8 +50,8 @@ FoldProgram fold_program(unsigned height, std::span<const NodeId> nodes);
 /// Runs the program on elements [0, count) of each operand, divides by `divisor` (float32 division) and
 /// writes to `out`. operands[i] points to the first element of nodes[i]. `out` may be one of the operands
 /// only if the program is a single push. An empty program writes nothing. Needs no memory but a block on the
-/// stack of the caller's thread.
+/// stack of the caller's thread. Each sum and the quotient are rounded for the wire, if it rounds.
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
-          float divisor, float* out);
+          float divisor, float* out, const Wire& wire = {});
 
 }  // namespace muster

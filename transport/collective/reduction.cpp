@@ -50,9 +50,10 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
 }
 
 // Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
-// what is handed on, which is no more.
+// what is handed on or packed, which is no more.
 std::size_t Reduction::staged_max() const {
-  return slots_.size() * 2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1);
+  const std::size_t sent = shape_.wire.rounds() ? plan_.down().size() + plan_.up().size() * nodes_.size() : 0;
+  return slots_.size() * (2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1) + sent);
 }
 
 void Reduction::reset(Slot& slot) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "muster/transport/collective/algorithm.hpp"
+#include "muster/transport/collective/wire.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
@@ -29,7 +30,17 @@ struct ReductionShape {
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
   bool stand_ins = false;           ///< whether a member may add nodes of another one
   Algorithm algorithm = Algorithm::direct;
+  Wire wire;  ///< of the sums and results between hosts
   std::vector<ReductionMember> members;
+
+  /// Whether what goes to or comes from a member is packed: between hosts, if the wire rounds.
+  bool packs(std::uint32_t member) const {
+    return wire.rounds() && members[member].host != members[self].host;
+  }
+  /// Of an element that goes to or comes from a member.
+  std::size_t element_bytes(std::uint32_t member) const {
+    return packs(member) ? wire.bytes() : sizeof(float);
+  }
 };
 
 }  // namespace muster

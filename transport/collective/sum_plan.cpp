@@ -87,9 +87,11 @@ SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) cons
     role.children.push_back(member);
     for (const NodeId node : cover_below(member)) role.inputs.push_back({node, member});
   }
-  // Results go to those behind this member first, so that not all send to the same one.
-  const auto behind = std::upper_bound(role.children.begin(), role.children.end(), shape_.self);
-  std::rotate(role.children.begin(), behind, role.children.end());
+  if (shape_.algorithm == Algorithm::direct) {
+    // Results go to those behind this member first, so that not all send to the same one.
+    const auto behind = std::upper_bound(role.children.begin(), role.children.end(), shape_.self);
+    std::rotate(role.children.begin(), behind, role.children.end());
+  }
   if (!role.owns) role.outputs = cover_below(shape_.self);
   return role;
 }

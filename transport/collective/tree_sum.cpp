@@ -12,6 +12,11 @@ std::span<const std::byte> as_payload(const float* values, std::size_t count) {
   return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
 }
 
+// Of a buffer whose floats were packed.
+std::span<const std::byte> as_packed_payload(const float* buffer, std::size_t count) {
+  return {reinterpret_cast<const std::byte*>(buffer), count * sizeof(std::uint16_t)};
+}
+
 Frame contribution(NodeId node, std::size_t begin) {
   Frame frame;
   frame.kind = FrameKind::contribution;
@@ -154,9 +159,16 @@ void TreeSum::offer(const SumPlan::Bucket& bucket) {
 void TreeSum::send_own(const SumPlan::Run& run) {
   for (const NodeValue& value : nodes_) {
     if (closed_) return;
-    send_(run.to, contribution(value.node, run.begin), as_payload(value.values + run.begin, run.count),
-          Staging::kNone);
+    send(run.to, contribution(value.node, run.begin), value.values + run.begin, run.count);
   }
+}
+
+// What stays where it is until it is sent, or as long as the hold lasts: as it is, or packed.
+void TreeSum::send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count) {
+  if (!plan_.shape().packs(to)) return send_(to, frame, as_payload(values, count), Staging::kNone);
+  auto* const packed = staging_.take();
+  pack(plan_.shape().wire, values, count, reinterpret_cast<std::uint16_t*>(packed));
+  send_(to, frame, as_packed_payload(packed, count), staging_.hold(packed, 1));
 }
 
 void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
@@ -173,7 +185,7 @@ void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
     frame.from = plan_.shape().self;
     frame.bytes = count * sizeof(float);
     if (adder != plan_.shape().self) {
-      send_(adder, frame, as_payload(values, count), Staging::kNone);
+      send(adder, frame, values, count);
     } else if (contribution_of(frame)) {
       float* copy = staging_.take();
       std::copy_n(values, count, copy);
@@ -195,12 +207,19 @@ std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const 
   return std::nullopt;
 }
 
+std::size_t TreeSum::elements_of(const Frame& frame) const {
+  return frame.bytes / plan_.shape().element_bytes(frame.from);
+}
+
+std::optional<TreeSum::Pieces> TreeSum::pieces_of(const Frame& frame) const {
+  if (frame.bytes % plan_.shape().element_bytes(frame.from) != 0) return std::nullopt;
+  return plan_.pieces_at(frame.offset, elements_of(frame));
+}
+
 // The pieces that it is for, if this member adds them up and has none of them yet.
 std::optional<TreeSum::Pieces> TreeSum::contribution_of(const Frame& frame) const {
-  if (frame.bytes % sizeof(float) != 0 || frame.bytes > plan_.shape().chunk_elements * sizeof(float))
-    return std::nullopt;
-  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
-  if (!pieces) return std::nullopt;
+  const auto pieces = pieces_of(frame);
+  if (!pieces || elements_of(frame) > plan_.shape().chunk_elements) return std::nullopt;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const auto input = input_of(plan_.pieces()[i], frame);
     if (!input || taken_[plan_.pieces()[i].first_input + *input]) return std::nullopt;
@@ -209,8 +228,8 @@ std::optional<TreeSum::Pieces> TreeSum::contribution_of(const Frame& frame) cons
 }
 
 std::optional<TreeSum::Pieces> TreeSum::result_of(const Frame& frame) const {
-  if (!opened_ || result_.empty() || frame.bytes % sizeof(float) != 0) return std::nullopt;
-  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
+  if (!opened_ || result_.empty()) return std::nullopt;
+  const auto pieces = pieces_of(frame);
   if (!pieces) return std::nullopt;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const SumPlan::Role& role = plan_.role(plan_.pieces()[i]);
@@ -231,7 +250,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
 }
 
 bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
-  if (closed_) return false;
+  if (closed_ || plan_.shape().packs(frame.from)) return false;
   const auto pieces = contribution_of(frame);
   if (!pieces) return false;
   const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
@@ -241,14 +260,16 @@ bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan 
 
 void TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (payload.empty()) return;  // nobody who follows the protocol sends it; it has not been placed
-  const auto pieces = plan_.pieces_at(frame.offset, frame.bytes / sizeof(float));
+  const auto pieces = pieces_of(frame);
   MUSTER_CHECK(pieces, frame.offset, frame.bytes);
+  auto* values = reinterpret_cast<float*>(payload.data());
+  if (plan_.shape().packs(frame.from))  // its place has room for floats
+    unpack(plan_.shape().wire, reinterpret_cast<const std::uint16_t*>(values), elements_of(frame), values);
   if (frame.kind == FrameKind::result) {
-    results_from_[frame.from] += frame.bytes / sizeof(float);
+    results_from_[frame.from] += elements_of(frame);
     for (std::size_t i = pieces->first; i < pieces->end && !closed_; ++i) result_in(i);
     return;
   }
-  auto* values = reinterpret_cast<float*>(payload.data());
   stage_all(frame, *pieces, values,
             staging_.hold(values, static_cast<std::uint32_t>(pieces->end - pieces->first)));
 }
@@ -312,7 +333,7 @@ const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) co
 void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out) {
   operands_.clear();
   for (const std::uint32_t input : addition.inputs) operands_.push_back(operand(piece, input));
-  fold(addition.program, operands_, piece.count, divisor, out);
+  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire);
   for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
 }
 
@@ -335,8 +356,10 @@ void TreeSum::hand_on(const SumPlan::Run& run) {
       const SumPlan::Piece& piece = plan_.pieces()[i];
       add(piece, addition, 1, sums + (piece.begin - run.begin));
     }
-    send_(run.to, contribution(addition.node, run.begin), as_payload(sums, run.count),
-          staging_.hold(sums, 1));
+    const bool packs = plan_.shape().packs(run.to);
+    if (packs) pack(plan_.shape().wire, sums, run.count, reinterpret_cast<std::uint16_t*>(sums));
+    send_(run.to, contribution(addition.node, run.begin),
+          packs ? as_packed_payload(sums, run.count) : as_payload(sums, run.count), staging_.hold(sums, 1));
   }
 }
 
@@ -351,7 +374,7 @@ void TreeSum::result_in(std::size_t number) {
     Frame frame;
     frame.kind = FrameKind::result;
     frame.offset = run.begin;
-    send_(run.to, frame, as_payload(result_.data() + run.begin, run.count), Staging::kNone);
+    send(run.to, frame, result_.data() + run.begin, run.count);
   }
 }
 

@@ -73,6 +73,8 @@ class TreeSum {
   };
   using Pieces = SumPlan::Pieces;
 
+  std::size_t elements_of(const Frame& frame) const;
+  std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
   std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
@@ -87,6 +89,7 @@ class TreeSum {
   void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
+  void send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count);
   void hand_on(const SumPlan::Run& run);
   void send_own(const SumPlan::Run& run);
   void result_in(std::size_t piece);

@@ -57,7 +57,7 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
         value = std::vector<std::string>{"cpu:3"};
         break;
       default:
-        value = std::int64_t{key.path == "data.threads" ? 1 : 77};
+        value = std::int64_t{key.path == "data.threads" ? 1 : key.path == "train.wire_exponent" ? 7 : 77};
     }
     ASSERT_FALSE(check_value(key.value, value)) << key.path;
     key.set(job, value);

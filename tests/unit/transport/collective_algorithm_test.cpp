@@ -17,6 +17,7 @@
 #include "tests/support/random_values.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "tests/support/wire_numbers.hpp"
 
 namespace {
 
@@ -76,13 +77,14 @@ TEST(Algorithms, TheHierarchicalFormCrossesHostsOnceARangeAndHost) {
 class Sums {
  public:
   Sums(Algorithm algorithm, std::uint32_t shards, const std::vector<std::uint32_t>& split, std::size_t size,
-       std::size_t chunk, std::size_t bucket = 0) {
+       std::size_t chunk, std::size_t bucket = 0, Wire wire = {}) {
     std::uint32_t begin = 0;
     ReductionShape shape;
     shape.shards = shards;
     shape.elements = size;
     shape.chunk_elements = chunk;
     shape.bucket_elements = bucket;
+    shape.wire = wire;
     shape.algorithm = algorithm;
     for (std::uint32_t m = 0; m < split.size(); ++m) {
       shape.members.push_back({m, 0, begin, begin + split[m], m / 2});
@@ -107,7 +109,7 @@ class Sums {
     for (auto& member : members_) {
       const ReductionMember& self = member->shape().members[member->shape().self];
       member->accumulator = std::make_unique<Accumulator>(member->shape().shards, self.begin, self.end,
-                                                          member->shape().elements);
+                                                          member->shape().elements, member->shape().wire);
       for (std::uint32_t s = self.begin; s < self.end; ++s) {
         if (leaves[s].empty()) {
           member->accumulator->skip_leaf();
@@ -224,14 +226,14 @@ std::vector<std::vector<float>> leaves_of(std::uint32_t shards, std::size_t elem
   return leaves;
 }
 
-std::vector<float> expected_of(const std::vector<std::vector<float>>& leaves) {
+std::vector<float> expected_of(const std::vector<std::vector<float>>& leaves, const Wire& wire = {}) {
   std::vector<oracle::Values> values;
   double weight = 0;
   for (const auto& leaf : leaves) {
     values.push_back(leaf.empty() ? oracle::Values() : oracle::Values(leaf));
     weight += leaf.empty() ? 0 : 3;
   }
-  return *oracle::mean(values, static_cast<float>(weight));
+  return *oracle::mean(values, static_cast<float>(weight), oracle::numbers_of(wire));
 }
 
 void for_each_split(std::uint32_t left, std::uint32_t parts, std::vector<std::uint32_t>& split,
@@ -272,6 +274,24 @@ TEST_P(EveryAlgorithm, HasTheSameBitsOnAnyNumberOfMembersAndEverySplitOf16Shards
     ASSERT_FALSE(HasFailure()) << members << " members";
   }
   EXPECT_EQ(splits, 22819u);
+}
+
+// Hosts of two members each: what goes between them has 16 bits, and loses nothing.
+TEST_P(EveryAlgorithm, HasTheSameBitsOnAWireOf16Bits) {
+  RandomValues random(84);
+  for (const Wire wire :
+       {Wire{WireType::float16, 0}, Wire{WireType::float16, 7}, Wire{WireType::bfloat16, 0}}) {
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto members = static_cast<std::uint32_t>(1 + random.below(9));
+      const auto shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+      const std::size_t elements = 1 + random.below(300);
+      const auto leaves = leaves_of(shards, elements, 30, random);
+      Sums sums(GetParam(), shards, random.split(shards, members), elements, 64, random.below(3) * 60, wire);
+      sums.run(leaves, random);
+      sums.expect(expected_of(leaves, wire));
+      ASSERT_FALSE(HasFailure()) << members << " members, " << shards << " shards";
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, EveryAlgorithm, ::testing::ValuesIn(kAlgorithms),

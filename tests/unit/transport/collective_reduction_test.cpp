@@ -55,6 +55,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.chunk_elements = kChunks[random.below(std::size(kChunks))];
     shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
+    if (random.chance(30)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
@@ -119,6 +120,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     shape.elements = 1 + random.below(100);
     shape.chunk_elements = 16;
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(50);
+    if (random.chance(30)) shape.wire = {WireType::bfloat16, 0};
     shape.at_once_bytes = random.chance(50) ? 0 : 256;
     shape.stand_ins = true;
     shape.pace = random.chance(50) ? 500us : 20us;

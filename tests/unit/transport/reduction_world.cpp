@@ -1,4 +1,5 @@
 #include "tests/unit/transport/reduction_world.hpp"
+#include "tests/support/wire_numbers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -109,7 +110,7 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     next = member.end = next + shape_.split[i];
     member.transport = network_.attach(member.name);
     member.accumulator =
-        std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements);
+        std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements, shape_.wire);
     member.result.resize(shape_.elements);
     Engine::Hooks hooks;
     hooks.round_done = [this, i](RoundRecord record) { done(i, std::move(record)); };
@@ -151,6 +152,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.elements = shape_.elements;
   shape.chunk_elements = shape_.chunk_elements;
   shape.bucket_elements = shape_.bucket_elements;
+  shape.wire = shape_.wire;
   shape.stand_ins = shape_.stand_ins;
   shape.algorithm = shape_.algorithm;
   std::vector<Engine::Peer> peers;
@@ -258,7 +260,8 @@ void ReductionWorld::stand_in(std::size_t number, std::uint64_t round) {
   const NodeId node = nodes[random_.below(nodes.size())];
   const auto leaves = leaves_below(height, node);
   const RoundPlan& plan = rounds_[round];
-  auto accumulator = std::make_shared<Accumulator>(shape_.shards, leaves.begin, leaves.end, shape_.elements);
+  auto accumulator =
+      std::make_shared<Accumulator>(shape_.shards, leaves.begin, leaves.end, shape_.elements, shape_.wire);
   fill(*accumulator, plan, leaves.begin, leaves.end);
   std::vector<ShardMetrics> metrics;
   for (std::uint32_t s = leaves.begin; s < leaves.end; ++s) {
@@ -284,7 +287,7 @@ void ReductionWorld::expect_result(const Member& member, const RoundRecord& reco
   if (plan.kind == RoundKind::train && plan.weight() != 0) {
     std::vector<oracle::Values> leaves;
     for (const LeafPlan& leaf : plan.leaves) leaves.push_back(leaf.values);
-    expected = oracle::mean(leaves, static_cast<float>(plan.weight()));
+    expected = oracle::mean(leaves, static_cast<float>(plan.weight()), oracle::numbers_of(shape_.wire));
   } else {
     expected = std::vector<float>(shape_.elements, kUntouched);
   }

@@ -40,6 +40,7 @@ struct ReductionWorldShape {
   std::size_t bucket_elements = 0;  ///< not 0: members offer buckets early, at random
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
+  Wire wire;
   std::uint32_t per_host = 1;           ///< members on each host
   bool stand_ins = false;               ///< members are late at random, and others compute for them
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
