@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "muster/transport/ring.hpp"
 #include "muster/transport/shared_memory/outbox.hpp"
 #include "muster/transport/shared_memory/segment.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
@@ -54,11 +54,19 @@ struct Incoming {
   std::size_t read = 0;        // of the payload
   bool lent = false;           // the frame's payload: a reference follows
   std::map<std::uint64_t, std::shared_ptr<const ForeignSegment>> segments;
-  std::map<std::uint64_t, std::shared_ptr<const ForeignSegment>> loans;  // not given back
+  // From the first loan that is not given back to the last one; none: given back.
+  Ring<std::shared_ptr<const ForeignSegment>> loans;
   std::uint64_t last_loan = 0;
 
   /// All loans up to this one have been given back.
-  std::uint64_t returned() const { return loans.empty() ? last_loan : loans.begin()->first - 1; }
+  std::uint64_t returned() const { return last_loan - loans.size(); }
+  /// False if it is none, or was given back before.
+  bool give_back(std::uint64_t loan) {
+    if (loan <= returned() || loan > last_loan || !loans[loan - returned() - 1]) return false;
+    loans[loan - returned() - 1].reset();
+    while (!loans.empty() && !loans.front()) loans.pop_front();
+    return true;
+  }
 };
 
 struct Pending {
@@ -82,8 +90,8 @@ struct Outgoing {
   Descriptor socket;  // none while the other side is too busy to be dialled
   std::uint64_t number = 0;
   Outbox box;
-  std::deque<Pending> queue;
-  std::deque<Lent> lent;  // not returned
+  Ring<Pending> queue;
+  Ring<Lent> lent;  // not returned
   std::uint64_t last_loan = 0;
   std::set<std::uint64_t> handed;  // segments that the other process has
   std::uint64_t freed = 0;         // segments_freed(), when it was last told

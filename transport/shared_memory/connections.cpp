@@ -208,6 +208,7 @@ void SharedMemoryTransport::break_off(Incoming& in) {
   if (in.back != nullptr) in.back->in = nullptr;
   in.back = nullptr;
   const std::uint64_t number = in.number;
+  if (in.loans.empty()) lenders_.erase(number);
   incoming_.erase(number);
 }
 

@@ -70,7 +70,8 @@ class SharedMemoryTransport final : public Transport {
   FrameSink* sink_ = nullptr;
   std::map<PeerId, Out> outgoing_;
   std::map<std::uint64_t, In> incoming_;  // by the number of their socket
-  std::map<std::uint64_t, In> lenders_;   // with loans that are not given back; also such as have ended
+  std::map<std::uint64_t, In>
+      lenders_;  // who has lent something; also such as have ended, until it is given back
   std::uint64_t next_number_ = 1;
   // What disconnect has ended, to be told by the next progress.
   std::vector<std::pair<PeerId, SendToken>> ended_sends_;

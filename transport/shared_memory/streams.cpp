@@ -265,7 +265,7 @@ bool SharedMemoryTransport::take_loan(const In& in, const Frame& frame, const Re
   const auto payload = segment->at(reference.offset, frame.bytes);
   if (!payload) return false;
   in->last_loan = reference.number;
-  in->loans[reference.number] = segment;
+  in->loans.push_back(segment);
   lenders_[in->number] = in;
   const Loan loan{in->number, reference.number};
   if (!sink_->lent(frame, *payload, loan)) {
@@ -295,10 +295,9 @@ std::shared_ptr<const ForeignSegment> SharedMemoryTransport::segment_of(Incoming
 
 void SharedMemoryTransport::give_back(Loan loan) {
   const auto found = lenders_.find(loan.lender);
-  MUSTER_CHECK(found != lenders_.end() && found->second->loans.erase(loan.number) == 1, loan.lender,
-               loan.number);
+  MUSTER_CHECK(found != lenders_.end() && found->second->give_back(loan.number), loan.lender, loan.number);
   const In in = found->second;
-  if (in->loans.empty()) lenders_.erase(found);
+  if (in->closed && in->loans.empty()) lenders_.erase(found);
   if (in->closed || in->back == nullptr) return;
   in->back->box.head().returned.store(in->returned(), std::memory_order_release);
   poke(*in->back, true);

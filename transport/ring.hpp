@@ -1,0 +1,35 @@
+// A queue that allocates nothing once it has been as long as it gets.
+#pragma once
+
+#include <algorithm>
+#include <boost/circular_buffer.hpp>
+#include <cstddef>
+#include <utility>
+
+namespace muster {
+
+/// As std::deque, which gives its blocks back and takes them anew as it moves along.
+template <class T>
+class Ring {
+ public:
+  void push_back(T value) {
+    constexpr std::size_t kFirst = 16;
+    if (items_.full()) items_.set_capacity(std::max(kFirst, 2 * items_.capacity()));
+    items_.push_back(std::move(value));
+  }
+  void pop_front() { items_.pop_front(); }
+  void clear() { items_.clear(); }
+
+  bool empty() const { return items_.empty(); }
+  std::size_t size() const { return items_.size(); }
+  T& front() { return items_.front(); }
+  const T& front() const { return items_.front(); }
+  T& operator[](std::size_t i) { return items_[i]; }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  boost::circular_buffer<T> items_;
+};
+
+}  // namespace muster
