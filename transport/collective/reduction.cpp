@@ -391,6 +391,8 @@ void Reduction::settle(Slot& current) {
 RoundRecord Reduction::make_record(Slot& current) const {
   const RoundHeader& mine = *current.headers[shape_.self];
   RoundRecord record{mine.round, mine.kind, mine.epoch, mine.step, {}, {}, 0, kHashStart, {}};
+  record.shards.reserve(shape_.shards);
+  record.metrics.reserve(shape_.shards);
   for (const auto& header : current.headers) {
     record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
   }
