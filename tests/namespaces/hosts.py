@@ -7,10 +7,26 @@ import json
 import os
 import shutil
 import signal
+import pathlib
 import subprocess
 import tempfile
 
 NETWORK = "10.77.0"
+
+
+def judge_shaped(check):
+    """The exit code of a test over links of a given speed: `check(folder)`, whose AssertionError says what does not hold."""
+    reason = cannot_run(shaped=True)
+    if reason:
+        print(f"cannot run: {reason}")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            check(pathlib.Path(name))
+        except AssertionError as error:
+            print(f"failed: {error}")
+            return 1
+    return 0
 
 
 def cannot_run(shaped=False):

@@ -5,11 +5,9 @@ The same job is run with the gradient as one bucket, which goes out behind the p
 during it. The weights must be the same; with one bucket nothing is hidden, with many something is. Times are printed, not judged:
 the replicas share the cores of one machine.
 """
-import pathlib
 import sys
-import tempfile
 
-from hosts import Hosts, cannot_run
+from hosts import Hosts, judge_shaped
 from traffic_test import MEGABITS, expect, run
 
 FASHION = "/usr/share/datasets/fashion-mnist"
@@ -68,19 +66,5 @@ def check(program, folder):
               f"| {report['train_seconds'] / STEPS * 1e3:.0f} ms |")
 
 
-def main():
-    reason = cannot_run(shaped=True)
-    if reason:
-        print(f"cannot run: {reason}")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        try:
-            check(sys.argv[1], pathlib.Path(name))
-        except AssertionError as error:
-            print(f"failed: {error}")
-            return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_shaped(lambda folder: check(sys.argv[1], folder)))

@@ -16,14 +16,12 @@ Prints the table that docs/collectives.md shows.
 """
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
-from hosts import Hosts, cannot_run
+from hosts import Hosts, judge_shaped
 
 ALGORITHMS = ("direct", "halving_doubling", "hierarchical", "ring")
 MEGABITS = 100
@@ -172,17 +170,7 @@ def check_all(program, count, per_host, wire, folder):
 
 def main():
     program, count, per_host, wire = sys.argv[1:]
-    reason = cannot_run(shaped=True)
-    if reason:
-        print(f"cannot run: {reason}")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        try:
-            check_all(program, int(count), int(per_host), wire, pathlib.Path(name))
-        except AssertionError as error:
-            print(f"failed: {error}")
-            return 1
-    return 0
+    return judge_shaped(lambda folder: check_all(program, int(count), int(per_host), wire, folder))
 
 
 if __name__ == "__main__":

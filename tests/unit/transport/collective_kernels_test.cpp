@@ -3,12 +3,13 @@
 #include "muster/transport/collective/kernels.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <bit>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "tests/support/processors.hpp"
 
 namespace {
 
@@ -32,15 +33,7 @@ bool same(float a, float b) {
          (std::isnan(a) && std::isnan(b));
 }
 
-class Kernels : public ::testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+class Kernels : public muster::testing::OnEveryProcessor {};
 
 TEST_P(Kernels, HaveTheBitsOfThePlainLoops) {
   for (const std::size_t count : {0u, 1u, 3u, 16u, 63u, 64u, 65u, 1000u}) {
@@ -79,15 +72,7 @@ TEST_P(Kernels, MayWriteOverAnOperand) {
   for (std::size_t i = 0; i < left.size(); ++i) EXPECT_TRUE(same(left[i], before[i] + right[i])) << i;
 }
 
-std::vector<std::int64_t> supported() {
-  std::vector<std::int64_t> targets;
-  for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
-}
-
-INSTANTIATE_TEST_SUITE_P(Targets, Kernels, ::testing::ValuesIn(supported()),
-                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels, ::testing::ValuesIn(Kernels::all()), &Kernels::name);
 
 TEST(KernelsChoice, HasAName) {
   EXPECT_STRNE(kernels::chosen(), "");

@@ -2,13 +2,13 @@
 #include "muster/transport/collective/wire.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <bit>
 #include <cmath>
 #include <random>
 #include <vector>
 
+#include "tests/support/processors.hpp"
 #include "tests/support/tree_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"
 
@@ -38,15 +38,7 @@ std::vector<float> numbers(std::size_t count) {
   return made;
 }
 
-class WireKernels : public ::testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+class WireKernels : public muster::testing::OnEveryProcessor {};
 
 TEST_P(WireKernels, RoundToTheNearestNumberOfTheFormat) {
   const auto values = numbers(40'003);
@@ -94,14 +86,7 @@ TEST_P(WireKernels, KeepEveryNumberOfTheFormat) {
   }
 }
 
-std::vector<std::int64_t> targets() {
-  std::vector<std::int64_t> all;
-  for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) all.push_back(left & -left);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(, WireKernels, ::testing::ValuesIn(targets()),
-                         [](const auto& which) { return std::string(hwy::TargetName(which.param)); });
+INSTANTIATE_TEST_SUITE_P(Targets, WireKernels, ::testing::ValuesIn(WireKernels::all()), &WireKernels::name);
 
 TEST(Wire, SmallAndLargeNumbersOfFloat16) {
   float values[] = {65519.0F, 65520.0F, 0x1p-24F, 0x1p-25F, -0.0F, 1.0F / 3};
