@@ -14,8 +14,9 @@ enum class SnapshotUse : std::uint8_t;
 /// compute thread -> replica: a copy of all that it was between two rounds; of any turn.
 struct Snapped {
   std::uint64_t turn = 0;
+  std::uint32_t view = 0;  ///< in which it was taken
   SnapshotUse use{};
-  std::shared_ptr<const Snapshot> snapshot;
+  std::shared_ptr<Snapshot> snapshot;
   std::string error;
 };
 
@@ -33,6 +34,8 @@ struct Written {
   bool last = false;       ///< at the end of the run, which waits for it
   bool parting = false;    ///< asked for by KeepState
   std::string path;        ///< of the weights
+  std::string manifest;    ///< its name
+  std::uint64_t records = 0;
   std::uint64_t step = 0;
   std::uint64_t bytes = 0;
   std::string state_sha256;

@@ -125,7 +125,7 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, std::uint32_t ke
   put(stem + ".manifest.json", manifest_pieces);
   disk_->sync_folder();
   prune(stem + ".manifest.json", place.steps, keep);
-  return {disk_->folder() + "/" + manifest.weights.name,
+  return {disk_->folder() + "/" + manifest.weights.name, stem + ".manifest.json",
           manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
           place.state_sha256};
 }

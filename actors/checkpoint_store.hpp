@@ -35,7 +35,8 @@ struct CheckpointIdentity {
 };
 
 struct SavedCheckpoint {
-  std::string path;  ///< of the weights
+  std::string path;      ///< of the weights
+  std::string manifest;  ///< its name
   std::uint64_t bytes = 0;
   std::string weights_sha256;
 };

@@ -9,9 +9,11 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
   disk_thread_->submit([store = store_, keep = config_.keep, snapshot = std::move(snapshot),
                         written = std::move(written), done = std::move(done)]() mutable {
     written.step = snapshot->place.steps;
+    written.records = snapshot->place.records;
     try {
       SavedCheckpoint saved = store->save(*snapshot, keep);
       written.path = saved.path;
+      written.manifest = saved.manifest;
       written.bytes = saved.bytes;
       written.state_sha256 = saved.weights_sha256;
     } catch (const DiskError& error) {
@@ -23,6 +25,17 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
     }
     snapshot.reset();
     done(std::move(written));
+  });
+}
+
+void Checkpointer::read(const std::string& manifest,
+                        std::function<void(std::shared_ptr<const Snapshot>, std::string)> done) {
+  disk_thread_->submit([store = store_, manifest, done = std::move(done)] {
+    std::string why;
+    std::shared_ptr<const Snapshot> snapshot;
+    if (auto loaded = store->load(manifest, why))
+      snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
+    done(std::move(snapshot), std::move(why));
   });
 }
 

@@ -23,6 +23,11 @@ class Checkpointer {
   /// `error` is not empty if nothing was written. Does not block.
   void write(std::shared_ptr<const Snapshot> snapshot, Written written, std::function<void(Written)> done);
 
+  /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
+  /// with nothing and the reason if it is not whole or not of this job.
+  void read(const std::string& manifest,
+            std::function<void(std::shared_ptr<const Snapshot>, std::string why)> done);
+
  private:
   std::shared_ptr<Executor> disk_thread_;
   std::shared_ptr<CheckpointStore> store_;

@@ -76,6 +76,7 @@ void CoordinatorState::tell_resumed() {
   for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
   report_.steps = resume.step;
   report_.samples = resume.samples;
+  kept_ = {resume.manifest, resume.records, resume.step};
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -93,6 +94,7 @@ void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
   say_first_step(message);
+  let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 
@@ -341,7 +343,8 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Failing& message) { self->state.on(message); },
           [=](const ChildEnded& message) { self->state.on(message); },
           [=](const StopRequest& message) { self->state.on(message); },
-          [=](const Tick& message) { self->state.on(message); }};
+          [=](const Tick& message) { self->state.on(message); },
+          [=](const Checkpointed& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

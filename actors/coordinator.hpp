@@ -61,6 +61,7 @@ class CoordinatorState {
   void on(const Heartbeat& message);
   void on(const HeldUp& message);
   void on(const Progress& message);
+  void on(const Checkpointed& message);
   void raise(Event event);
 
  private:
@@ -91,9 +92,11 @@ class CoordinatorState {
   void close_view();
   void ask_to_close();
   void next_view();
+  void go_back(View& view, const PartHolder& lost);
   void install(const View& view);
   void pause(const std::string& missing);
   void say_first_step(const Progress& message);
+  void let_go_of_held_back();
   void count_epoch(std::uint64_t epoch);
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
@@ -115,6 +118,7 @@ class CoordinatorState {
   enum class Phase { forming, adopting, closing, paused, installing, running };
   Phase phase_ = Phase::forming;
   std::uint64_t term_ = 1;
+  Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;

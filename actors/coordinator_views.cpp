@@ -88,6 +88,7 @@ void CoordinatorState::on(const Prepared& message) {
 void CoordinatorState::form(const std::string& transport) {
   View view = roster_->first_view();
   if (parts_.resume) view.records = parts_.resume->records;
+  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
   report_.transport = transport;
   report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
   if (view.facts.take_asked >= 0) {
@@ -167,6 +168,7 @@ void CoordinatorState::look_into_journal() {
                 "checkpoint.folder, or move the journal away");
   }
   view_ = entry->view;
+  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);
   if (entry->completed) return say_completed(*entry);
   begun_ = true;
@@ -308,12 +310,45 @@ void CoordinatorState::next_view() {
   const Roster::Next next = roster_->next_view(view_);
   if (!next.view) return pause(next.missing);
   lost_.clear();
-  install(*next.view);
+  View view = *next.view;
+  if (next.lost) go_back(view, *next.lost);
+  install(view);
   for (const auto& [who, record] : roster_->nodes()) {
-    if (record.leaving && roster_->alive(who)) self_->send(actors_.at(who), Stop{true, "it asked to leave"});
+    if (record.leaving && !record.held_back && roster_->alive(who))
+      self_->send(actors_.at(who), Stop{true, "it asked to leave"});
   }
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of
+}
+
+void CoordinatorState::on(const Checkpointed& message) {
+  if (message.records >= kept_.records) kept_ = message;
+}
+
+// Owner and buddy of a part of the optimiser are both lost. Where all stand cannot be gone on from; the last
+// checkpoint can.
+void CoordinatorState::go_back(View& view, const PartHolder& lost) {
+  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  view.records = kept_.records;
+  view.behind.clear();
+  raise(make_event("went_back",
+                   {{"view", number(view.number)},
+                    {"step", number(report_.steps)},
+                    {"to_step", number(kept_.step)},
+                    {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
+                    {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
+                                   (lost.buddy == lost.owner
+                                        ? std::string()
+                                        : ", and so is replica " + std::to_string(lost.buddy) +
+                                              ", which had the second copy of its part of the optimiser")}}));
+}
+
+// The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
+void CoordinatorState::let_go_of_held_back() {
+  const bool any = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
+    return node.second.held_back && roster_->member(node.first);
+  });
+  if (any && phase_ == Phase::running && !ending_) close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
@@ -332,6 +367,11 @@ void CoordinatorState::install(const View& view) {
   view_ = watch_->dealt(view);
   view_.term = term_;
   view_.dropping = watch_->dropping();
+  if (view_.source.view != 0 && kept_.records > view_.source.records) {
+    view_.source.checkpoint = kept_.manifest;
+    view_.source.records = kept_.records;
+    view_.source.step = kept_.step;
+  }
   watch_->entered(view_);
   try {
     note(view_);
@@ -374,7 +414,7 @@ void CoordinatorState::set_out() {
   feed_newcomers();
   // Who asked to go, or came, or was lost meanwhile.
   const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
-    return node.second.leaving && roster_->member(node.first);
+    return node.second.leaving && !node.second.held_back && roster_->member(node.first);
   });
   if (changes) close_view();
 }

@@ -30,11 +30,11 @@ struct StateCopied {
 };
 
 /// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
-/// how many records it has taken (each is a credit for one more).
+/// how many records it has taken (each is a credit for one more); or gives elements of a sharded optimiser.
 struct HandOut {
   std::uint32_t view = 0;
   PeerId to = 0;
-  std::uint64_t number = 0;  ///< of the record, from 1; of a state, or taken: records so far
+  std::uint64_t number = 0;  ///< of the record, from 1; of all else: records so far
   FrameKind kind = FrameKind::record;
   std::shared_ptr<const std::vector<std::byte>> payload;  ///< null if taken
 };
@@ -48,7 +48,16 @@ struct HandedOut {
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
-/// compute thread -> replica: the state that it was given is in place, and hashes as the donor's did.
+/// compute thread -> replica: how far the parts of a sharded optimiser are dealt in this view.
+struct PartTaken {
+  std::uint64_t turn = 0;
+  bool gave = false;      ///< all that others need of what was held here is on its way
+  bool complete = false;  ///< all that is held here now is there
+  std::string error;
+};
+
+/// compute thread -> replica: the state that it was given is in place, and hashes as the donor's did; or that
+/// of the checkpoint that all go back to.
 struct Restored {
   std::uint64_t turn = 0;
   std::shared_ptr<const Snapshot> snapshot;

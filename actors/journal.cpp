@@ -22,7 +22,8 @@ Json to_json(const Member& member) {
           {"incarnation", member.incarnation},
           {"address", nlohmann::json::binary({member.address.begin(), member.address.end()})},
           {"begin", member.begin},
-          {"end", member.end}};
+          {"end", member.end},
+          {"buddy", member.buddy}};
 }
 
 Member member_from(const Json& json) {
@@ -31,7 +32,8 @@ Member member_from(const Json& json) {
           json.at("incarnation"),
           std::string(address.begin(), address.end()),
           json.at("begin"),
-          json.at("end")};
+          json.at("end"),
+          json.at("buddy")};
 }
 
 Json to_json(const DataFacts& facts) {
@@ -50,13 +52,30 @@ DataFacts facts_from(const Json& json) {
           json.at("steps_per_epoch"), json.at("take_asked"),    json.at("take_had"), json.at("fingerprint")};
 }
 
+Json to_json(const PartSource& source) {
+  Json json{{"view", source.view},
+            {"holders", Json::array()},
+            {"checkpoint", source.checkpoint},
+            {"records", source.records},
+            {"step", source.step}};
+  for (const PartHolder& holder : source.holders) json["holders"].push_back({holder.owner, holder.buddy});
+  return json;
+}
+
+PartSource source_from(const Json& json) {
+  PartSource source{json.at("view"), {}, json.at("checkpoint"), json.at("records"), json.at("step")};
+  for (const Json& holder : json.at("holders")) source.holders.push_back({holder.at(0), holder.at(1)});
+  return source;
+}
+
 Json to_json(const View& view) {
   Json json{{"term", view.term},
             {"number", view.number},
             {"records", view.records},
             {"donor", view.donor},
             {"batch_bytes_max", view.batch_bytes_max},
-            {"facts", to_json(view.facts)}};
+            {"facts", to_json(view.facts)},
+            {"source", to_json(view.source)}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -85,6 +104,7 @@ View view_from(const Json& json) {
   view.donor = json.at("donor");
   view.batch_bytes_max = json.at("batch_bytes_max");
   view.facts = facts_from(json.at("facts"));
+  view.source = source_from(json.at("source"));
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

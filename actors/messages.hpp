@@ -122,8 +122,9 @@ struct Closed {
   std::uint32_t view = 0;
   std::uint64_t records = 0;    ///< that this replica holds
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
+  std::uint32_t took = 0;       ///< the latest view of which it has taken a record; 0: none
 
-  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from); }
+  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from, x.took); }
 };
 MUSTER_MESSAGE(Closed)
 
@@ -326,9 +327,11 @@ struct Halted {
   std::uint32_t view = 0;
   std::uint64_t records = 0;
   std::uint64_t kept_from = 0;
+  std::uint32_t took = 0;
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.
+class OptimizerPart;
 struct Assignment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -336,6 +339,7 @@ struct Assignment {
   caf::strong_actor_ptr reducer;
   View view;
   Algorithm algorithm = Algorithm::direct;  ///< of the view's reduction
+  std::shared_ptr<OptimizerPart> part;      ///< of a sharded optimiser; else null
 };
 
 /// node -> replica: it takes part from outside the view, until an Assignment comes.
@@ -399,6 +403,17 @@ struct ReplicaDone {
   }
 };
 MUSTER_MESSAGE(ReplicaDone)
+
+/// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back
+/// to the last one.
+struct Checkpointed {
+  std::string manifest;  ///< its name in checkpoint.folder
+  std::uint64_t records = 0;
+  std::uint64_t step = 0;
+
+  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step); }
+};
+MUSTER_MESSAGE(Checkpointed)
 
 /// node -> coordinator, every cluster.detect.heartbeat.
 struct Heartbeat {

@@ -121,7 +121,7 @@ Engine::Hooks NodeState::hooks() const {
     if (board->actors.reducer) {
       caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun, result_abandoned});
     } else {
-      caf::anon_send(board->node, Halted{view, 0, 0});  // a loader holds no records
+      caf::anon_send(board->node, Halted{view, 0, 0, 0});  // a loader holds no records
     }
   };
   hooks.handed_out = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
@@ -208,7 +208,13 @@ ReductionShape NodeState::shape_of(const View& view) const {
     const std::string host = plane_->host_of(member.address);
     hosts.push_back(numbers.emplace(host, static_cast<std::uint32_t>(numbers.size())).first->second);
     shape.members.push_back(
-        {peer_of(member.name), member.incarnation, member.begin, member.end, hosts.back()});
+        {peer_of(member.name), member.incarnation, member.begin, member.end, hosts.back(), 0});
+  }
+  for (std::size_t i = 0; i < view.replicas.size(); ++i) {
+    const auto buddy = std::find_if(view.replicas.begin(), view.replicas.end(), [&](const Member& other) {
+      return other.name.slot == view.replicas[i].buddy;
+    });
+    shape.members[i].buddy = static_cast<std::uint32_t>(buddy - view.replicas.begin());
   }
   const auto wanted = job_->reduce.algorithm;
   shape.algorithm = wanted == ReduceAlgorithm::automatic
@@ -224,7 +230,8 @@ Engine::Bounds NodeState::bounds(const View& view) const {
   const std::size_t slots = bench_->optimizer ? bench_->optimizer->slots().size() : 0;
   const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
   return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, elements),
-          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes};
+          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes,
+          OptimizerPart::given_bytes_max()};
 }
 
 std::vector<Member> NodeState::peers_in(const View& view) const {
@@ -325,12 +332,18 @@ void NodeState::make_replica(const View& view) {
 }
 
 void NodeState::install_replica(const View& view) {
-  const ReductionShape shape = shape_of(view);
+  ReductionShape shape = shape_of(view);
   const ReductionMember& self = shape.members[shape.self];
   make_replica(view);
   spawn_shards(view, self.begin, self.end);
-  Assignment part{self.begin, self.end,       {}, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
-                  view,       shape.algorithm};
+  Assignment part{
+      self.begin, self.end,        {},     caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
+      view,       shape.algorithm, nullptr};
+  if (job_->train.shard_optimizer) {
+    part.part = make_part(*bench_, holders_in(view), parts_.name.slot);
+    shape.sharded = true;
+    shape.update = part.part;
+  }
   for (const auto& [number, actor] : actors_.shards)
     part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
   self_->send(replica_, std::move(part));
@@ -354,7 +367,8 @@ void NodeState::on(const Close& message) {
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records, message.kept_from});
+  self_->send(parts_.coordinator,
+              Closed{parts_.name, message.view, message.records, message.kept_from, message.took});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
@@ -481,6 +495,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const ReplicaDone& message) { pass_on(message); },
           [=](const Tick& message) { self->state.on(message); },
           [=](const StateKept& message) { self->state.on(message); },
+          [=](const Checkpointed& message) { pass_on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

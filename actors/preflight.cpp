@@ -31,7 +31,7 @@ void look_at_workbench(const Registry& registry, const Places& places, Preflight
   try {
     const auto bench = make_workbench(flight.job, registry, "cpu:0", true, true);
     flight.layout = bench->model->layout();
-    flight.optimizer_slots = bench->optimizer->slots().size();
+    flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
@@ -62,6 +62,10 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   plan.state = flight.layout.total() * sizeof(float);
   plan.gradient = plan.state;
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
+  if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
+    const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;
+    plan.optimizer = (plan.optimizer + plan.state) * copies / job.cluster.replicas;
+  }
   plan.accumulator = Accumulator::bytes_max(job.train.shards, begin, end, flight.layout.total());
   std::size_t remote_nodes = 0;
   for (std::uint32_t other = 0; other < intervals.size(); ++other) {

@@ -19,6 +19,7 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   if (const auto from = std::move(parts_.from)) {
     restore(from);
     go_on_from(*from);
+    if (sharded()) from_ = from;
   }
 }
 
@@ -53,6 +54,7 @@ void ReplicaState::on(const Assignment& message) {
   fed_.clear();
   donations_.clear();
   behind_ = records_ < part_.view.records;
+  if (sharded()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
     bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
                                                        bench->state.size(), wire_of(bench->job));
@@ -65,6 +67,7 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
+  if (sharded() && part_.view.source.view == 0) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
   kept_.clear();  // of the view before; records to come are kept anew
   behind_ ? catch_up() : next_round();
@@ -90,7 +93,7 @@ void ReplicaState::answer_halt() {
     bury(std::move(fresh));
   }
   self_->send(parts_.node,
-              Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from()});
+              Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(), took_});
 }
 
 // In each view one replica speaks for all: the first.
@@ -103,6 +106,7 @@ void ReplicaState::next_round() {
   donate();
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
+  if (!parts_dealt_) return deal_parts();
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
   consider_checkpoint();
   if (course_->finished()) return finish();
@@ -251,6 +255,7 @@ void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMet
 void ReplicaState::on(const RoundDone& message) {
   ++round_;
   next_turn();  // others may have stood in for this replica, which still computes
+  if (sharded()) use_new_part();
   record_taken(message.record);
 }
 
@@ -300,6 +305,7 @@ void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
   if (last_written_) return say_done(last_written_->state_sha256, last_written_->path);
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
+  if (parts_.checkpoints && sharded()) give_for_checkpoint();
   compute([](Workbench& bench) {
     Hashed hashed;
     hashed.state_sha256 = state_sha256(bench.state);
@@ -332,6 +338,7 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
   for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
+  if (checkpointed_) self_->send(parts_.node, *checkpointed_);
   if (done_ && !halted_) self_->send(parts_.node, *done_);
 }
 
@@ -354,7 +361,8 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const Restored& message) { self->state.on(message); },
           [=](const Adopted& message) { self->state.on(message); },
           [=](const StandIn& message) { self->state.on(message); },
-          [=](const KeepState&) { self->state.keep_state(); }};
+          [=](const KeepState&) { self->state.keep_state(); },
+          [=](const PartTaken& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

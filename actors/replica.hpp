@@ -57,6 +57,7 @@ class ReplicaState {
   void on(const Restored& message);
   void on(const Adopted& message);
   void on(const StandIn& message);
+  void on(const PartTaken& message);
   /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
   void keep_state();
 
@@ -118,6 +119,20 @@ class ReplicaState {
   void begin_errand();
   bool take_for_errand(const Item& item);
   void errand_done(const Computed& message);
+  bool sharded() const { return parts_.bench->job.train.shard_optimizer; }
+  void enter_parts();
+  void use_new_part();
+  void deal_parts();
+  void take_part(const HandedOut& message);
+  void go_back();
+  void gone_back(const Snapshot& snapshot);
+  void give_for_checkpoint();
+  void gather_parts(const Snapped& own, const Written& written);
+  void take_gathered(const HandedOut& message);
+  void take_gathered(std::span<const std::byte> bytes);
+  void write_if_gathered();
+  void give_up_gathering(const std::string& reason);
+  void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
   void trouble(const std::string& reason);
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
@@ -146,6 +161,18 @@ class ReplicaState {
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
+  // A sharded optimiser; see replica_parts.cpp. Parts are dealt once in a view, before its first round.
+  bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
+  std::uint32_t took_ = 0;                // the latest view of which it has taken a record
+  std::uint32_t dealt_ = 0;               // the view that bench.next_part is of
+  std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
+  struct Gathering {
+    GatheredParts parts;
+    Written written;
+  };
+  std::optional<Gathering> gathering_parts_;                     // for a checkpoint
+  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by records
+  std::optional<Checkpointed> checkpointed_;                     // the last one that it wrote
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;
   struct Feeding {

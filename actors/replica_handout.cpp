@@ -109,6 +109,7 @@ void ReplicaState::on(const DonateTo& message) {
 // The floats are copied by the compute thread before whatever it is asked for next; they are encoded and
 // hashed elsewhere, while the steps go on.
 void ReplicaState::donate() {
+  if (!parts_dealt_) return;  // it may be going back to a checkpoint
   for (const PeerId peer : std::exchange(donations_, {})) {
     fed_[peer] = {records_, records_, records_};
     parts_.compute->submit([bench = parts_.bench, background = parts_.background, view = part_.view.number,
@@ -152,6 +153,8 @@ void ReplicaState::on(const Observing& message) {
 void ReplicaState::on(const HandedOut& message) {
   if (message.view != part_.view.number) return;
   if (message.kind == FrameKind::taken) return on_taken(message);
+  if (message.kind == FrameKind::part) return take_part(message);
+  if (message.kind == FrameKind::gathered) return take_gathered(message);
   if (message.kind == FrameKind::state) {
     if (observing_ && !restored_) begin_restore(message.payload);
     return;
@@ -174,8 +177,9 @@ void ReplicaState::begin_restore(const Payload& payload) {
 }
 
 void ReplicaState::on(const Restored& message) {
-  if (message.turn != turn_ || !observing_) return;
+  if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
+  if (!observing_) return gone_back(*message.snapshot);
   restore(message.snapshot->place);
   restored_ = true;
   for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);

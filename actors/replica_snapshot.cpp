@@ -42,11 +42,15 @@ void ReplicaState::restore(const ReplicaPlace& place) {
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   if (!between_rounds()) return snapshots_wanted_.push_back(use);
-  compute([use, place = place()](Workbench& bench) {
+  compute([use, place = place(), view = part_.view.number](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     copy_into(*snapshot, bench);
+    if (const auto part = bench.next_part ? bench.next_part : bench.part;
+        part && use != SnapshotUse::donation)
+      part->copy_into(*snapshot);
     Snapped snapped;
+    snapped.view = view;
     snapped.use = use;
     snapped.snapshot = std::move(snapshot);
     return snapped;
@@ -78,8 +82,11 @@ void ReplicaState::go_on_from(const Snapshot& snapshot) {
 void ReplicaState::consider_checkpoint() {
   const CoursePoint here = course_point(course_->cursor(), course_->steps());
   const CoursePoint before = std::exchange(looked_at_, here);
-  if (!parts_.checkpoints || !speaks() || course_->finished()) return;  // at the end one is written anyway
+  if (!parts_.checkpoints || course_->finished()) return;  // at the end one is written anyway
   if (!checkpoint_due(parts_.checkpoints->every(), before, here)) return;
+  if (!speaks()) return sharded() ? give_for_checkpoint() : void();
+  if (gathering_parts_)
+    give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
   self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
                                              {{"step", static_cast<std::int64_t>(here.steps)}})});
@@ -94,7 +101,12 @@ void ReplicaState::on(const Snapped& message) {
   written.last = message.use == SnapshotUse::last_checkpoint;
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   snapped_at_ = now();
-  parts_.checkpoints->write(message.snapshot, written, [replica = replica_actor(self_)](Written answer) {
+  if (sharded()) return gather_parts(message, written);
+  write(message.snapshot, written);
+}
+
+void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written& written) {
+  parts_.checkpoints->write(std::move(snapshot), written, [replica = replica_actor(self_)](Written answer) {
     caf::anon_send(replica, std::move(answer));
   });
 }
@@ -104,6 +116,10 @@ void ReplicaState::keep_state() {
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+  if (sharded() && (part_.view.replicas.size() > 1 || !parts_dealt_))
+    return self_->send(parts_.node,
+                       StateKept{"no checkpoint is written: it holds but a part of the optimiser "
+                                 "(train.shard_optimizer); the last one stands"});
   take_snapshot(SnapshotUse::parting);
 }
 
@@ -138,6 +154,8 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"step", step},
                                  {"bytes", static_cast<std::int64_t>(message.bytes)},
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
+  checkpointed_ = Checkpointed{message.manifest, message.records, message.step};
+  self_->send(parts_.node, *checkpointed_);
 }
 
 }  // namespace muster

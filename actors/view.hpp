@@ -46,8 +46,11 @@ struct Member {
   std::string address;
   std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
   std::uint32_t end = 0;
+  std::uint32_t buddy = 0;  ///< the replica that backs up its part of a sharded optimiser
 
-  static auto fields(Member& x) { return std::tie(x.name, x.incarnation, x.address, x.begin, x.end); }
+  static auto fields(Member& x) {
+    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy);
+  }
 };
 MUSTER_MESSAGE(Member)
 
@@ -81,6 +84,32 @@ struct Dropping {
 };
 MUSTER_MESSAGE(Dropping)
 
+/// Who holds a part of a sharded optimiser's vectors, by their slots.
+struct PartHolder {
+  std::uint32_t owner = 0;
+  std::uint32_t buddy = 0;
+
+  bool operator==(const PartHolder&) const = default;
+  static auto fields(PartHolder& x) { return std::tie(x.owner, x.buddy); }
+};
+MUSTER_MESSAGE(PartHolder)
+
+/// Where the members of a view find the optimiser's vectors when it begins, if each holds but a part of them
+/// (train.shard_optimizer).
+struct PartSource {
+  std::uint32_t view = 0;  ///< the one in which they were dealt to these holders; 0: they are on disk
+  std::vector<PartHolder> holders;
+  /// The last checkpoint that the coordinator knew of (its manifest; empty: the beginning). If the vectors
+  /// are on disk, every member goes back to it.
+  std::string checkpoint;
+  std::uint64_t records = 0;  ///< in it
+  std::uint64_t step = 0;     ///< the last one in it
+
+  static auto fields(PartSource& x) { return std::tie(x.view, x.holders, x.checkpoint, x.records, x.step); }
+  bool operator==(const PartSource&) const = default;
+};
+MUSTER_MESSAGE(PartSource)
+
 /// A numbered membership. Replicas come first, in order of their slots, then loaders. Its number is higher
 /// than that of any view before it, over all terms.
 ///
@@ -99,6 +128,7 @@ struct View {
   std::uint64_t batch_bytes_max = 0;
   DataFacts facts;
   Dropping dropping;
+  PartSource source;
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -112,7 +142,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping);
+                    x.facts, x.dropping, x.source);
   }
 };
 MUSTER_MESSAGE(View)

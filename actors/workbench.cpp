@@ -62,7 +62,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     bench->state.resize(layout.total());
     bench->gradient.resize(layout.total());
     bench->model->initialize(job.seed, bench->state);
-    bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters);
+    if (!job.train.shard_optimizer) bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters);
   }
   if (loads) {
     bench->data = std::make_unique<Dataset>(registry.make_source(job.data.source, job.data.options));
@@ -71,16 +71,32 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
   return bench;
 }
 
+std::vector<PartTile> part_tiles(const Workbench& bench, const std::vector<PartHolder>& holders) {
+  const std::size_t elements = bench.state.size();
+  return part_tiles(elements, bucket_elements(bench.job, elements, holders.size()), holders);
+}
+
+std::shared_ptr<OptimizerPart> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
+                                         std::uint32_t slot) {
+  return std::make_shared<OptimizerPart>(part_tiles(bench, holders), slot, bench.model->layout().parameters,
+                                         bench.state,
+                                         [config = bench.job.train.optimizer](std::size_t elements) {
+                                           return make_optimizer(config, elements);
+                                         });
+}
+
 void copy_into(Snapshot& snapshot, Workbench& bench) {
   snapshot.state = bench.state;
+  if (!bench.optimizer) return;
   for (const auto& slot : bench.optimizer->slots()) {
     snapshot.slots.push_back({slot.name, {slot.values.begin(), slot.values.end()}});
   }
 }
 
 void restore(Workbench& bench, const Snapshot& snapshot) {
-  const auto slots = bench.optimizer->slots();
-  const bool fits = std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
+  const auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
+  const bool fits = !bench.optimizer ||
+                    std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
                                [](const Optimizer::Slot& mine, const Snapshot::Slot& kept) {
                                  return mine.name == kept.name && mine.values.size() == kept.values.size();
                                });
@@ -96,6 +112,16 @@ void restore(Workbench& bench, const Snapshot& snapshot) {
     std::copy(snapshot.slots[i].values.begin(), snapshot.slots[i].values.end(), slots[i].values.begin());
   }
   bench.applied = snapshot.place.steps;
+}
+
+void go_back_to(Workbench& bench, const Snapshot& snapshot) {
+  if (snapshot.place.records == 0) {
+    bench.model->initialize(bench.job.seed, bench.state);
+    bench.applied = 0;
+    return;  // the part has been prepared, and is 0
+  }
+  restore(bench, snapshot);
+  bench.next_part->fill_from(snapshot);
 }
 
 DataFacts data_facts(const Workbench& bench) {
@@ -200,6 +226,12 @@ void apply_step(Workbench& bench, std::uint64_t step) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
   const std::span<const float> gradient(bench.gradient);
+  if (!bench.optimizer) {
+    if (bench.part) bench.part->commit(step);
+    std::copy(gradient.begin(), gradient.end(), bench.state.begin());
+    bench.applied = step;
+    return;
+  }
   bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));
   for (std::size_t i = parameters; i < bench.state.size(); ++i)
     bench.state[i] += gradient[i];  // mean change of buffers

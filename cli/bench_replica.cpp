@@ -177,7 +177,8 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Restored&) {},
           [](const Adopted&) {},
           [](const StandIn&) {},
-          [](const KeepState&) {}};
+          [](const KeepState&) {},
+          [](const PartTaken&) {}};
 }
 
 }  // namespace muster::cli

@@ -89,6 +89,7 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
   shape.elements = flight.layout.total();
   shape.wire = wire_of(job);
   shape.bucket_elements = bucket_elements(job, shape.elements, replicas);
+  shape.sharded = job.train.shard_optimizer;
   std::vector<std::uint32_t> hosts;
   for (const auto [begin, end] : place_shards(job.train.shards, replicas)) {
     hosts.push_back(static_cast<std::uint32_t>(hosts.size()) / per_host);
@@ -103,10 +104,8 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
   for (const Algorithm algorithm : kAlgorithms) {
     shape.algorithm = algorithm;
     const ReductionCost cost = cost_of(shape);
-    const std::size_t between = cost.elements_between_hosts * shape.wire.bytes();
-    const std::size_t within = (cost.elements - cost.elements_between_hosts) * sizeof(float);
     std::printf("  %-16s %2zu hops, %zu bytes, of these %zu between hosts%s\n",
-                std::string(text_of(algorithm)).c_str(), cost.hops, within + between, between,
+                std::string(text_of(algorithm)).c_str(), cost.hops, cost.bytes, cost.bytes_between_hosts,
                 algorithm == taken ? "  <- taken" : "");
   }
 }

@@ -88,6 +88,7 @@ struct TrainConfig {
   bool evaluate = true;  ///< evaluate on the test set after every epoch, if the source has one
   GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
   std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power
+  bool shard_optimizer = false;               ///< each replica holds and updates a part; changes no bit
   OptimizerConfig optimizer;
 
   bool operator==(const TrainConfig&) const = default;

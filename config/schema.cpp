@@ -201,6 +201,13 @@ std::vector<Key> train_keys() {
                         "Gradients are multiplied with 2 to this power before they are rounded, and divided "
                         "after: float16 holds 6e-8 to 65504. Sums of a step must stay below the upper end.")),
           MUSTER_MEMBER(train.wire_exponent)),
+      bind(key(kFree, "train.shard_optimizer", of(ValueType::boolean),
+               "Each replica holds only a part of the optimiser's vectors, and another replica's as its "
+               "second "
+               "copy; it updates its part and sends the new parameters to all (ZeRO stage 1). Takes 2/R of "
+               "the memory, costs one more hop a step, and moves the parts when replicas come or go. The "
+               "weights are the same bits."),
+           MUSTER_MEMBER(train.shard_optimizer)),
   };
 }
 

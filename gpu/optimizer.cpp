@@ -4,6 +4,7 @@
 #include "muster/gpu/optimizer.hpp"
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "muster/config/check.hpp"
@@ -22,17 +23,24 @@ class Sgd final : public Optimizer {
         momentum_(options.momentum != 0 ? count : 0),
         count_(count) {}
 
-  void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) override {
-    MUSTER_CHECK(step >= 1 && parameters.size() == count_ && gradient.size() == count_, "step", step, "sizes",
-                 parameters.size(), gradient.size(), "expected", count_);
+  void update(std::uint64_t step, std::size_t first, std::span<float> parameters,
+              std::span<const float> gradient) override {
+    check(step, first, parameters, gradient);
     const auto rate = static_cast<float>(schedule_->rate(step));
-    if (momentum_.empty()) {
-      plain(rate, parameters.data(), gradient.data());
-    } else if (options_.nesterov) {
-      with_momentum<true>(rate, parameters.data(), gradient.data());
-    } else {
-      with_momentum<false>(rate, parameters.data(), gradient.data());
-    }
+    if (momentum_.empty()) return plain(rate, parameters, gradient);
+    const std::span momentum = std::span(momentum_).subspan(first, parameters.size());
+    if (options_.nesterov) return with_momentum<true>(rate, parameters, gradient, momentum);
+    with_momentum<false>(rate, parameters, gradient, momentum);
+  }
+
+  void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
+                std::span<const float> gradient) const override {
+    check(step, first, parameters, gradient);
+    const auto rate = static_cast<float>(schedule_->rate(step));
+    if (momentum_.empty()) return plain(rate, parameters, gradient);
+    const std::span momentum = std::span(momentum_).subspan(first, parameters.size());
+    if (options_.nesterov) return with_momentum<true>(rate, parameters, gradient, momentum);
+    with_momentum<false>(rate, parameters, gradient, momentum);
   }
 
   std::vector<Slot> slots() override {
@@ -41,23 +49,35 @@ class Sgd final : public Optimizer {
   }
 
  private:
-  void plain(float rate, float* __restrict parameters, const float* __restrict gradient) const {
+  void check(std::uint64_t step, std::size_t first, std::span<const float> parameters,
+             std::span<const float> gradient) const {
+    MUSTER_CHECK(step >= 1 && parameters.size() == gradient.size() && first + gradient.size() <= count_,
+                 "step", step, "sizes", parameters.size(), gradient.size(), "from", first, "of", count_);
+  }
+
+  void plain(float rate, std::span<float> values, std::span<const float> slopes) const {
     const auto decay = static_cast<float>(options_.weight_decay);
-    for (std::size_t i = 0; i < count_; ++i) {
+    float* __restrict parameters = values.data();
+    const float* __restrict gradient = slopes.data();
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const float slope = gradient[i] + decay * parameters[i];
       parameters[i] -= rate * slope;
     }
   }
 
-  template <bool nesterov>
-  void with_momentum(float rate, float* __restrict parameters, const float* __restrict gradient) {
+  // Value: float, or const float for one that keeps nothing.
+  template <bool nesterov, class Value>
+  void with_momentum(float rate, std::span<float> values, std::span<const float> slopes,
+                     std::span<Value> velocities) const {
     const auto decay = static_cast<float>(options_.weight_decay);
     const auto keep = static_cast<float>(options_.momentum);
-    float* __restrict momentum = momentum_.data();
-    for (std::size_t i = 0; i < count_; ++i) {
+    float* __restrict parameters = values.data();
+    const float* __restrict gradient = slopes.data();
+    Value* __restrict momentum = velocities.data();
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const float slope = gradient[i] + decay * parameters[i];
       const float velocity = keep * momentum[i] + slope;
-      momentum[i] = velocity;
+      if constexpr (!std::is_const_v<Value>) momentum[i] = velocity;
       parameters[i] -= rate * (nesterov ? slope + keep * velocity : velocity);
     }
   }
@@ -75,16 +95,16 @@ class Adam final : public Optimizer {
   Adam(const AdamOptions& options, std::shared_ptr<const Schedule> schedule, std::size_t count)
       : options_(options), schedule_(std::move(schedule)), average_(count), square_(count) {}
 
-  void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) override {
-    MUSTER_CHECK(step >= 1 && parameters.size() == average_.size() && gradient.size() == average_.size(),
-                 "step", step, "sizes", parameters.size(), gradient.size(), "expected", average_.size());
-    const double rate = schedule_->rate(step);
-    Factors factors;
-    factors.decay = options_.decoupled ? 0.0F : static_cast<float>(options_.weight_decay);
-    factors.shrink = options_.decoupled ? static_cast<float>(1.0 - rate * options_.weight_decay) : 1.0F;
-    factors.step_size = static_cast<float>(rate / (1.0 - power(options_.beta1, step)));
-    factors.root_scale = static_cast<float>(std::sqrt(1.0 - power(options_.beta2, step)));
-    apply(factors, parameters.data(), gradient.data());
+  void update(std::uint64_t step, std::size_t first, std::span<float> parameters,
+              std::span<const float> gradient) override {
+    apply<float>(factors(step, first, parameters, gradient), parameters, gradient, average_.data() + first,
+                 square_.data() + first);
+  }
+
+  void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
+                std::span<const float> gradient) const override {
+    apply<const float>(factors(step, first, parameters, gradient), parameters, gradient,
+                       average_.data() + first, square_.data() + first);
   }
 
   std::vector<Slot> slots() override { return {{"exp_avg", average_}, {"exp_avg_sq", square_}}; }
@@ -98,22 +118,40 @@ class Adam final : public Optimizer {
     float root_scale = 1;
   };
 
-  void apply(const Factors& factors, float* __restrict parameters, const float* __restrict gradient) {
+  Factors factors(std::uint64_t step, std::size_t first, std::span<const float> parameters,
+                  std::span<const float> gradient) const {
+    MUSTER_CHECK(
+        step >= 1 && parameters.size() == gradient.size() && first + gradient.size() <= average_.size(),
+        "step", step, "sizes", parameters.size(), gradient.size(), "from", first, "of", average_.size());
+    const double rate = schedule_->rate(step);
+    Factors factors;
+    factors.decay = options_.decoupled ? 0.0F : static_cast<float>(options_.weight_decay);
+    factors.shrink = options_.decoupled ? static_cast<float>(1.0 - rate * options_.weight_decay) : 1.0F;
+    factors.step_size = static_cast<float>(rate / (1.0 - power(options_.beta1, step)));
+    factors.root_scale = static_cast<float>(std::sqrt(1.0 - power(options_.beta2, step)));
+    return factors;
+  }
+
+  // Value: float, or const float for one that keeps nothing.
+  template <class Value>
+  void apply(const Factors& factors, std::span<float> values, std::span<const float> slopes,
+             Value* __restrict average, Value* __restrict square) const {
     const auto beta1 = static_cast<float>(options_.beta1);
     const auto beta2 = static_cast<float>(options_.beta2);
     const auto rest1 = static_cast<float>(1.0 - options_.beta1);
     const auto rest2 = static_cast<float>(1.0 - options_.beta2);
     const auto epsilon = static_cast<float>(options_.epsilon);
-    float* __restrict average = average_.data();
-    float* __restrict square = square_.data();
-    const std::size_t count = average_.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    float* __restrict parameters = values.data();
+    const float* __restrict gradient = slopes.data();
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const float weight = parameters[i] * factors.shrink;
       const float slope = gradient[i] + factors.decay * weight;
       const float mean = beta1 * average[i] + rest1 * slope;
       const float variance = beta2 * square[i] + rest2 * slope * slope;
-      average[i] = mean;
-      square[i] = variance;
+      if constexpr (!std::is_const_v<Value>) {
+        average[i] = mean;
+        square[i] = variance;
+      }
       parameters[i] =
           weight - factors.step_size * mean / (std::sqrt(variance) / factors.root_scale + epsilon);
     }

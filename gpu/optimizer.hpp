@@ -21,9 +21,17 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Applies step `step` (from 1) to `parameters` with the mean gradient. Sizes are equal and the same in
-  /// each call.
-  virtual void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) = 0;
+  /// Applies step `step` (from 1) to the elements [first, first + parameters.size()), with their mean
+  /// gradient. However the vector is cut, the bits are the same; each element has one update a step.
+  virtual void update(std::uint64_t step, std::size_t first, std::span<float> parameters,
+                      std::span<const float> gradient) = 0;
+  void update(std::uint64_t step, std::span<float> parameters, std::span<const float> gradient) {
+    update(step, 0, parameters, gradient);
+  }
+  /// What `update` would make of `parameters`; changes nothing else. Any thread, but not while another one
+  /// updates these elements.
+  virtual void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
+                        std::span<const float> gradient) const = 0;
 
   /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"). May be
   /// empty.

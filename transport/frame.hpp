@@ -27,6 +27,10 @@ enum class FrameKind : std::uint16_t {
   ping = 9,          ///< from a member that waits, to one that it waits for; no payload
   word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
   taken = 11,        ///< from a newcomer to its donor: it has applied the records up to this; no payload
+  reduced = 12,      ///< elements of the mean gradient, from the owner of the range to its buddy
+  kept = 13,         ///< the answer: the buddy holds them; no payload
+  part = 14,         ///< elements of the optimiser's vectors, to a member that will hold them
+  gathered = 15,     ///< elements of the optimiser's vectors, to the member that writes a checkpoint
 };
 
 /// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
@@ -37,13 +41,14 @@ struct Frame {
   std::uint32_t view = 0;
   std::uint32_t from = 0;         ///< member number of the sender within the view
   std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
-  std::uint64_t round = 0;        ///< batch, demand: the ticket; record, state, taken: its number
-  std::uint64_t offset = 0;       ///< contribution, result: first element; demand: step of the cursor
-  std::uint64_t bytes = 0;        ///< of the payload
+  std::uint64_t round = 0;  ///< batch, demand: the ticket; record, state, taken, part, gathered: its number
+  std::uint64_t offset =
+      0;  ///< contribution, result, reduced, kept: first element; demand: step of the cursor
+  std::uint64_t bytes = 0;  ///< of the payload
   std::uint32_t node =
       0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand: shard; word: activity
   std::uint32_t extra = 0;  ///< demand: phase of the cursor; word: shard
-  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter
+  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; kept: elements
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
 

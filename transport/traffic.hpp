@@ -12,10 +12,9 @@ namespace muster {
 /// What was handed over for one way.
 struct Sent {
   std::uint64_t frames = 0;  ///< each with a header of sizeof(Frame) bytes, which is counted nowhere else
-  std::uint64_t payload_bytes =
-      0;                          ///< of contributions and results: what docs/collectives.md has formulas for
-  std::uint64_t word_bytes = 0;   ///< of the words of rounds: headers and losses
-  std::uint64_t other_bytes = 0;  ///< micro-batches, records, states
+  std::uint64_t payload_bytes = 0;  ///< of sums and results: what docs/collectives.md has formulas for
+  std::uint64_t word_bytes = 0;     ///< of the words of rounds: headers and losses
+  std::uint64_t other_bytes = 0;    ///< micro-batches, records, states
 
   static auto fields(Sent& x) { return std::tie(x.frames, x.payload_bytes, x.word_bytes, x.other_bytes); }
 
@@ -24,6 +23,7 @@ struct Sent {
     switch (frame.kind) {
       case FrameKind::contribution:
       case FrameKind::result:
+      case FrameKind::reduced:
         payload_bytes += bytes;
         break;
       case FrameKind::header:

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <utility>
 
+#include "muster/actors/rules/optimizer_parts.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/transport/frame.hpp"
@@ -28,6 +30,7 @@ Roster::Roster(const Job& job)
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
       strict_(job.cluster.reproducible == Reproducible::strict),
       needs_loader_(job.cluster.loaders > 0),
+      sharded_(job.train.shard_optimizer),
       memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
@@ -188,6 +191,7 @@ void Roster::closed(const Closed& message) {
   record.stage = NodeStage::closed;
   record.records = message.records;
   record.kept_from = message.kept_from;
+  record.took = message.took;
 }
 
 void Roster::caught_up(const CaughtUp& message) {
@@ -263,6 +267,7 @@ void Roster::entered(const View& view) {
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
     if (record.member) record.in_view = view.number;
+    record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.
     if (!record.member && !name.loader &&
         (record.stage == NodeStage::caught_up || record.stage == NodeStage::closed)) {
@@ -335,7 +340,49 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
   }
+  if (sharded_) pair_up(view);
   return view;
+}
+
+// Each replica has a buddy, which holds its part of the optimiser, too.
+void Roster::pair_up(View& view) const {
+  std::vector<std::string> hosts;
+  for (const Member& member : view.replicas) hosts.push_back(at(member.name).prepared.host);
+  const auto places = buddies(hosts);
+  for (std::size_t i = 0; i < places.size(); ++i) view.replicas[i].buddy = view.replicas[places[i]].name.slot;
+}
+
+std::uint32_t Roster::took() const {
+  std::uint32_t latest = 0;
+  for (const auto& [name, record] : nodes_) {
+    if (view_.holds(name) && !name.loader && !gone(record)) latest = std::max(latest, record.took);
+  }
+  return latest;
+}
+
+std::set<std::uint32_t> Roster::replicas_left() const {
+  std::set<std::uint32_t> slots;
+  for (const auto& [name, record] : nodes_) {
+    if (view_.holds(name) && !name.loader && !gone(record)) slots.insert(name.slot);
+  }
+  return slots;
+}
+
+// Of those who asked to leave: without them a part of the optimiser would be lost. In the next view it is
+// dealt anew, and then they can go; the last replicas of all are not held back.
+std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
+  std::set<std::uint32_t> left = replicas_left(), held_back;
+  const bool some_stay = std::any_of(left.begin(), left.end(), [&](std::uint32_t slot) {
+    return !at({false, slot}).leaving;
+  });
+  for (const std::uint32_t slot : some_stay ? std::set(left) : std::set<std::uint32_t>{}) {
+    if (!at({false, slot}).leaving) continue;
+    left.erase(slot);
+    if (!lost_part(source, left)) continue;
+    left.insert(slot);
+    held_back.insert(slot);
+  }
+  return held_back;
 }
 
 View Roster::first_view() const {
@@ -353,10 +400,12 @@ View Roster::first_view() const {
 // Who goes on into the next view: members and newcomers that miss no more than can be handed out (a newcomer
 // that was just made a member may miss more than the rest still keep, if its donor is gone). A loader has no
 // state: it is taken in as soon as it fits.
-std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_from) const {
+std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_from,
+                                      const std::set<std::uint32_t>& held_back) const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
-    if (gone(record) || record.leaving) continue;
+    const bool leaves = record.leaving && (name.loader || !held_back.contains(name.slot));
+    if (gone(record) || leaves) continue;
     const bool was_in = view_.holds(name);
     if (name.loader) {
       if (was_in || record.stage == NodeStage::prepared) names.push_back(name);
@@ -385,23 +434,30 @@ Roster::Next Roster::next_view(const View& last) const {
     best = &record;
     donor = name.slot;
   }
-  if (!best) return {std::nullopt, "no replica that holds the state is left"};
-  View view = make_view(last.number + 1, staying(records, best->kept_from));
+  if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
+  PartSource source = sharded_ ? source_after(last, took()) : PartSource{};
+  const auto lost = lost_part(source, replicas_left());
+  const bool from_disk = sharded_ && (lost || source.view == 0);
+  if (from_disk) records = source.records;
+  View view = make_view(last.number + 1, from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
+                                                   : staying(records, best->kept_from, to_hold_back(source)));
+  view.source = std::move(source);
   view.term = last.term;
   view.facts = last.facts;
   view.records = records;
   view.donor = donor;
   for (const Member& member : view.replicas) {
     const std::uint64_t has = at(member.name).records;
-    if (has < records) view.behind.push_back({member.name.slot, has});
+    if (has < records && !from_disk) view.behind.push_back({member.name.slot, has});
   }
   if (view.replicas.size() < min_replicas_) {
-    return {std::nullopt, std::to_string(min_replicas_ - view.replicas.size()) +
-                              " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) +
-                              ")"};
+    return {std::nullopt,
+            std::to_string(min_replicas_ - view.replicas.size()) +
+                " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")",
+            {}};
   }
-  if (needs_loader_ && view.loaders.empty()) return {std::nullopt, "a loader process"};
-  return {view, {}};
+  if (needs_loader_ && view.loaders.empty()) return {std::nullopt, "a loader process", {}};
+  return {view, {}, lost};
 }
 
 std::string Roster::shards_of(const NodeName& name) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct NodeRecord {
   ReplicaDone done;
   bool member = false;          ///< of the view in force, or of the one that is being closed
   bool leaving = false;         ///< asked to go; no member of the next view
+  bool held_back = false;       ///< but it is one, for it held a part of the optimiser that nobody else had
   bool announced = false;       ///< `joined` was raised
   std::uint64_t records = 0;    ///< as of its last Closed or CaughtUp
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
+  std::uint32_t took = 0;       ///< the latest view of which it has taken a record
   std::uint32_t in_view = 0;    ///< the last one that it was told of
   bool begun = false;           ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`
@@ -121,6 +124,8 @@ class Roster {
   struct Next {
     std::optional<View> view;
     std::string missing;
+    std::optional<PartHolder>
+        lost;  ///< of a part of the optimiser: the view has yet to be told what to go back to
   };
   Next next_view(const View& last) const;
   /// The view that is being installed or is in force; for shards_of.
@@ -137,13 +142,19 @@ class Roster {
   bool waited_for(const NodeRecord& record) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
-  std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from) const;
+  std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,
+                                const std::set<std::uint32_t>& held_back) const;
+  std::uint32_t took() const;
+  std::set<std::uint32_t> replicas_left() const;
+  std::set<std::uint32_t> to_hold_back(const PartSource& source) const;
+  void pair_up(View& view) const;
 
   std::uint32_t shards_;
   std::uint32_t next_replica_ = 0, next_loader_ = 0;
   std::uint32_t min_replicas_;
   bool strict_;
   bool needs_loader_;
+  bool sharded_;
   std::uint64_t memory_bytes_;
   View view_;
   std::map<NodeName, NodeRecord> nodes_;

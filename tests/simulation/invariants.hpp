@@ -79,6 +79,7 @@ class Invariants final : public Watch {
   std::uint32_t members_left(const std::string& kind) const;
   void made(const View& view);
   void count_view(const View& view);
+  void count_parts(const View& view);
   void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
 

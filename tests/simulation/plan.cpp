@@ -4,6 +4,7 @@
 #include <set>
 
 #include "muster/config/job_file.hpp"
+#include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {
 
@@ -198,6 +199,17 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
 }
 
+// Likewise. What goes back to a checkpoint decides anew which gradients are dropped, so the two are not drawn
+// together.
+void draw_sharding(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 13);
+  if (dice.one_in(2) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
+  plan.job.train.shard_optimizer = true;
+  if (dice.one_in(3)) return;
+  plan.job.checkpoint = {"disk", {dice.between(1, 6), Interval::Unit::steps}, 3};
+  plan.cluster.disk = std::make_shared<FaultyDisk>(seed);
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -210,6 +222,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
   draw_straggler_action(seed, plan);
   draw_algorithm(seed, plan);
+  draw_sharding(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

@@ -15,7 +15,7 @@ std::string text(std::uint64_t number) {
 
 bool of_reduction(FrameKind kind) {
   return kind == FrameKind::header || kind == FrameKind::metrics || kind == FrameKind::contribution ||
-         kind == FrameKind::result;
+         kind == FrameKind::result || kind == FrameKind::reduced || kind == FrameKind::kept;
 }
 
 }  // namespace
@@ -68,6 +68,11 @@ void ReplicaRule::observes() {
   strays_ = false;
   observes_ = true;
   promise_ = 0;
+}
+
+void ReplicaRule::goes_back(std::uint64_t records) {
+  observes_ = true;
+  records_ = std::min(records_, records);
 }
 
 Wrong ReplicaRule::caught_up(std::uint64_t records) {
@@ -125,6 +130,10 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot) {
   return view.records;
 }
 
+bool ViewRule::goes_back(const View& view) const {
+  return sharded_ && view.source.view == 0;
+}
+
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {
   if (!views_.empty() && view.number <= views_.rbegin()->first)
     return {6, "view " + text(view.number) + " after view " + text(views_.rbegin()->first)};
@@ -132,6 +141,7 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
   std::vector<int> held(shards_, 0);
   std::uint64_t most = 0;
   bool donor = view.records == 0 || view.behind.empty();
+  const bool back = goes_back(view);
   for (const Member& member : view.replicas) {
     for (std::uint32_t shard = member.begin; shard < member.end && shard < shards_; ++shard) ++held[shard];
     const auto found = holds.find(member.name.slot);
@@ -139,6 +149,7 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
     most = std::max(most, has.most);
     const std::uint64_t should = said_to_hold(view, member.name.slot);
     const bool behind = should < view.records;
+    if (back) continue;
     if (has.least > view.records)
       return {3, name + " goes on from record " + text(view.records) + ", but " + member.name.text() +
                      " holds " + text(has.least) + ": a step would be done twice"};
@@ -147,7 +158,7 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
                      text(has.least)};
     if (!behind && member.name.slot == view.donor) donor = true;
   }
-  if (most < view.records) return {3, name + " goes on from records that no member holds"};
+  if (most < view.records && !back) return {3, name + " goes on from records that no member holds"};
   if (!donor) return {3, name + " has no donor for those who are behind"};
   if (std::any_of(held.begin(), held.end(), [](int times) { return times != 1; }))
     return {3, name + " does not hold every shard once"};
@@ -157,7 +168,7 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
 
 Wrong ViewRule::committed(std::uint32_t slot, std::uint32_t view, std::uint64_t index) const {
   for (auto newer = views_.upper_bound(view); newer != views_.end(); ++newer) {
-    if (index <= newer->second.records) continue;
+    if (index <= newer->second.records || goes_back(newer->second)) continue;
     return {6, "replica " + text(slot) + " took record " + text(index) + " in view " + text(view) +
                    ", although view " + text(newer->first) + " had gone on from record " +
                    text(newer->second.records)};

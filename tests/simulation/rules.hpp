@@ -36,6 +36,8 @@ class ReplicaRule {
   Wrong record(std::uint32_t view, std::uint64_t from, const RoundRecord& record);
   /// A record, or a whole state, arrived from a donor; it may be taken, or thrown away if the view closes.
   void handed_out() { ++handed_; }
+  /// All go back to a checkpoint of so many records.
+  void goes_back(std::uint64_t records);
   /// It is a newcomer now: it is given a state of any step, and records after it.
   void observes();
   Wrong caught_up(std::uint64_t records);
@@ -73,7 +75,10 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot);
 /// The views of the coordinator: numbered upwards, every shard held once, and as far as their members are.
 class ViewRule {
  public:
-  explicit ViewRule(std::uint32_t shards) : shards_(shards) {}
+  explicit ViewRule(std::uint32_t shards, bool sharded = false) : shards_(shards), sharded_(sharded) {}
+
+  /// Whether its members go back to a checkpoint, or to the beginning.
+  bool goes_back(const View& view) const;
 
   struct Holds {
     std::uint64_t least = 0, most = 0;
@@ -94,6 +99,7 @@ class ViewRule {
 
  private:
   std::uint32_t shards_;
+  bool sharded_;                         ///< the optimiser
   std::map<std::uint32_t, View> views_;  // by number
 };
 

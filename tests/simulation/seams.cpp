@@ -93,7 +93,8 @@ class SimulatedDataPlane final : public DataPlane {
     };
     hooks.handed_out = [this, handed = std::move(hooks.handed_out)](const Frame& frame,
                                                                     std::vector<std::byte> payload) {
-      parts_.watch->handed_out(parts_.process);
+      if (frame.kind == FrameKind::record || frame.kind == FrameKind::state)
+        parts_.watch->handed_out(parts_.process);
       handed(frame, std::move(payload));
     };
     hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view, bool result_begun,

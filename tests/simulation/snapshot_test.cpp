@@ -52,7 +52,8 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
           [=](const Restored& message) { self->state.on(message); },
           [=](const Adopted& message) { self->state.on(message); },
           [](const StandIn&) {},
-          [=](const KeepState&) { self->state.keep_state(); }};
+          [=](const KeepState&) { self->state.keep_state(); },
+          [=](const PartTaken& message) { self->state.on(message); }};
 }
 
 struct Outcome {

@@ -47,6 +47,16 @@ class Buckets {
   std::size_t size_;
 };
 
+/// The range of one of so many owners in a bucket. Ranges lie in the order of the owners and begin at cache
+/// lines; some are empty if there are more owners than lines.
+inline ElementRange range_of_owner(ElementRange bucket, std::size_t owner, std::size_t owners) {
+  const std::size_t lines = (bucket.count() + Buckets::kAlign - 1) / Buckets::kAlign;
+  const auto at = [&](std::size_t place) {
+    return std::min(bucket.end, bucket.begin + lines * place / owners * Buckets::kAlign);
+  };
+  return {at(owner), at(owner + 1)};
+}
+
 /// Which buckets are complete. Each element is said to be ready once, in any order. One thread.
 class BucketsReady {
  public:

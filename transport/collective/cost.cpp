@@ -34,10 +34,15 @@ ReductionCost cost_of(const ReductionShape& shape) {
   cost.sent_by.resize(shape.members.size());
   std::vector<std::uint32_t> hosts;
   for (const ReductionMember& member : shape.members) hosts.push_back(member.host);
-  const auto count = [&](std::uint32_t from, std::uint32_t to, std::size_t elements) {
+  const auto count = [&](std::uint32_t from, std::uint32_t to, std::size_t elements, bool rounded) {
+    const bool between = hosts[from] != hosts[to];
+    const std::size_t bytes = elements * (between && rounded ? shape.wire.bytes() : sizeof(float));
     cost.elements += elements;
+    cost.bytes += bytes;
     cost.sent_by[from] += elements;
-    if (hosts[from] != hosts[to]) cost.elements_between_hosts += elements;
+    if (!between) return;
+    cost.elements_between_hosts += elements;
+    cost.bytes_between_hosts += bytes;
   };
   const SumPlan plan(shape);
   for (std::uint32_t owner = 0; owner < hosts.size(); ++owner) {
@@ -48,10 +53,12 @@ ReductionCost cost_of(const ReductionShape& shape) {
     const auto nodes = nodes_sent(shape, parents, owner);
     for (std::uint32_t member = 0; member < hosts.size(); ++member) {
       if (member == owner) continue;
-      count(member, parents[member], range * nodes[member]);
-      count(parents[member], member, range);
+      count(member, parents[member], range * nodes[member], true);
+      count(parents[member], member, range, !shape.sharded);
       cost.hops = std::max(cost.hops, 2 * hops_to(parents, member, owner));
     }
+    if (const std::uint32_t buddy = shape.members[owner].buddy; shape.sharded && buddy != owner)
+      count(owner, buddy, range, false);
   }
   return cost;
 }

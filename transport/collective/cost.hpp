@@ -9,13 +9,15 @@
 
 namespace muster {
 
-/// Of all members together, where every shard adds something. Elements of 4 bytes; headers of frames and
-/// words of rounds not counted.
+/// Of all members together, where every shard adds something. Headers of frames and words of rounds are not
+/// counted.
 struct ReductionCost {
   std::size_t elements = 0;                ///< that are sent
   std::size_t elements_between_hosts = 0;  ///< of these, to a member on another host
-  std::size_t hops = 0;                    ///< of the longest way of an element, sum and result
-  std::vector<std::size_t> sent_by;        ///< elements, by member
+  std::size_t bytes = 0;                   ///< of these elements
+  std::size_t bytes_between_hosts = 0;
+  std::size_t hops = 0;              ///< of the longest way of an element, sum and result
+  std::vector<std::size_t> sent_by;  ///< elements, by member
 };
 
 ReductionCost cost_of(const ReductionShape& shape);

@@ -14,7 +14,8 @@ namespace {
 
 // What comes whole, in a buffer of its own.
 bool comes_whole(FrameKind kind) {
-  return kind == FrameKind::batch || kind == FrameKind::record || kind == FrameKind::state;
+  return kind == FrameKind::batch || kind == FrameKind::record || kind == FrameKind::state ||
+         kind == FrameKind::part || kind == FrameKind::gathered;
 }
 
 }  // namespace
@@ -164,7 +165,8 @@ std::span<std::byte> Engine::place_whole(const Frame& frame) {
   if (!known(frame)) return {};
   const std::size_t bytes_max = frame.kind == FrameKind::batch    ? bounds_.batch
                                 : frame.kind == FrameKind::record ? bounds_.record
-                                                                  : bounds_.state;
+                                : frame.kind == FrameKind::state  ? bounds_.state
+                                                                  : bounds_.part;
   if (frame.bytes > bytes_max) {
     hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " +
                    std::to_string(bytes_max) + " were agreed");

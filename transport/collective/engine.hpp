@@ -41,8 +41,8 @@ class Engine final : public FrameSink {
     std::function<ProgressWord()> progress = nullptr;
     /// The clock: real or virtual.
     std::function<std::chrono::nanoseconds()> now = nullptr;
-    /// A record (frame.kind) that this node missed, or a whole state, from a member that has it; or the word
-    /// of one that it was given to.
+    /// A record (frame.kind) that this node missed, a whole state, or elements of an optimiser, from a member
+    /// that has it; or the word of one that it was given to.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
   };
 
@@ -63,6 +63,7 @@ class Engine final : public FrameSink {
     std::size_t batch = 0;
     std::size_t record = 0;
     std::size_t state = 0;
+    std::size_t part = 0;  ///< of an optimiser
   };
 
   /// Enters a view: connects every peer (all but this node), lets go of those that are not in it, and makes

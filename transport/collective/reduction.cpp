@@ -97,7 +97,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
-  current.sum->open(result);
+  current.sum->open(result, header.step);
   current.headers[shape_.self] = header;
   ++current.headers_in;
   encode_header(header, current.header_bytes[shape_.self]);
@@ -233,6 +233,7 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
       return target.sum->place(frame);
     case FrameKind::result:
+    case FrameKind::reduced:
       if (!opened_ || frame.round != round_) return {};
       return target.sum->place(frame);
     default:
@@ -280,7 +281,13 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       last_word_at_ = now();
       break;
     }
+    case FrameKind::kept: {
+      const Inside inside(inside_);
+      if (frame.round == round_ && target.sum->kept(frame)) break;
+      return fail(member_name(frame.from) + " keeps what it was not given");
+    }
     case FrameKind::contribution:
+    case FrameKind::reduced:
     case FrameKind::result: {
       {
         const Inside inside(inside_);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "muster/transport/collective/algorithm.hpp"
+#include "muster/transport/collective/part_update.hpp"
 #include "muster/transport/collective/wire.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -19,6 +21,8 @@ struct ReductionMember {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::uint32_t host = 0;  ///< members with the same number are on the same host
+  std::uint32_t buddy =
+      0;  ///< sharded: the place of the member that backs up this one's range; its own: none
 };
 
 struct ReductionShape {
@@ -32,15 +36,16 @@ struct ReductionShape {
   Algorithm algorithm = Algorithm::direct;
   Wire wire;  ///< of the sums and results between hosts
   std::vector<ReductionMember> members;
+  /// Whether the owner of a range updates it, so that results are new parameters; and what does that.
+  bool sharded = false;
+  std::shared_ptr<PartUpdate> update;  ///< not needed for a plan or its cost
 
-  /// Whether what goes to or comes from a member is packed: between hosts, if the wire rounds.
+  /// Whether sums that go to or come from a member are packed: between hosts, if the wire rounds.
   bool packs(std::uint32_t member) const {
     return wire.rounds() && members[member].host != members[self].host;
   }
-  /// Of an element that goes to or comes from a member.
-  std::size_t element_bytes(std::uint32_t member) const {
-    return packs(member) ? wire.bytes() : sizeof(float);
-  }
+  /// The same of results; but parameters are not rounded.
+  bool packs_results(std::uint32_t member) const { return packs(member) && !sharded; }
 };
 
 }  // namespace muster

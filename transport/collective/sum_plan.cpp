@@ -10,8 +10,6 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kAlign = Buckets::kAlign;  // ranges start at multiples of a cache line
-
 /// The children of each member in a tree.
 class Children {
  public:
@@ -108,17 +106,15 @@ void SumPlan::cut() {
 // One range per owner, in chunks.
 void SumPlan::cut(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
-  const auto owners = owners_in_order(shape_.algorithm, members);
-  const std::size_t lines = (bucket.elements.count() + kAlign - 1) / kAlign;
-  for (std::uint32_t part = 0; part < members; ++part) {
-    const auto at = [&](std::size_t range) {
-      return std::min(bucket.elements.end, bucket.elements.begin + lines * range / members * kAlign);
-    };
-    for (std::size_t begin = at(part); begin < at(part + 1); begin += shape_.chunk_elements) {
+  // Where the parts of an optimiser lie must not depend on the algorithm: views may have different ones.
+  const auto owners = owners_in_order(shape_.sharded ? Algorithm::direct : shape_.algorithm, members);
+  for (std::uint32_t place = 0; place < members; ++place) {
+    const ElementRange range = range_of_owner(bucket.elements, place, members);
+    for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
       Piece piece;
       piece.begin = begin;
-      piece.count = std::min(shape_.chunk_elements, at(part + 1) - begin);
-      piece.owner = owners[part];
+      piece.count = std::min(shape_.chunk_elements, range.end - begin);
+      piece.owner = owners[place];
       piece.first_input = inputs_;
       const Role& role = roles_[piece.owner];
       if (role.owns || role.adds()) inputs_ += role.inputs.size();

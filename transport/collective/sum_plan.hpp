@@ -41,6 +41,7 @@ class SumPlan {
     std::optional<std::uint32_t> up;  ///< the run by which it goes to the parent
     std::vector<std::uint32_t> down;  ///< the runs by which its result goes to the children
     std::size_t end() const { return begin + count; }
+    ElementRange elements() const { return {begin, end()}; }
   };
   /// Pieces that lie one behind the other and go to the same member at the same time: one message.
   struct Run {

@@ -44,6 +44,8 @@ void TreeSum::reset() {
   taken_.assign(plan_.inputs(), false);
   arrivals_.assign(plan_.pieces().size(), 0);
   done_.assign(plan_.pieces().size(), false);
+  backed_up_.assign(plan_.shape().sharded ? plan_.pieces().size() : 0, false);
+  unkept_ = 0;
   up_.assign(plan_.up().size(), 0);
   down_.assign(plan_.down().size(), 0);
   sums_from_.assign(plan_.shape().members.size(), 0);
@@ -68,9 +70,10 @@ void TreeSum::close() {
   }
 }
 
-void TreeSum::open(std::span<float> result) {
+void TreeSum::open(std::span<float> result, std::uint64_t step) {
   opened_ = true;
   result_ = result;
+  if (plan_.shape().sharded && !result.empty()) plan_.shape().update->begin(step);
 }
 
 // ---- what is present
@@ -159,13 +162,14 @@ void TreeSum::offer(const SumPlan::Bucket& bucket) {
 void TreeSum::send_own(const SumPlan::Run& run) {
   for (const NodeValue& value : nodes_) {
     if (closed_) return;
-    send(run.to, contribution(value.node, run.begin), value.values + run.begin, run.count);
+    send(run.to, contribution(value.node, run.begin), value.values + run.begin, run.count,
+         plan_.shape().packs(run.to));
   }
 }
 
 // What stays where it is until it is sent, or as long as the hold lasts: as it is, or packed.
-void TreeSum::send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count) {
-  if (!plan_.shape().packs(to)) return send_(to, frame, as_payload(values, count), Staging::kNone);
+void TreeSum::send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count, bool packs) {
+  if (!packs) return send_(to, frame, as_payload(values, count), Staging::kNone);
   auto* const packed = staging_.take();
   pack(plan_.shape().wire, values, count, reinterpret_cast<std::uint16_t*>(packed));
   send_(to, frame, as_packed_payload(packed, count), staging_.hold(packed, 1));
@@ -185,7 +189,7 @@ void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
     frame.from = plan_.shape().self;
     frame.bytes = count * sizeof(float);
     if (adder != plan_.shape().self) {
-      send(adder, frame, values, count);
+      send(adder, frame, values, count, plan_.shape().packs(adder));
     } else if (contribution_of(frame)) {
       float* copy = staging_.take();
       std::copy_n(values, count, copy);
@@ -207,12 +211,27 @@ std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const 
   return std::nullopt;
 }
 
+bool TreeSum::packed(const Frame& frame) const {
+  switch (frame.kind) {
+    case FrameKind::contribution:
+      return plan_.shape().packs(frame.from);
+    case FrameKind::result:
+      return plan_.shape().packs_results(frame.from);
+    default:
+      return false;
+  }
+}
+
+std::size_t TreeSum::element_bytes(const Frame& frame) const {
+  return packed(frame) ? plan_.shape().wire.bytes() : sizeof(float);
+}
+
 std::size_t TreeSum::elements_of(const Frame& frame) const {
-  return frame.bytes / plan_.shape().element_bytes(frame.from);
+  return frame.bytes / element_bytes(frame);
 }
 
 std::optional<TreeSum::Pieces> TreeSum::pieces_of(const Frame& frame) const {
-  if (frame.bytes % plan_.shape().element_bytes(frame.from) != 0) return std::nullopt;
+  if (frame.bytes % element_bytes(frame) != 0) return std::nullopt;
   return plan_.pieces_at(frame.offset, elements_of(frame));
 }
 
@@ -238,8 +257,25 @@ std::optional<TreeSum::Pieces> TreeSum::result_of(const Frame& frame) const {
   return pieces;
 }
 
+// The piece that this member is to keep as its sender's buddy, and does not keep yet.
+std::optional<std::size_t> TreeSum::backup_of(const Frame& frame) const {
+  const ReductionShape& shape = plan_.shape();
+  if (!shape.sharded || !opened_ || result_.empty() || shape.members[frame.from].buddy != shape.self)
+    return std::nullopt;
+  const auto pieces = pieces_of(frame);
+  if (!pieces || pieces->end != pieces->first + 1 || backed_up_[pieces->first]) return std::nullopt;
+  if (plan_.pieces()[pieces->first].owner != frame.from) return std::nullopt;
+  return pieces->first;
+}
+
 std::span<std::byte> TreeSum::place(const Frame& frame) {
   if (closed_) return {};
+  if (frame.kind == FrameKind::reduced) {
+    const auto piece = backup_of(frame);
+    if (!piece) return {};
+    float* const where = plan_.shape().update->gradient(plan_.pieces()[*piece].elements());
+    return {reinterpret_cast<std::byte*>(where), frame.bytes};
+  }
   if (frame.kind == FrameKind::result) {
     if (!result_of(frame)) return {};
     result_begun_ = true;
@@ -262,8 +298,9 @@ void TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (payload.empty()) return;  // nobody who follows the protocol sends it; it has not been placed
   const auto pieces = pieces_of(frame);
   MUSTER_CHECK(pieces, frame.offset, frame.bytes);
+  if (frame.kind == FrameKind::reduced) return keep(frame, pieces->first);
   auto* values = reinterpret_cast<float*>(payload.data());
-  if (plan_.shape().packs(frame.from))  // its place has room for floats
+  if (packed(frame))  // its place has room for floats
     unpack(plan_.shape().wire, reinterpret_cast<const std::uint16_t*>(values), elements_of(frame), values);
   if (frame.kind == FrameKind::result) {
     results_from_[frame.from] += elements_of(frame);
@@ -337,12 +374,62 @@ void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float d
   for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
 }
 
-// A piece of this member's own range: its sum is the result.
+// A piece of this member's own range: its sum is the result, or the mean gradient that makes it.
 void TreeSum::finish(std::size_t number) {
   const SumPlan::Piece& piece = plan_.pieces()[number];
+  const bool sharded = plan_.shape().sharded;
   result_begun_ = true;
+  arrivals_[number] = 0;  // it is not looked at again
   add(piece, roles_[piece.owner].additions.front(), static_cast<float>(weight_),
-      result_.data() + piece.begin);
+      sharded ? plan_.shape().update->gradient(piece.elements()) : result_.data() + piece.begin);
+  sharded ? back_up(number) : result_in(number);
+}
+
+// ---- a sharded optimiser
+
+// The mean gradient of an own piece is there. Nobody gets what follows from it before the buddy has it.
+void TreeSum::back_up(std::size_t number) {
+  const ReductionShape& shape = plan_.shape();
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  shape.update->kept(piece.elements());
+  const std::uint32_t buddy = shape.members[shape.self].buddy;
+  if (buddy == shape.self || canary("no-backup")) return update(number);
+  backed_up_[number] = true;
+  ++unkept_;
+  Frame frame;
+  frame.kind = FrameKind::reduced;
+  frame.offset = piece.begin;
+  send_(buddy, frame, as_payload(shape.update->gradient(piece.elements()), piece.count), Staging::kNone);
+}
+
+// As a buddy.
+void TreeSum::keep(const Frame& frame, std::size_t number) {
+  if (closed_ || backed_up_[number]) return;
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  backed_up_[number] = true;
+  plan_.shape().update->kept(piece.elements());
+  Frame word;
+  word.kind = FrameKind::kept;
+  word.offset = piece.begin;
+  word.more = piece.count;
+  send_(frame.from, word, {}, Staging::kNone);
+}
+
+bool TreeSum::kept(const Frame& frame) {
+  const ReductionShape& shape = plan_.shape();
+  const auto pieces = plan_.pieces_at(frame.offset, frame.more);
+  const bool may = shape.sharded && frame.from == shape.members[shape.self].buddy && pieces &&
+                   pieces->end == pieces->first + 1 && plan_.pieces()[pieces->first].owner == shape.self &&
+                   backed_up_[pieces->first] && !done_[pieces->first];
+  if (!may || closed_) return may;
+  --unkept_;
+  update(pieces->first);
+  return true;
+}
+
+void TreeSum::update(std::size_t number) {
+  const SumPlan::Piece& piece = plan_.pieces()[number];
+  plan_.shape().update->result(piece.elements(), result_.data() + piece.begin);
   result_in(number);
 }
 
@@ -374,7 +461,7 @@ void TreeSum::result_in(std::size_t number) {
     Frame frame;
     frame.kind = FrameKind::result;
     frame.offset = run.begin;
-    send(run.to, frame, result_.data() + run.begin, run.count);
+    send(run.to, frame, result_.data() + run.begin, run.count, plan_.shape().packs_results(run.to));
   }
 }
 
@@ -384,6 +471,8 @@ bool TreeSum::complete() const {
 
 bool TreeSum::owes(std::uint32_t member) const {
   if (weight_ == 0) return false;
+  const ReductionShape& shape = plan_.shape();
+  if (unkept_ > 0 && member == shape.members[shape.self].buddy) return true;
   std::size_t sums = 0, results = 0;
   for (const SumPlan::Piece& piece : plan_.pieces()) {
     const SumPlan::Role& role = plan_.role(piece);

@@ -23,7 +23,7 @@ class TreeSum {
   TreeSum(const SumPlan& plan, Staging& staging, Send send);
 
   /// The round's result will be written to `result`; from here on parts of it may arrive.
-  void open(std::span<float> result);
+  void open(std::span<float> result, std::uint64_t step);
 
   /// The words of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
   void settle(const std::vector<bool>& present, double weight);
@@ -34,12 +34,15 @@ class TreeSum {
   /// A node of another member, computed in its stead. Whichever answer comes first counts.
   void stand_in(const NodeValue& value, std::uint32_t member);
 
-  // Of the frames, only contributions and results; `from` is the sender's place among the members.
+  // Of the frames, only contributions, results and what a buddy keeps; `from` is the sender's place among the
+  // members.
   /// Nothing if it is not what this member waits for.
   std::span<std::byte> place(const Frame& frame);
   /// Whether it is a contribution that is added where its sender has it.
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
   void arrived(const Frame& frame, std::span<std::byte> payload);
+  /// The buddy holds a chunk of the mean gradient. False if this member has given it none.
+  bool kept(const Frame& frame);
 
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
@@ -73,10 +76,13 @@ class TreeSum {
   };
   using Pieces = SumPlan::Pieces;
 
+  bool packed(const Frame& frame) const;
+  std::size_t element_bytes(const Frame& frame) const;
   std::size_t elements_of(const Frame& frame) const;
   std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
+  std::optional<std::size_t> backup_of(const Frame& frame) const;
   std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
   void stage(std::size_t piece, std::size_t input, Staged staged);
   void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
@@ -89,9 +95,12 @@ class TreeSum {
   void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
-  void send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count);
+  void send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count, bool packs);
   void hand_on(const SumPlan::Run& run);
   void send_own(const SumPlan::Run& run);
+  void back_up(std::size_t piece);
+  void keep(const Frame& frame, std::size_t piece);
+  void update(std::size_t piece);
   void result_in(std::size_t piece);
 
   const SumPlan& plan_;
@@ -106,7 +115,9 @@ class TreeSum {
   std::vector<Staged> staged_;                         // by input of all pieces
   std::vector<bool> taken_;                            // likewise: its value is there
   std::vector<std::uint32_t> arrivals_;                // by piece
-  std::vector<bool> done_;                             // by piece: added, or in place
+  std::vector<bool> done_;                             // by piece: in place
+  std::vector<bool> backed_up_;                        // by piece: sent to the buddy, or kept as one
+  std::size_t unkept_ = 0;                             // pieces that the buddy has not said to hold
   std::vector<std::size_t> up_, down_;                 // by run: pieces that are ready
   std::size_t results_ = 0;                            // pieces in place
   std::vector<std::size_t> sums_from_, results_from_;  // elements, by member

@@ -118,6 +118,23 @@ TEST_P(OptimizerBits, DoNotDependOnWhereTheVectorIsCut) {
         << "element " << i;
 }
 
+TEST_P(OptimizerBits, WhatIsForetoldIsWhatTheUpdateMakes) {
+  constexpr std::size_t kCount = 103;
+  auto updated = numbers(1, kCount);
+  const auto optimizer = GetParam()(kCount);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    auto foretold = updated;
+    const auto gradient = numbers(100 + step, kCount), another = numbers(200 + step, kCount);
+    auto ignored = updated;
+    optimizer->foretell(step, 0, ignored, another);  // nothing of it stays
+    optimizer->foretell(step, 0, std::span(foretold).first(40), std::span(gradient).first(40));
+    optimizer->foretell(step, 40, std::span(foretold).subspan(40), std::span(gradient).subspan(40));
+    optimizer->update(step, 0, std::span(updated).first(50), std::span(gradient).first(50));
+    optimizer->update(step, 50, std::span(updated).subspan(50), std::span(gradient).subspan(50));
+    ASSERT_EQ(foretold, updated);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OptimizerBits, testing::Values(&nesterov, &adamw));
 
 TEST(Optimizer, AdamFollowsTheTextbookInDouble) {
@@ -142,9 +159,10 @@ TEST(Optimizer, AdamFollowsTheTextbookInDouble) {
 
 TEST(OptimizerDeathTest, OtherSizesAreABug) {
   const auto sgd = make_sgd({}, constant(0.1), 4);
-  std::vector<float> three(3);
-  EXPECT_DEATH(sgd->update(1, three, three), "check failed");
-  std::vector<float> four(4);
+  std::vector<float> three(3), four(4), five(5);
+  EXPECT_DEATH(sgd->update(1, five, five), "check failed");
+  EXPECT_DEATH(sgd->update(1, four, three), "check failed");
+  EXPECT_DEATH(sgd->update(1, 2, three, three), "check failed");
   EXPECT_DEATH(sgd->update(0, four, four), "check failed");
 }
 

@@ -127,7 +127,7 @@ class Sums {
     }
     std::vector<std::function<void()>> acts;
     for (auto& member : members_) {
-      member->sum->open(member->result);
+      member->sum->open(member->result, 1);
       acts.push_back([&] { member->sum->settle(present, weight); });
       const Buckets buckets(shape().elements, shape().bucket_elements);
       member->hide_sums();

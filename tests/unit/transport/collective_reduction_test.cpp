@@ -29,8 +29,8 @@ void run_to_the_end(const ReductionWorldShape& shape, std::size_t rounds, std::u
   SCOPED_TRACE("seed " + std::to_string(seed) + ", members " + std::to_string(shape.split.size()) +
                ", shards " + std::to_string(shape.shards) + ", elements " + std::to_string(shape.elements) +
                ", " + std::string(text_of(shape.algorithm)) + ", bucket " +
-               std::to_string(shape.bucket_elements) + ", chunk " + std::to_string(shape.chunk_elements) +
-               ", at once " + std::to_string(shape.at_once_bytes));
+               std::to_string(shape.bucket_elements) + (shape.sharded ? ", sharded" : "") + ", chunk " +
+               std::to_string(shape.chunk_elements) + ", at once " + std::to_string(shape.at_once_bytes));
   RandomValues random(seed);
   ReductionWorld world(shape, random_rounds(rounds, shape, random), seed);
   world.install_all();
@@ -56,6 +56,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
     if (random.chance(30)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
+    shape.sharded = random.chance(40);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
@@ -72,6 +73,7 @@ TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(500);
+    shape.sharded = random.chance(50);
     std::vector<RoundPlan> rounds = random_rounds(8, shape, random);
     for (RoundPlan& plan : rounds) {  // every shard adds something to every step
       for (LeafPlan& leaf : plan.leaves) {
@@ -89,9 +91,11 @@ TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
     costs.shards = shape.shards;
     costs.elements = shape.elements;
     costs.algorithm = shape.algorithm;
-    for (const auto& member : world.members())
-      costs.members.push_back(
-          {0, 0, member.begin, member.end, static_cast<std::uint32_t>(costs.members.size())});
+    costs.sharded = shape.sharded;
+    for (const auto& member : world.members()) {
+      const auto place = static_cast<std::uint32_t>(costs.members.size());
+      costs.members.push_back({0, 0, member.begin, member.end, place, (place + 1) % members});
+    }
     const ReductionCost cost = cost_of(costs);
     for (std::size_t round = 0; round < world.members().front().records.size(); ++round) {
       Traffic sent;
@@ -121,6 +125,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     shape.chunk_elements = 16;
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(50);
     if (random.chance(30)) shape.wire = {WireType::bfloat16, 0};
+    shape.sharded = random.chance(40);
     shape.at_once_bytes = random.chance(50) ? 0 : 256;
     shape.stand_ins = true;
     shape.pace = random.chance(50) ? 500us : 20us;

@@ -129,7 +129,7 @@ double MessageSimulation::run(double every_s) {
   for (std::uint32_t m = 0; m < cluster_.members; ++m) {
     send_words(m, FrameKind::header, headers_cost(cluster_, 1));
     for (std::size_t bucket = 0; bucket < members_[m]->sums.size(); ++bucket) {
-      members_[m]->sums[bucket]->open(members_[m]->result);
+      members_[m]->sums[bucket]->open(members_[m]->result, 1);
       members_[m]->sums[bucket]->settle(present, 1);
       Frame frame;
       frame.round = bucket;

@@ -64,6 +64,25 @@ ShardWord word_of(std::uint32_t shard, const LeafPlan& leaf) {
 
 }  // namespace
 
+void KeptGradients::begin(std::uint64_t step) {
+  step_ = step;
+  kept_.assign(kept_.size(), false);
+}
+
+void KeptGradients::kept(ElementRange elements) {
+  for (std::size_t i = elements.begin; i < elements.end; ++i) {
+    EXPECT_FALSE(kept_[i]) << "element " << i << " twice";
+    kept_[i] = true;
+  }
+}
+
+void KeptGradients::result(ElementRange elements, float* out) {
+  for (std::size_t i = elements.begin; i < elements.end; ++i) {
+    EXPECT_TRUE(kept_[i]) << "element " << i;
+    *out++ = made_of(gradient_[i], step_);
+  }
+}
+
 double RoundPlan::weight() const {
   double sum = 0;
   for (const LeafPlan& leaf : leaves) sum += leaf.weight;
@@ -112,6 +131,7 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     member.accumulator =
         std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements, shape_.wire);
     member.result.resize(shape_.elements);
+    if (shape_.sharded) member.update = std::make_shared<KeptGradients>(shape_.elements);
     Engine::Hooks hooks;
     hooks.round_done = [this, i](RoundRecord record) { done(i, std::move(record)); };
     hooks.reduction_failed = [&member](const std::string& reason) { member.failures.push_back(reason); };
@@ -144,6 +164,10 @@ void ReductionWorld::install_all() {
   for (std::size_t i = 0; i < members_.size(); ++i) install(i, soon());
 }
 
+std::uint32_t ReductionWorld::buddy_of(std::size_t member) const {
+  return static_cast<std::uint32_t>((member + 1) % members_.size());
+}
+
 void ReductionWorld::enter(std::size_t number) {
   ReductionShape shape;
   shape.view = kView;
@@ -155,11 +179,13 @@ void ReductionWorld::enter(std::size_t number) {
   shape.wire = shape_.wire;
   shape.stand_ins = shape_.stand_ins;
   shape.algorithm = shape_.algorithm;
+  shape.sharded = shape_.sharded;
+  shape.update = members_[number].update;
   std::vector<Engine::Peer> peers;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& other = members_[i];
     shape.members.push_back({static_cast<PeerId>(i), other.incarnation, other.begin, other.end,
-                             static_cast<std::uint32_t>(i) / shape_.per_host});
+                             static_cast<std::uint32_t>(i) / shape_.per_host, buddy_of(i)});
     if (i != number) peers.push_back({static_cast<PeerId>(i), other.incarnation, other.transport->address()});
   }
   Member& member = members_[number];
@@ -288,11 +314,34 @@ void ReductionWorld::expect_result(const Member& member, const RoundRecord& reco
     std::vector<oracle::Values> leaves;
     for (const LeafPlan& leaf : plan.leaves) leaves.push_back(leaf.values);
     expected = oracle::mean(leaves, static_cast<float>(plan.weight()), oracle::numbers_of(shape_.wire));
+    if (shape_.sharded) {
+      expect_kept(*expected, plan.step);
+      for (float& value : *expected) value = KeptGradients::made_of(value, plan.step);
+    }
   } else {
     expected = std::vector<float>(shape_.elements, kUntouched);
   }
   EXPECT_TRUE(oracle::same_bits(member.result.data(), expected->data(), shape_.elements))
       << member.name << ", round " << record.round;
+}
+
+// Whoever is through with a round: of each range owner and buddy hold the mean gradient.
+void ReductionWorld::expect_kept(const std::vector<float>& mean, std::uint64_t step) const {
+  const Buckets buckets(shape_.elements, shape_.bucket_elements);
+  for (std::size_t bucket = 0; bucket < buckets.count(); ++bucket) {
+    for (std::size_t owner = 0; owner < members_.size(); ++owner) {
+      const ElementRange range = range_of_owner(buckets[bucket], owner, members_.size());
+      for (const std::size_t holder : {owner, static_cast<std::size_t>(buddy_of(owner))}) {
+        const KeptGradients& kept = *members_[holder].update;
+        if (kept.step() > step) continue;  // it is a round ahead, and had them
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+          ASSERT_TRUE(kept.step() == step && kept.keeps(i)) << "member " << holder << ", element " << i;
+          const float value = kept.at(i);
+          ASSERT_TRUE(oracle::same_bits(&value, &mean[i], 1)) << "member " << holder << ", element " << i;
+        }
+      }
+    }
+  }
 }
 
 bool ReductionWorld::run() {

@@ -32,6 +32,30 @@ struct RoundPlan {
   bool any_present() const;
 };
 
+/// Stands for an optimiser: keeps the mean gradients that it is given, of the whole vector.
+class KeptGradients final : public PartUpdate {
+ public:
+  explicit KeptGradients(std::size_t elements) : gradient_(elements), kept_(elements, false) {}
+  /// What it makes of an element's mean gradient.
+  static float made_of(float gradient, std::uint64_t step) {
+    return 0.5f * gradient + static_cast<float>(step);
+  }
+
+  void begin(std::uint64_t step) override;
+  float* gradient(ElementRange elements) override { return gradient_.data() + elements.begin; }
+  void kept(ElementRange elements) override;
+  void result(ElementRange elements, float* out) override;
+
+  std::uint64_t step() const { return step_; }
+  bool keeps(std::size_t element) const { return kept_[element]; }
+  float at(std::size_t element) const { return gradient_[element]; }
+
+ private:
+  std::uint64_t step_ = 0;
+  std::vector<float> gradient_;
+  std::vector<bool> kept_;
+};
+
 struct ReductionWorldShape {
   std::uint32_t shards = 1;
   std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
@@ -41,8 +65,9 @@ struct ReductionWorldShape {
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   Wire wire;
-  std::uint32_t per_host = 1;           ///< members on each host
-  bool stand_ins = false;               ///< members are late at random, and others compute for them
+  std::uint32_t per_host = 1;  ///< members on each host
+  bool sharded = false;        ///< owners make results, when their buddies have what they are made of
+  bool stand_ins = false;      ///< members are late at random, and others compute for them
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
 };
 
@@ -66,6 +91,7 @@ class ReductionWorld {
     std::unique_ptr<Transport> transport;
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Accumulator> accumulator;
+    std::shared_ptr<KeptGradients> update;
     std::uint64_t filled = 0;  ///< the last round that the accumulator was filled for
     std::vector<float> result;
     std::vector<RoundRecord> records;  ///< the greeting's first
@@ -108,6 +134,8 @@ class ReductionWorld {
   void done(std::size_t member, RoundRecord record);
   RoundHeader header_of(const Member& member, std::uint64_t round) const;
   void expect_result(const Member& member, const RoundRecord& record) const;
+  void expect_kept(const std::vector<float>& mean, std::uint64_t step) const;
+  std::uint32_t buddy_of(std::size_t member) const;
 
   ReductionWorldShape shape_;
   std::vector<RoundPlan> rounds_;

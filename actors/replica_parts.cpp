@@ -1,0 +1,202 @@
+// A replica's part of a sharded optimiser: dealt anew before the first round of a view, gathered for a
+// checkpoint, and what follows when parts are lost.
+#include <algorithm>
+
+#include "muster/actors/replica.hpp"
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kEarlyMax = 4096;  // parts for a checkpoint that this replica has not begun
+
+std::set<std::uint32_t> slots_in(const View& view) {
+  std::set<std::uint32_t> slots;
+  for (const Member& member : view.replicas) slots.insert(member.name.slot);
+  return slots;
+}
+
+std::vector<PartMove> moves_into(const Workbench& bench, const View& view) {
+  if (view.source.view == 0) return {};
+  return part_moves(part_tiles(bench, view.source.holders), part_tiles(bench, holders_in(view)),
+                    slots_in(view), bench.model->layout().parameters);
+}
+
+}  // namespace
+
+// ---- from view to view
+
+// A view took effect if somebody took a record of it, whether this replica did or not: then all have its
+// parts. Else what was held before it is what counts.
+void ReplicaState::enter_parts() {
+  const PartSource& source = part_.view.source;
+  give_up_gathering("its view ended before all parts of the optimiser were there");
+  gathered_early_.clear();
+  const bool next_counts = source.view != 0 && source.view == dealt_ && took_ != dealt_;
+  const bool has_none = source.view == 0 || (!next_counts && source.view != took_);
+  if (next_counts) took_ = dealt_;
+  dealt_ = part_.view.number;
+  parts_dealt_ = parts_asked_ = parts_given_ = parts_in_ = false;
+  compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, next_counts,
+           has_none](Workbench& bench) {
+    if (next_counts) bench.part = std::move(bench.next_part);
+    if (has_none) bench.part.reset();
+    bench.next_part = part;
+    part->prepare();
+    std::vector<PartMove> wanted = moves_into(bench, view);
+    std::erase_if(wanted, [&](const PartMove& move) { return move.to != self; });
+    part->expect(wanted);
+    return PartTaken{0, false, part->complete(), {}};
+  });
+}
+
+// The first record of a view: from here on what was held before it is of no use.
+void ReplicaState::use_new_part() {
+  if (took_ == part_.view.number) return;
+  took_ = part_.view.number;
+  from_.reset();
+  parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
+}
+
+// All stand at the same record. Each gives what the others need of what it holds, and takes what it needs.
+void ReplicaState::deal_parts() {
+  if (std::exchange(parts_asked_, true)) return;
+  parts_.bench->progress->now(Activity::updating);
+  compute([view = part_.view, self = parts_.slot, records = records_, reducer = reducer_](Workbench& bench) {
+    OptimizerPart& next = *bench.next_part;
+    for (const PartMove& move : moves_into(bench, view)) {
+      if (!next.has_vectors() || move.from != self) continue;
+      if (!bench.part)
+        throw Error(Advice::report_bug, "it holds no part of the optimiser, but is to give some");
+      auto bytes = std::make_shared<const std::vector<std::byte>>(bench.part->give(move.elements));
+      if (move.to == self) {
+        next.take(*bytes);
+      } else {
+        caf::anon_send(reducer, HandOut{view.number, move.to, records, FrameKind::part, std::move(bytes)});
+      }
+    }
+    return PartTaken{0, true, next.complete(), {}};
+  });
+}
+
+void ReplicaState::take_part(const HandedOut& message) {
+  if (!sharded() || observing_) return;
+  compute([payload = message.payload](Workbench& bench) {
+    bench.next_part->take(*payload);
+    return PartTaken{0, false, bench.next_part->complete(), {}};
+  });
+}
+
+void ReplicaState::on(const PartTaken& message) {
+  if (message.turn != turn_) return;
+  if (!message.error.empty()) return trouble(message.error);
+  parts_given_ |= message.gave;
+  parts_in_ |= message.complete;
+  if (parts_dealt_ || !parts_given_ || !parts_in_) return;
+  parts_dealt_ = true;
+  if (!halted_) next_round();
+}
+
+// ---- back to a checkpoint, or to the beginning: parts were lost, or none were dealt yet
+
+void ReplicaState::go_back() {
+  const PartSource& source = part_.view.source;
+  kept_.clear();
+  parts_.bench->progress->now(Activity::loading);
+  const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
+                        turn = turn_](std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
+    compute->submit([bench, replica, turn, snapshot = std::move(snapshot), why] {
+      Restored restored{turn, snapshot, snapshot ? std::string() : why};
+      try {
+        if (snapshot) go_back_to(*bench, *snapshot);
+      } catch (const std::exception& error) {
+        restored.error = error.what();
+      }
+      caf::anon_send(replica, std::move(restored));
+    });
+  };
+  if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {});
+  if (from_ && from_->place.records == source.records) return restore(from_, {});
+  if (!parts_.checkpoints) return trouble("it has no folder with " + source.checkpoint + " to go back to");
+  parts_.checkpoints->read(source.checkpoint, [restore, name = source.checkpoint](auto snapshot, auto why) {
+    restore(std::move(snapshot), "it cannot go back to " + name + ": " + why);
+  });
+}
+
+void ReplicaState::gone_back(const Snapshot& snapshot) {
+  restore(snapshot.place);
+  if (snapshot.place.records > 0) go_on_from(snapshot);
+  looked_at_ = course_point(course_->cursor(), course_->steps());
+  parts_dealt_ = true;
+  behind_ = false;
+  if (!halted_) next_round();
+}
+
+// ---- for a checkpoint: one writes it, and is given the parts of the others
+
+void ReplicaState::give_for_checkpoint() {
+  compute([view = part_.view.number, to = part_.view.replicas.front().name.slot, self = parts_.slot,
+           records = records_, reducer = reducer_](Workbench& bench) {
+    const OptimizerPart& part = bench.next_part ? *bench.next_part : *bench.part;
+    for (const PartMove& move : parts_for(to, part.tiles(), bench.model->layout().parameters)) {
+      if (move.from != self || !part.has_vectors()) continue;
+      auto bytes = std::make_shared<const std::vector<std::byte>>(part.give(move.elements));
+      caf::anon_send(reducer, HandOut{view, to, records, FrameKind::gathered, std::move(bytes)});
+    }
+    return PartTaken{};
+  });
+}
+
+void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
+  give_up_gathering("the next one was begun before all parts of the optimiser were there");
+  const auto tiles = part_tiles(*parts_.bench, holders_in(part_.view));
+  gathering_parts_.emplace(Gathering{
+      {own.snapshot, parts_for(parts_.slot, tiles, parts_.bench->model->layout().parameters), parts_.slot},
+      written});
+  if (own.view != part_.view.number) return give_up_gathering("its view ended");
+  const std::uint64_t records = own.snapshot->place.records;
+  for (const Payload& payload : std::exchange(gathered_early_[records], {})) take_gathered(*payload);
+  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(records));
+  write_if_gathered();
+}
+
+// The others may be there before this replica.
+void ReplicaState::take_gathered(const HandedOut& message) {
+  if (gathering_parts_ && message.number == gathering_parts_->parts.snapshot()->place.records) {
+    take_gathered(*message.payload);
+    return write_if_gathered();
+  }
+  if (message.number < records_ || !parts_.checkpoints) return;
+  auto& early = gathered_early_[message.number];
+  if (early.size() >= kEarlyMax) return trouble("more parts of the optimiser were given than there are");
+  early.push_back(message.payload);
+}
+
+void ReplicaState::take_gathered(std::span<const std::byte> bytes) {
+  try {
+    gathering_parts_->parts.take(bytes);
+  } catch (const Error& error) {
+    trouble(error.what());
+  }
+}
+
+void ReplicaState::write_if_gathered() {
+  if (!gathering_parts_ || !gathering_parts_->parts.complete()) return;
+  const Gathering whole = *std::exchange(gathering_parts_, std::nullopt);
+  write(whole.parts.snapshot(), whole.written);
+}
+
+// The one of the end is begun again in the next view.
+void ReplicaState::give_up_gathering(const std::string& reason) {
+  if (!gathering_parts_) return;
+  Written written = std::exchange(gathering_parts_, std::nullopt)->written;
+  if (written.last) return;
+  writing_ = false;
+  written.error = reason;
+  written.advice = "none is needed: the next one is written when it is due";
+  raise_written(written);
+}
+
+}  // namespace muster
