@@ -21,7 +21,7 @@ std::string adam_job(const std::string& checkpoint_every = {}, const std::string
   return text;
 }
 
-struct Run {
+struct Trained {
   Outcome outcome;
   Json report;
   int count(const std::string& event) const {
@@ -36,7 +36,7 @@ struct Blow {
   int signal;
 };
 
-Run run_with(const std::string& job, bool sharded, const std::vector<Blow>& blows,
+Trained run_with(const std::string& job, bool sharded, const std::vector<Blow>& blows,
              const Environment& environment = {}) {
   const Folder folder;
   MusterProcess process(
@@ -56,19 +56,19 @@ Run run_with(const std::string& job, bool sharded, const std::vector<Blow>& blow
                     .is_object());
     for (const int replica : blow.replicas) EXPECT_EQ(::kill(pids[replica], blow.signal), 0);
   }
-  Run run;
+  Trained run;
   run.outcome = process.wait();
   EXPECT_TRUE(process.none_left_within(2s));
   run.report = read_json(folder.path("report.json"));
   return run;
 }
 
-const Run& whole() {
-  static const Run run = run_with(adam_job(), false, {});
+const Trained& whole() {
+  static const Trained run = run_with(adam_job(), false, {});
   return run;
 }
 
-void expect_the_same(const Run& run) {
+void expect_the_same(const Trained& run) {
   ASSERT_EQ(run.outcome.code, 0) << run.outcome.err;
   ASSERT_EQ(whole().outcome.code, 0) << whole().outcome.err;
   EXPECT_EQ(run.report["weights_sha256"], whole().report["weights_sha256"]);
@@ -82,28 +82,28 @@ TEST(ShardedOptimizer, HasTheBitsOfAWholeOne) {
 }
 
 TEST(ShardedOptimizer, AnOwnerIsKilledAndItsBuddyHasItsPart) {
-  const Run run = run_with(adam_job(), true, {{5, {1}, SIGKILL}});
+  const Trained run = run_with(adam_job(), true, {{5, {1}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 1);
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
 TEST(ShardedOptimizer, OneAfterTheOtherIsKilled) {
-  const Run run = run_with(adam_job(), true, {{4, {0}, SIGKILL}, {40, {3}, SIGKILL}, {80, {1}, SIGKILL}});
+  const Trained run = run_with(adam_job(), true, {{4, {0}, SIGKILL}, {40, {3}, SIGKILL}, {80, {1}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 3);
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
 TEST(ShardedOptimizer, OneIsStoppedForLongerThanThePatience) {
-  const Run run = run_with(adam_job(), true, {{5, {2}, SIGSTOP}});
+  const Trained run = run_with(adam_job(), true, {{5, {2}, SIGSTOP}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 1);
 }
 
 // On one host the buddy of a replica is the next one.
 TEST(ShardedOptimizer, OwnerAndBuddyAreKilledAtOnceAndAllGoBackToTheBeginning) {
-  const Run run = run_with(adam_job(), true, {{5, {1, 2}, SIGKILL}});
+  const Trained run = run_with(adam_job(), true, {{5, {1, 2}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("went_back"), 1);
 }
@@ -111,14 +111,14 @@ TEST(ShardedOptimizer, OwnerAndBuddyAreKilledAtOnceAndAllGoBackToTheBeginning) {
 TEST(ShardedOptimizer, OwnerAndBuddyAreKilledAtOnceAndAllGoBackToTheLastCheckpoint) {
   const Folder kept;
   const std::string job = adam_job("7 steps", kept.path("checkpoints"));
-  const Run run = run_with(job, true, {{20, {2, 3}, SIGKILL}});
+  const Trained run = run_with(job, true, {{20, {2, 3}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("went_back"), 1);
   EXPECT_GT(run.count("checkpoint"), 2);
 }
 
 TEST(ShardedOptimizer, ThoseWhoAreSentAwayTogetherLeaveNothingUndone) {
-  const Run run = run_with(adam_job(), true, {{5, {1, 2}, SIGTERM}});
+  const Trained run = run_with(adam_job(), true, {{5, {1, 2}, SIGTERM}});
   expect_the_same(run);
   EXPECT_EQ(run.count("left") >= 2, true);
   EXPECT_EQ(run.count("lost"), 0);

@@ -39,7 +39,7 @@ std::vector<Branch> make_table() {
       {"lost: while a view is being installed", true},
       {"parts: a newcomer is given some", true},
       {"parts: a record is handed out", true},
-      {"parts: back to a checkpoint", true},
+      {"parts: back to a checkpoint", false},
       {"parts: back to the beginning", true},
       {"parts: dealt anew", true},
       {"parts: given by a buddy", true},
