@@ -143,6 +143,8 @@ class ReplicaState {
   bool caught_up_ = false;  // it has said so
   PeerId donor_ = 0;
   std::uint64_t taken_said_ = 0;
+  std::uint64_t newest_ = 0;  // of what it was given; more waited behind that
+  bool more_waits_ = false;
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
@@ -154,7 +156,7 @@ class ReplicaState {
     std::uint64_t taken = 0;  // the last one that it has applied
   };
   std::map<PeerId, Feeding> fed_;
-  std::deque<Payload> kept_;
+  std::deque<std::shared_ptr<const Parcel>> kept_;
   bool gradient_abandoned_ = false;  // a transfer may still write to it
   bool gradient_whole_ = false;      // it is that of the last record, and no later round has written into it
   std::unique_ptr<Course> course_;

@@ -17,6 +17,8 @@
 
 namespace muster {
 
+struct SnapshotView;
+
 struct Workbench {
   Job job;
   std::atomic<std::uint64_t> applied{0};  ///< last step applied; any thread may read it
@@ -42,6 +44,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 /// throws Error, and changes nothing.
 void copy_into(Snapshot& snapshot, Workbench& bench);
 void restore(Workbench& bench, const Snapshot& snapshot);
+void restore(Workbench& bench, const SnapshotView& snapshot);
 
 /// What this node's reader knows of the data.
 DataFacts data_facts(const Workbench& bench);
