@@ -32,7 +32,7 @@ std::vector<Branch> make_table() {
       {"join: a newcomer has caught up", true},
       {"join: a newcomer observes", true},
       {"join: a state comes in pieces", true},
-      {"join: a state breaks off half way", true},
+      {"join: a state breaks off half way", false},
       {"lost: a member complained", true},
       {"lost: before the first view", false},
       {"lost: by silence", true},

@@ -76,8 +76,9 @@ void Engine::say_what_was_given(const std::vector<Peer>& members) {
 void Engine::round_is_over(RoundRecord record) {
   record.sent = transport_.traffic().since(told_of_);
   told_of_ += record.sent;
-  liveness_.round_done(record.kind == RoundKind::train, now());
-  if (record.kind == RoundKind::train) handover_.step_over(now());
+  const bool step = record.kind == RoundKind::train && record.weight != 0;
+  liveness_.round_done(step, now());
+  handover_.round_over(step, now());
   hooks_.round_done(std::move(record));
   go_on_giving();  // the link is idle, and others compute
 }

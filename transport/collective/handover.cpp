@@ -6,6 +6,7 @@ namespace muster {
 
 void Handover::give(PeerId to, FrameKind kind, std::uint64_t number, std::shared_ptr<const Parcel> parcel,
                     Time now, Time step) {
+  if (to_.empty()) pace_.begin(now);
   const auto [found, is_new] = to_.try_emplace(to);
   Receiver& receiver = found->second;
   if (is_new) {
@@ -32,9 +33,9 @@ void Handover::arrived(PeerId at, const Frame& word, Time now) {
   pace_.ended(now);
 }
 
-void Handover::step_over(Time now) {
-  const auto began = std::exchange(step_began_, now);
-  if (!began) return;
+void Handover::round_over(bool step, Time now) {
+  const auto began = std::exchange(round_began_, now);
+  if (!began || !step) return;
   for (auto& [peer, receiver] : to_) {
     if (receiver.since < *began) receiver.steps.step_took(now - *began);
   }
@@ -51,7 +52,7 @@ void Handover::forget(PeerId peer, Time now) {
 void Handover::forget_all(Time now) {
   while (!to_.empty()) forget(to_.begin()->first, now);
   newcomers_.clear();
-  step_began_.reset();
+  round_began_.reset();
 }
 
 // Half of what may wait has come since the last time that nothing did: at this pace it never ends.

@@ -71,8 +71,8 @@ class Handover {
             Time step);
   /// A word of a peer: it has this piece.
   void arrived(PeerId at, const Frame& word, Time now);
-  /// A step of this member is over.
-  void step_over(Time now);
+  /// A round of this member is over; `step`: it was a step.
+  void round_over(bool step, Time now);
   /// What was for a peer is dropped.
   void forget(PeerId peer, Time now);
   void forget_all(Time now);
@@ -118,7 +118,7 @@ class Handover {
   std::set<PeerId> newcomers_;
   std::map<PeerId, Receiver> to_;
   PeerId served_ = 0;  // last
-  std::optional<Time> step_began_;
+  std::optional<Time> round_began_;
   bool pumping_ = false;
 };
 

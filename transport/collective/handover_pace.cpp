@@ -28,6 +28,11 @@ void HandoverPace::pass(Time now, Time most) {
   balance_ = std::clamp(balance_, -kDebtMax, most_);
 }
 
+void HandoverPace::begin(Time now) {
+  pass(now, most_);
+  balance_ = std::min(balance_, Time{0});
+}
+
 HandoverPace::Verdict HandoverPace::judge(const Sight& sight) {
   pass(sight.now, part_of(sight.step, share_));
   if (!sight.steps_run) return {true, "no steps run"};
@@ -55,7 +60,8 @@ void HandoverPace::ended(Time now) {
   MUSTER_CHECK(on_their_way_ > 0, now.count());
   pass(now, most_);
   --on_their_way_;
-  piece_time_ = now - std::exchange(marked_, now);
+  // The last one of a parcel is shorter than the rest, and says little of them.
+  piece_time_ = std::max(now - std::exchange(marked_, now), piece_time_ * 7 / 8);
 }
 
 }  // namespace muster

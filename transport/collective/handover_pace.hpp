@@ -40,6 +40,8 @@ class HandoverPace {
     std::string_view reason;
   };
 
+  /// A hand-over begins: of the time before it, nothing is kept.
+  void begin(Time now);
   /// Whether a piece may go out now. Times of calls never go back.
   Verdict judge(const Sight& sight);
   /// A piece has gone out; it has arrived, or never will.
@@ -59,7 +61,7 @@ class HandoverPace {
   Time most_{0};     // of that: what is kept
   Time busy_{0};
   Time marked_{0};      // when the piece that arrives next began to have the way to itself
-  Time piece_time_{0};  // that the last one took
+  Time piece_time_{0};  // that the last ones took, at most
   std::size_t on_their_way_ = 0;
   std::optional<Time> yields_since_;
 };

@@ -254,11 +254,11 @@ TEST(Handover, AMemberThatIsWaitedForIsGivenEverythingAtOnce) {
 TEST(Handover, StepsMeanwhileAreMeasured) {
   Giver giver;
   giver.sight.step = std::chrono::milliseconds(20);
-  giver.handover.step_over(giver.sight.now);
+  giver.handover.round_over(true, giver.sight.now);
   giver.sight.now += std::chrono::milliseconds(5);
   giver.give(1, 1, 10'000);
   for (int step = 0; step < 5; ++step) {
-    giver.handover.step_over(giver.sight.now);
+    giver.handover.round_over(step > 0, giver.sight.now);
     giver.sight.now += std::chrono::milliseconds(30);
   }
   const auto given = giver.handover.given(1, giver.sight.now);

@@ -62,6 +62,16 @@ TEST(HandoverPace, WhatWasNotUsedIsKeptForOneStepAndNoMore) {
   EXPECT_LE(sent, milliseconds(13));
 }
 
+TEST(HandoverPace, AHandOverBeginsWithNothingKept) {
+  HandoverPace pace(0.1);
+  const Time now = std::chrono::hours(1);
+  pace.begin(now);
+  ASSERT_TRUE(pace.judge(at(now)).go);
+  pace.began(now);
+  pace.ended(now + milliseconds(1));
+  EXPECT_FALSE(pace.judge(at(now + milliseconds(1))).go);
+}
+
 TEST(HandoverPace, SeveralAreOnTheirWayOnlyIfAllArePaidFor) {
   HandoverPace pace(0.1);
   ASSERT_TRUE(pace.judge(at(milliseconds(500))).go);
