@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "muster/config/check.hpp"
@@ -15,6 +16,7 @@
 #include "muster/transport/shared_memory/address.hpp"
 #include "muster/transport/shared_memory/descriptor.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "muster/transport/tcp/tcp_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster {
@@ -177,10 +179,23 @@ std::string host_of(const std::string& address) {
   return shm::open_address(open_address(address).near).host;
 }
 
+bool means_tcp(const std::string& networks) {
+  std::istringstream names(networks);
+  bool any = false;
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name != "tcp" && name != "self") return false;
+    any = any || name == "tcp";
+  }
+  return any;
+}
+
 std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options) {
   UcxOptions ucx;
   ucx.listen = options.listen;
-  if (std::getenv("UCX_TLS") != nullptr) return std::make_unique<FarTransport>(make_ucx_transport(ucx));
+  if (const char* networks = std::getenv("UCX_TLS")) {
+    const bool tcp = means_tcp(networks) && std::getenv("UCX_NET_DEVICES") == nullptr;
+    return std::make_unique<FarTransport>(tcp ? make_tcp_transport(options.listen) : make_ucx_transport(ucx));
+  }
   ucx.between_hosts = true;
   return join_transports(make_shared_memory_transport(), make_ucx_transport(ucx), &is_of_this_host);
 }
