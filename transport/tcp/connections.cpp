@@ -57,7 +57,7 @@ void SocketTransport::connect(PeerId peer, const std::string& address) {
 }
 
 void SocketTransport::dial(const Out& out, const Address& address) {
-  out->socket = tcp::dial(address);
+  out->socket = tcp::dial(address, address.ip == self_.ip);
   if (!out->socket) {  // who cannot be reached is told of by progress
     lost_.emplace_back(out, std::strerror(errno));
     return;

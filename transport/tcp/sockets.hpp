@@ -26,7 +26,7 @@ Descriptor listen_at(const std::string& host, Address& reached);
 
 /// Begins to connect. Whether it could is known when the socket can be written to: see `dial_error`.
 /// None if it failed at once: errno says why.
-Descriptor dial(const Address& address);
+Descriptor dial(const Address& address, bool same_host);
 /// 0, or the errno with which dialling ended.
 int dial_error(const Descriptor& socket);
 
