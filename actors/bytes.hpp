@@ -67,6 +67,15 @@ class ByteReader {
     copy(std::as_writable_bytes(std::span(values)));
     return values;
   }
+  /// So many bytes, where they lie.
+  std::span<const std::byte> take_bytes(std::size_t count) {
+    if (count > bytes_.size()) fail();
+    const auto bytes = bytes_.first(failed_ ? 0 : count);
+    bytes_ = bytes_.subspan(bytes.size());
+    return bytes;
+  }
+  /// A list of at most so many bytes, where it lies.
+  std::span<const std::byte> take_span(std::uint64_t most) { return take_bytes(take_length(most, 1)); }
   /// The length of a list whose elements take at least `element_bytes` each; 0 if it cannot be.
   std::size_t take_length(std::uint64_t most, std::size_t element_bytes) {
     const auto length = take<std::uint64_t>();

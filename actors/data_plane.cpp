@@ -9,8 +9,8 @@ namespace {
 
 class RealDataPlane final : public DataPlane {
  public:
-  RealDataPlane(const std::string& listen, Engine::Hooks hooks)
-      : RealDataPlane(make_node_transport({listen}), std::move(hooks)) {}
+  RealDataPlane(const std::string& listen, Engine::Hooks hooks, const HandoverOptions& handover)
+      : RealDataPlane(make_node_transport({listen}), std::move(hooks), handover) {}
 
   void post(std::function<void(Engine&)> command) override {
     thread_.post([this, command = std::move(command)] { command(engine_); });
@@ -28,10 +28,10 @@ class RealDataPlane final : public DataPlane {
   std::string describe() const override { return description_; }
 
  private:
-  RealDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks)
+  RealDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks, const HandoverOptions& handover)
       : address_(transport->address()),
         description_(transport->describe()),
-        engine_(*transport, std::move(hooks)),
+        engine_(*transport, std::move(hooks), handover),
         thread_(std::move(transport), options()) {}
 
   ProgressOptions options() {
@@ -48,8 +48,9 @@ class RealDataPlane final : public DataPlane {
 
 }  // namespace
 
-std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks) {
-  return std::make_unique<RealDataPlane>(listen, std::move(hooks));
+std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks,
+                                                const HandoverOptions& handover) {
+  return std::make_unique<RealDataPlane>(listen, std::move(hooks), handover);
 }
 
 }  // namespace muster

@@ -32,6 +32,7 @@ class DataPlane {
 };
 
 /// Over UCX. `listen`: the address that this node is reached by.
-std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks);
+std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks,
+                                                const HandoverOptions& handover = {});
 
 }  // namespace muster

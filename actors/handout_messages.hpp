@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "muster/transport/collective/parcel.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster {
 
-struct Snapshot;
+struct ReplicaPlace;
 
 /// node -> replica: gives its state, and what follows, to this peer.
 struct DonateTo {
@@ -21,12 +22,12 @@ struct DonateTo {
   bool ends = false;  ///< the peer is gone
 };
 
-/// compute thread -> replica: a copy of its state at a boundary, encoded.
+/// compute thread -> replica: a copy of its state at a boundary, ready to be sent.
 struct StateCopied {
   std::uint32_t view = 0;
   PeerId to = 0;
   std::uint64_t records = 0;
-  std::shared_ptr<const std::vector<std::byte>> payload;
+  std::shared_ptr<const Parcel> parcel;
 };
 
 /// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
@@ -36,7 +37,8 @@ struct HandOut {
   PeerId to = 0;
   std::uint64_t number = 0;  ///< of the record, from 1; of all else: records so far
   FrameKind kind = FrameKind::record;
-  std::shared_ptr<const std::vector<std::byte>> payload;  ///< null if taken
+  std::shared_ptr<const Parcel> parcel;                             ///< a record or a state; else null
+  std::shared_ptr<const std::vector<std::byte>> payload = nullptr;  ///< elements of an optimiser; else null
 };
 
 /// data plane -> reducer -> replica: a HandOut of another one.
@@ -45,6 +47,7 @@ struct HandedOut {
   PeerId from = 0;
   std::uint64_t number = 0;
   FrameKind kind = FrameKind::record;
+  std::uint32_t waiting = 0;  ///< how many more the giver has for this replica
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
@@ -60,7 +63,7 @@ struct PartTaken {
 /// of the checkpoint that all go back to.
 struct Restored {
   std::uint64_t turn = 0;
-  std::shared_ptr<const Snapshot> snapshot;
+  std::shared_ptr<const ReplicaPlace> place;
   std::string error;
 };
 

@@ -126,8 +126,11 @@ Engine::Hooks NodeState::hooks() const {
   };
   hooks.handed_out = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     caf::anon_send(board->actors.reducer,
-                   HandedOut{frame.view, frame.from, frame.round, frame.kind,
+                   HandedOut{frame.view, frame.from, frame.round, frame.kind, frame.extra,
                              std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+  };
+  hooks.gave = [board = board_, donor = parts_.name](PeerId newcomer, const Given& given) {
+    caf::anon_send(board->node, Raised{handed_over(donor, name_of(newcomer), given)});
   };
   return hooks;
 }

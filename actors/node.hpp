@@ -114,6 +114,7 @@ class NodeState {
   void watch();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
+  static Event handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given);
   void end_loading();
   void let_go();
 

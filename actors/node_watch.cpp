@@ -44,4 +44,18 @@ void NodeState::stand_in(const RoundSight& sight) {
   }
 }
 
+// What became of a newcomer that was given the state here, and is a member now.
+Event NodeState::handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given) {
+  using Seconds = std::chrono::duration<double>;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const double took_s = Seconds(given.took).count();
+  return make_event("handed_over", {{"replica", static_cast<std::int64_t>(donor.slot)},
+                                    {"to", static_cast<std::int64_t>(newcomer.slot)},
+                                    {"bytes", static_cast<std::int64_t>(given.bytes)},
+                                    {"seconds", took_s},
+                                    {"share", took_s > 0 ? Seconds(given.busy).count() / took_s : 0},
+                                    {"step_ms_before", Milliseconds(given.step_before).count()},
+                                    {"step_ms", Milliseconds(given.step_meanwhile).count()}});
+}
+
 }  // namespace muster

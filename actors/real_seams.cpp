@@ -23,7 +23,9 @@ NodeSeams real_seams(const std::string& address) {
   seams.open_disk = open_disk;
   seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
     const std::string& listen = address.empty() ? job.cluster.listen : address;
-    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, std::move(hooks)));
+    HandoverOptions handover;
+    handover.share = job.cluster.join_share;
+    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, std::move(hooks), handover));
   };
   return seams;
 }

@@ -34,12 +34,14 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
             self->send(caf::actor_cast<replica_actor>(self->state.replica), closed);
           },
           [=](const HandOut& record) {
-            Frame frame;
-            frame.kind = record.kind;
-            frame.round = record.number;
-            plane->post([record, frame](Engine& engine) {
+            plane->post([record](Engine& engine) {
               if (engine.view() != record.view) return;
-              engine.send_loading(record.to, frame,
+              if (record.parcel)
+                return engine.hand_over(record.to, record.kind, record.number, record.parcel);
+              Frame word;
+              word.kind = record.kind;
+              word.round = record.number;
+              engine.send_loading(record.to, word,
                                   record.payload ? *record.payload : std::vector<std::byte>{});
             });
           },

@@ -18,7 +18,7 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
   if (const auto from = std::move(parts_.from)) {
     restore(from);
-    go_on_from(*from);
+    go_on_from(from->place);
     if (sharded()) from_ = from;
   }
 }

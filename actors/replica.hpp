@@ -112,7 +112,7 @@ class ReplicaState {
   void begin_evaluation();
   void finish();
   void say_done(const std::string& state_sha256, const std::string& checkpoint);
-  void go_on_from(const Snapshot& snapshot);
+  void go_on_from(const ReplicaPlace& place);
   void consider_checkpoint();
   void raise_written(const Written& message);
   void next_turn();
@@ -125,7 +125,7 @@ class ReplicaState {
   void deal_parts();
   void take_part(const HandedOut& message);
   void go_back();
-  void gone_back(const Snapshot& snapshot);
+  void gone_back(const ReplicaPlace& place);
   void give_for_checkpoint();
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const HandedOut& message);
@@ -158,6 +158,8 @@ class ReplicaState {
   bool caught_up_ = false;  // it has said so
   PeerId donor_ = 0;
   std::uint64_t taken_said_ = 0;
+  std::uint64_t newest_ = 0;  // of what it was given; more waited behind that
+  bool more_waits_ = false;
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
@@ -181,7 +183,7 @@ class ReplicaState {
     std::uint64_t taken = 0;  // the last one that it has applied
   };
   std::map<PeerId, Feeding> fed_;
-  std::deque<Payload> kept_;
+  std::deque<std::shared_ptr<const Parcel>> kept_;
   bool gradient_abandoned_ = false;  // a transfer may still write to it
   bool gradient_whole_ = false;      // it is that of the last record, and no later round has written into it
   std::unique_ptr<Course> course_;

@@ -4,27 +4,22 @@
 #include "muster/actors/replica.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
+#include "muster/transport/collective/handover.hpp"
 
 namespace muster {
 
 namespace {
 
-// Records that a donor keeps for newcomers, sends ahead of what they have applied, and that may wait there:
-// as many as fit, within reason. Who falls further behind begins again.
-constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t kWindowMin = 8, kWindowMax = 4096;
-
-using Payload = std::shared_ptr<const std::vector<std::byte>>;
-
 bool is_step(const RoundRecord& record) {
   return record.kind == RoundKind::train && record.weight != 0;
 }
 
-Payload encoded(const RoundRecord& record, std::span<const float> gradient) {
-  auto payload = std::make_shared<std::vector<std::byte>>();
-  encode_record(record, is_step(record) ? std::span<const float>(gradient) : std::span<const float>{},
-                *payload);
-  return payload;
+std::shared_ptr<const Parcel> encoded(const RoundRecord& record, std::span<const float> gradient) {
+  std::vector<std::byte> bytes;
+  encode_record(record, is_step(record) ? std::span<const float>(gradient) : std::span<const float>{}, bytes);
+  auto parcel = std::make_shared<Parcel>();
+  parcel->add(std::move(bytes));
+  return parcel;
 }
 
 }  // namespace
@@ -49,17 +44,16 @@ void ReplicaState::hand_out() {
     for (std::uint64_t number = behind.records + 1; number <= records_; ++number) {
       if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
-      const Payload payload =
+      const auto parcel =
           kept_.empty() ? encoded(*record_, parts_.bench->gradient) : kept_[number - kept_from()];
-      self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, FrameKind::record, payload});
+      self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, FrameKind::record, parcel});
     }
   }
 }
 
 std::uint64_t ReplicaState::window() const {
-  const std::uint64_t bytes =
-      encoded_record_bytes_max(parts_.bench->job.train.shards, parts_.bench->state.size());
-  return std::clamp(kWindowBytes / bytes, kWindowMin, kWindowMax);
+  return handover_window(
+      encoded_record_bytes_max(parts_.bench->job.train.shards, parts_.bench->state.size()));
 }
 
 // While a newcomer is fed records are kept for it, and for what is lost with the view.
@@ -106,31 +100,31 @@ void ReplicaState::on(const DonateTo& message) {
   if (!updating_) donate();
 }
 
-// The floats are copied by the compute thread before whatever it is asked for next; they are encoded and
-// hashed elsewhere, while the steps go on.
+// The floats are copied by the compute thread before whatever it is asked for next, once for all who wait
+// for them; they are hashed elsewhere, while the steps go on, and sent from where they are.
 void ReplicaState::donate() {
   if (!parts_dealt_) return;  // it may be going back to a checkpoint
-  for (const PeerId peer : std::exchange(donations_, {})) {
-    fed_[peer] = {records_, records_, records_};
-    parts_.compute->submit([bench = parts_.bench, background = parts_.background, view = part_.view.number,
-                            place = place(), peer, replica = replica_actor(self_)] {
-      auto snapshot = std::make_shared<Snapshot>();
-      snapshot->place = place;
-      copy_into(*snapshot, *bench);
-      background->submit([snapshot, view, peer, replica] {
-        auto payload = std::make_shared<const std::vector<std::byte>>(encode_snapshot(*snapshot));
-        caf::anon_send(replica, StateCopied{view, peer, snapshot->place.records, std::move(payload)});
-      });
+  if (donations_.empty()) return;
+  const std::vector<PeerId> peers = std::exchange(donations_, {});
+  for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
+  parts_.compute->submit([bench = parts_.bench, background = parts_.background, view = part_.view.number,
+                          place = place(), peers, replica = replica_actor(self_)] {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->place = place;
+    copy_into(*snapshot, *bench);
+    background->submit([snapshot, view, peers, replica] {
+      const auto parcel = snapshot_parcel(snapshot);
+      for (const PeerId peer : peers)
+        caf::anon_send(replica, StateCopied{view, peer, snapshot->place.records, parcel});
     });
-  }
+  });
 }
 
 void ReplicaState::on(const StateCopied& message) {
   const auto feeding = fed_.find(message.to);
   if (message.view != part_.view.number || feeding == fed_.end() || feeding->second.from != message.records)
     return;
-  self_->send(reducer_,
-              HandOut{message.view, message.to, message.records, FrameKind::state, message.payload});
+  self_->send(reducer_, HandOut{message.view, message.to, message.records, FrameKind::state, message.parcel});
 }
 
 // ---- being given
@@ -142,7 +136,8 @@ void ReplicaState::on(const Observing& message) {
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
   donor_ = message.donor;
-  taken_said_ = 0;
+  taken_said_ = newest_ = 0;
+  more_waits_ = false;
   part_ = Assignment{};
   part_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
@@ -155,23 +150,29 @@ void ReplicaState::on(const HandedOut& message) {
   if (message.kind == FrameKind::taken) return on_taken(message);
   if (message.kind == FrameKind::part) return take_part(message);
   if (message.kind == FrameKind::gathered) return take_gathered(message);
+  if (message.number >= newest_) {
+    newest_ = message.number;
+    more_waits_ = message.waiting > 0;
+  }
   if (message.kind == FrameKind::state) {
     if (observing_ && !restored_) begin_restore(message.payload);
     return;
   }
-  if (pending_.size() >= kWindowMax) return trouble("more records were handed out than it had asked for");
+  if (pending_.size() >= kHandoverWindowMax)
+    return trouble("more records were handed out than it had asked for");
   pending_.emplace(message.number, message.payload);
   catch_up();
 }
 
+// Read where it has come to: there is no other copy of it here.
 void ReplicaState::begin_restore(const Payload& payload) {
   compute([payload](Workbench& bench) {
     const SnapshotBounds bounds{bench.job.train.shards, bench.state.size(), bench.model->layout().parameters};
-    const auto snapshot = decode_snapshot(*payload, bounds);
+    auto snapshot = view_snapshot(*payload, bounds);
     if (!snapshot) throw Error(Advice::report_bug, "the state that a member gave cannot be read");
     muster::restore(bench, *snapshot);
     Restored restored;
-    restored.snapshot = std::make_shared<const Snapshot>(*snapshot);
+    restored.place = std::make_shared<const ReplicaPlace>(std::move(snapshot->place));
     return restored;
   });
 }
@@ -179,8 +180,8 @@ void ReplicaState::begin_restore(const Payload& payload) {
 void ReplicaState::on(const Restored& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
-  if (!observing_) return gone_back(*message.snapshot);
-  restore(message.snapshot->place);
+  if (!observing_) return gone_back(*message.place);
+  restore(*message.place);
   restored_ = true;
   for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
   catch_up();
@@ -206,6 +207,7 @@ void ReplicaState::catch_up() {
 
 void ReplicaState::say_caught_up() {
   if (observing_) {
+    if (more_waits_) return;  // steps are on their way that would be waited for
     if (!std::exchange(caught_up_, true)) self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_});
     return;
   }

@@ -74,7 +74,8 @@ void ReplicaState::deal_parts() {
       if (move.to == self) {
         next.take(*bytes);
       } else {
-        caf::anon_send(reducer, HandOut{view.number, move.to, records, FrameKind::part, std::move(bytes)});
+        caf::anon_send(reducer,
+                       HandOut{view.number, move.to, records, FrameKind::part, nullptr, std::move(bytes)});
       }
     }
     return PartTaken{0, true, next.complete(), {}};
@@ -108,7 +109,8 @@ void ReplicaState::go_back() {
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_](std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
     compute->submit([bench, replica, turn, snapshot = std::move(snapshot), why] {
-      Restored restored{turn, snapshot, snapshot ? std::string() : why};
+      Restored restored{turn, nullptr, snapshot ? std::string() : why};
+      if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
         if (snapshot) go_back_to(*bench, *snapshot);
       } catch (const std::exception& error) {
@@ -125,9 +127,9 @@ void ReplicaState::go_back() {
   });
 }
 
-void ReplicaState::gone_back(const Snapshot& snapshot) {
-  restore(snapshot.place);
-  if (snapshot.place.records > 0) go_on_from(snapshot);
+void ReplicaState::gone_back(const ReplicaPlace& place) {
+  restore(place);
+  if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
   parts_dealt_ = true;
   behind_ = false;
@@ -143,7 +145,7 @@ void ReplicaState::give_for_checkpoint() {
     for (const PartMove& move : parts_for(to, part.tiles(), bench.model->layout().parameters)) {
       if (move.from != self || !part.has_vectors()) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(part.give(move.elements));
-      caf::anon_send(reducer, HandOut{view, to, records, FrameKind::gathered, std::move(bytes)});
+      caf::anon_send(reducer, HandOut{view, to, records, FrameKind::gathered, nullptr, std::move(bytes)});
     }
     return PartTaken{};
   });

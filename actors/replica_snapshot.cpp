@@ -70,8 +70,7 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
 }
 
 // A run that goes on may have another end than the one that was given up.
-void ReplicaState::go_on_from(const Snapshot& snapshot) {
-  const ReplicaPlace& place = snapshot.place;
+void ReplicaState::go_on_from(const ReplicaPlace& place) {
   const std::string reason =
       course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);

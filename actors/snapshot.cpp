@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "muster/actors/bytes.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -196,43 +197,94 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
   return place;
 }
 
-std::vector<std::byte> encode_snapshot(const Snapshot& snapshot) {
+namespace {
+
+// An encoded snapshot in parts, one after the other: bytes that are made here, and floats where they lie.
+template <class Own, class Lying>
+void for_each_part(const Snapshot& snapshot, Own&& own, Lying&& lying) {
   std::vector<std::byte> bytes;
-  std::size_t floats = snapshot.state.size();
-  for (const auto& slot : snapshot.slots) floats += slot.values.size();
-  const std::vector<std::byte> place = encode_place(snapshot.place);
-  bytes.reserve(place.size() + floats * sizeof(float) + 4096);
   ByteWriter out(bytes);
+  const auto put_floats = [&](const std::vector<float>& values) {
+    out.put(static_cast<std::uint64_t>(values.size()));
+    own(std::exchange(bytes, {}));
+    lying(std::as_bytes(std::span(values)));
+  };
   out.put(kSnapshotMagic);
-  out.put_all(std::span<const std::byte>(place));
-  out.put_all(std::span<const float>(snapshot.state));
+  out.put_all(std::span<const std::byte>(encode_place(snapshot.place)));
+  put_floats(snapshot.state);
   out.put(static_cast<std::uint64_t>(snapshot.slots.size()));
   for (const auto& slot : snapshot.slots) {
     out.put(slot.name);
-    out.put_all(std::span<const float>(slot.values));
+    put_floats(slot.values);
   }
+  own(std::move(bytes));
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_snapshot(const Snapshot& snapshot) {
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  };
+  for_each_part(snapshot, append, append);
   append_digest(bytes);
   return bytes;
 }
 
-std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
+std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot) {
+  auto parcel = std::make_shared<Parcel>(snapshot);
+  Sha256 hash;
+  for_each_part(
+      *snapshot,
+      [&](std::vector<std::byte> bytes) {
+        hash.add(bytes);
+        parcel->add(std::move(bytes));
+      },
+      [&](std::span<const std::byte> floats) {
+        hash.add(floats);
+        parcel->add(floats);
+      });
+  const std::string digest = hash.hex();
+  const auto text = std::as_bytes(std::span(digest));
+  parcel->add(std::vector<std::byte>(text.begin(), text.end()));
+  return parcel;
+}
+
+std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
   const auto content = without_digest(bytes);
   if (!content) return std::nullopt;
   ByteReader in(*content);
   if (in.take<std::uint64_t>() != kSnapshotMagic) return std::nullopt;
-  const auto place_bytes = in.take_all<std::byte>(content->size());
-  auto place = decode_place(place_bytes, bounds.shards);
-  Snapshot snapshot;
-  snapshot.state = in.take_all<float>(bounds.elements);
-  if (!place || snapshot.state.size() != bounds.elements) return std::nullopt;
+  auto place = decode_place(in.take_span(content->size()), bounds.shards);
+  if (!place) return std::nullopt;
+  const auto take_floats = [&](std::size_t count) {
+    const std::size_t found = in.take_length(count, sizeof(float));
+    if (found != count) in.fail();
+    return in.take_bytes(in.failed() ? 0 : count * sizeof(float));
+  };
+  SnapshotView snapshot;
   snapshot.place = std::move(*place);
+  snapshot.state = take_floats(bounds.elements);
   snapshot.slots.resize(in.take_length(kSlotsMax, sizeof(std::uint64_t)));
   for (auto& slot : snapshot.slots) {
     slot.name = in.take_text(kNameBytesMax);
-    slot.values = in.take_all<float>(bounds.parameters);
-    if (slot.values.size() != bounds.parameters) return std::nullopt;
+    slot.values = take_floats(bounds.parameters);
   }
   if (!in.complete()) return std::nullopt;
+  return snapshot;
+}
+
+std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
+  auto view = view_snapshot(bytes, bounds);
+  if (!view) return std::nullopt;
+  const auto floats = [](std::span<const std::byte> from) {
+    std::vector<float> values(from.size() / sizeof(float));
+    std::ranges::copy(from, std::as_writable_bytes(std::span(values)).begin());
+    return values;
+  };
+  Snapshot snapshot{std::move(view->place), floats(view->state), {}};
+  for (const auto& slot : view->slots) snapshot.slots.push_back({slot.name, floats(slot.values)});
   return snapshot;
 }
 

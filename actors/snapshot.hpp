@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
 #include "muster/actors/rules/step_events.hpp"
+#include "muster/transport/collective/parcel.hpp"
 
 namespace muster {
 
@@ -78,5 +80,21 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
 std::vector<std::byte> encode_snapshot(const Snapshot& snapshot);
 /// Nothing if the bytes are damaged, or do not fit the bounds.
 std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds);
+
+/// The same bytes as encode_snapshot, without a copy of the floats. Costs as much, but for memory.
+std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot);
+
+/// An encoded snapshot, read where it lies: floats as bytes.
+struct SnapshotView {
+  struct Slot {
+    std::string name;
+    std::span<const std::byte> values;
+  };
+  ReplicaPlace place;
+  std::span<const std::byte> state;
+  std::vector<Slot> slots;
+};
+/// As decode_snapshot; valid as long as the bytes.
+std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds);
 
 }  // namespace muster

@@ -93,25 +93,34 @@ void copy_into(Snapshot& snapshot, Workbench& bench) {
   }
 }
 
-void restore(Workbench& bench, const Snapshot& snapshot) {
+void restore(Workbench& bench, const SnapshotView& snapshot) {
   const auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
-  const bool fits = !bench.optimizer ||
-                    std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
-                               [](const Optimizer::Slot& mine, const Snapshot::Slot& kept) {
-                                 return mine.name == kept.name && mine.values.size() == kept.values.size();
-                               });
-  if (!fits || snapshot.state.size() != bench.state.size()) {
+  const auto fits_into = [](std::span<const std::byte> bytes, std::span<const float> values) {
+    return bytes.size() == values.size_bytes();
+  };
+  const bool fits =
+      !bench.optimizer || std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
+                                     [&](const Optimizer::Slot& mine, const SnapshotView::Slot& kept) {
+                                       return mine.name == kept.name && fits_into(kept.values, mine.values);
+                                     });
+  if (!fits || !fits_into(snapshot.state, bench.state)) {
     throw Error(Advice::fix_job, "the snapshot is of another model or optimiser: it holds " +
-                                     std::to_string(snapshot.state.size()) + " elements and " +
-                                     std::to_string(snapshot.slots.size()) +
+                                     std::to_string(snapshot.state.size() / sizeof(float)) +
+                                     " elements and " + std::to_string(snapshot.slots.size()) +
                                      " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
                                      " and " + std::to_string(slots.size()));
   }
-  std::copy(snapshot.state.begin(), snapshot.state.end(), bench.state.begin());
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    std::copy(snapshot.slots[i].values.begin(), snapshot.slots[i].values.end(), slots[i].values.begin());
-  }
+  std::ranges::copy(snapshot.state, std::as_writable_bytes(std::span(bench.state)).begin());
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    std::ranges::copy(snapshot.slots[i].values, std::as_writable_bytes(slots[i].values).begin());
   bench.applied = snapshot.place.steps;
+}
+
+void restore(Workbench& bench, const Snapshot& snapshot) {
+  SnapshotView view{snapshot.place, std::as_bytes(std::span(snapshot.state)), {}};
+  for (const auto& slot : snapshot.slots)
+    view.slots.push_back({slot.name, std::as_bytes(std::span(slot.values))});
+  restore(bench, view);
 }
 
 void go_back_to(Workbench& bench, const Snapshot& snapshot) {

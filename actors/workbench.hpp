@@ -18,6 +18,8 @@
 
 namespace muster {
 
+struct SnapshotView;
+
 struct Workbench {
   Job job;
   std::atomic<std::uint64_t> applied{0};  ///< last step applied; any thread may read it
@@ -45,6 +47,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 /// throws Error, and changes nothing. The vectors of a sharded optimiser are not part of it.
 void copy_into(Snapshot& snapshot, Workbench& bench);
 void restore(Workbench& bench, const Snapshot& snapshot);
+void restore(Workbench& bench, const SnapshotView& snapshot);
 
 /// To a snapshot, or to the beginning, if it is an empty one; with the next part of a sharded optimiser.
 /// Throws Error.

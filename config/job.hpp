@@ -135,6 +135,7 @@ struct ClusterConfig {
   std::chrono::milliseconds orphan_after{60000};    ///< a process without coordinator ends itself
   Restart restart = Restart::never;                 ///< whether the launcher starts lost processes anew
   std::uint32_t restarts = 10;                      ///< at most, over the whole run
+  double join_share = 0.1;                          ///< of the steps' time, for giving a newcomer the state
   std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
   std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
   DetectConfig detect;

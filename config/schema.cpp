@@ -58,6 +58,13 @@ ValueSpec fraction() {
   return spec;
 }
 
+// Of something: not nothing.
+ValueSpec share() {
+  ValueSpec spec = between(ValueType::number, 0, 1);
+  spec.above_least = true;
+  return spec;
+}
+
 ValueSpec or_auto(ValueSpec spec) {
   spec.automatic = true;
   return spec;
@@ -326,6 +333,15 @@ std::vector<Key> cluster_keys() {
                "At most so many new processes over the whole run; the time between them doubles from half a "
                "second to 10 s."),
            MUSTER_MEMBER(cluster.restarts)),
+      bind(
+          key("cluster.join_share", share(),
+              "The share of the time in which a replica may have its state, and the records after it, on "
+              "their "
+              "way to a newcomer, so that the others' steps take longer by no more. More: newcomers take "
+              "part "
+              "sooner. It is exceeded only while no steps run, and for a newcomer that would otherwise never "
+              "catch up with them."),
+          MUSTER_MEMBER(cluster.join_share)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),

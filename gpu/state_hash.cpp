@@ -11,11 +11,32 @@ namespace muster {
 
 static_assert(std::endian::native == std::endian::little, "states are hashed as they lie in memory");
 
-std::string sha256_hex(std::span<const std::byte> bytes) {
+namespace {
+
+void expect_done(int answer) {
+  if (answer != 1) throw Error(Advice::give_up, "OpenSSL has no SHA-256");
+}
+
+}  // namespace
+
+struct Sha256::State {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  expect_done(EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::span<const std::byte> bytes) {
+  expect_done(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()));
+}
+
+std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw Error(Advice::give_up, "OpenSSL has no SHA-256");
+  expect_done(EVP_DigestFinal_ex(state_->context.get(), digest.data(), &size));
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (unsigned i = 0; i < size; ++i) {
@@ -23,6 +44,12 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
     text += kDigits[digest[i] & 15];
   }
   return text;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.hex();
 }
 
 std::string state_sha256(std::span<const float> state) {

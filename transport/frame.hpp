@@ -12,7 +12,7 @@
 namespace muster {
 
 inline constexpr std::uint32_t kFrameMagic = 0x5254534d;  // "MSTR"
-inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint16_t kProtocolVersion = 3;
 inline constexpr std::uint64_t kPayloadBytesMax = std::uint64_t{1} << 31;
 
 enum class FrameKind : std::uint16_t {
@@ -22,8 +22,8 @@ enum class FrameKind : std::uint16_t {
   result = 4,        ///< elements of the divided root, from the owner of the range to every member
   batch = 5,         ///< a micro-batch from a loader on another node
   demand = 6,        ///< a shard's demand for a micro-batch, to a loader on another node; no payload
-  record = 7,        ///< a whole record with its result, from a member that has it to one that missed it
-  state = 8,         ///< the whole state of a replica, to a newcomer
+  record = 7,        ///< a piece of a record with its result, from a member that has it to one that missed it
+  state = 8,         ///< a piece of the state of a replica, to a newcomer (collective/parcel.hpp)
   ping = 9,          ///< from a member that waits, to one that it waits for; no payload
   word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
   taken = 11,        ///< from a newcomer to its donor: it has applied the records up to this; no payload
@@ -31,6 +31,7 @@ enum class FrameKind : std::uint16_t {
   kept = 13,         ///< the answer: the buddy holds them; no payload
   part = 14,         ///< elements of the optimiser's vectors, to a member that will hold them
   gathered = 15,     ///< elements of the optimiser's vectors, to the member that writes a checkpoint
+  received = 16,     ///< the answer to each piece: it is here, and is as it was sent; no payload
 };
 
 /// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
@@ -41,14 +42,16 @@ struct Frame {
   std::uint32_t view = 0;
   std::uint32_t from = 0;         ///< member number of the sender within the view
   std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
-  std::uint64_t round = 0;  ///< batch, demand: the ticket; record, state, taken, part, gathered: its number
-  std::uint64_t offset =
-      0;  ///< contribution, result, reduced, kept: first element; demand: step of the cursor
-  std::uint64_t bytes = 0;  ///< of the payload
-  std::uint32_t node =
-      0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand: shard; word: activity
-  std::uint32_t extra = 0;  ///< demand: phase of the cursor; word: shard
-  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; kept: elements
+  std::uint64_t round = 0;        ///< batch, demand: the ticket; all but words of rounds:
+                                  ///< its number
+  std::uint64_t offset = 0;  ///< sums, results, reduced, kept: first element; demand: step of the cursor;
+                             ///< record, state, received: first byte of the piece
+  std::uint64_t bytes = 0;   ///< of the payload
+  std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand: shard; word:
+                             ///< activity; record, state: check of the piece; received: kind of what came
+  std::uint32_t extra = 0;  ///< demand: phase of the cursor; word: shard; record, state: how many wait behind
+  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
+                            ///< whole; kept: elements
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "muster/config/check.hpp"
@@ -15,6 +16,7 @@
 #include "muster/transport/shared_memory/address.hpp"
 #include "muster/transport/shared_memory/descriptor.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "muster/transport/tcp/tcp_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster {
@@ -61,12 +63,16 @@ class JoinedTransport final : public Transport {
     for (const Transport* one : {near_.get(), far_.get()}) {
       epoll_event event{};
       event.events = EPOLLIN;
+      if (one->event_descriptor() < 0) continue;  // nothing ever happens there
       MUSTER_CHECK(::epoll_ctl(waiter_.get(), EPOLL_CTL_ADD, one->event_descriptor(), &event) == 0);
     }
   }
 
   std::string address() const override { return seal_address({near_->address(), far_->address()}); }
-  std::string describe() const override { return near_->describe() + ", " + far_->describe(); }
+  std::string describe() const override {
+    const std::string near = near_->describe();
+    return near + (near.empty() ? "" : ", ") + far_->describe();
+  }
   void set_sink(FrameSink* sink) override {
     sink_ = sink;
     near_->set_sink(sink);
@@ -128,6 +134,23 @@ class JoinedTransport final : public Transport {
   unsigned idle_polls_ = 0;
 };
 
+/// Reaches nobody.
+class NoTransport final : public Transport {
+ public:
+  std::string address() const override { return {}; }
+  std::string describe() const override { return {}; }
+  void set_sink(FrameSink* sink) override { sink_ = sink; }
+  void connect(PeerId, const std::string&) override { throw Error(Advice::report_bug, "no network"); }
+  void disconnect(PeerId) override {}
+  void send(PeerId peer, const Frame&, std::span<const std::byte>, SendToken token) override {
+    sink_->sent(peer, token, false);
+  }
+  bool progress() override { return false; }
+
+ private:
+  FrameSink* sink_ = nullptr;
+};
+
 /// One transport for all, whose addresses say their host nevertheless.
 class FarTransport final : public Transport {
  public:
@@ -177,12 +200,43 @@ std::string host_of(const std::string& address) {
   return shm::open_address(open_address(address).near).host;
 }
 
-std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options) {
+namespace {
+
+bool names_only_tcp(const std::string& networks) {
+  std::istringstream names(networks);
+  bool any = false;
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name != "tcp" && name != "self") return false;
+    any = any || name == "tcp";
+  }
+  return any;
+}
+
+// UCX to those who have a fabric, too, if this node has one; TCP to all others. Nodes with and without one
+// may be mixed: both sides of a pair choose alike.
+std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
   UcxOptions ucx;
   ucx.listen = options.listen;
-  if (std::getenv("UCX_TLS") != nullptr) return std::make_unique<FarTransport>(make_ucx_transport(ucx));
   ucx.between_hosts = true;
-  return join_transports(make_shared_memory_transport(), make_ucx_transport(ucx), &is_of_this_host);
+  auto tcp = make_tcp_transport(options.listen);
+  if (!std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
+    return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
+                           [](const auto&) { return false; });
+  return join_transports(make_ucx_transport(ucx), std::move(tcp),
+                         [](const std::string& fabric) { return !fabric.empty(); });
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options) {
+  const char* const networks = std::getenv("UCX_TLS");
+  if (networks == nullptr)
+    return join_transports(make_shared_memory_transport(), make_far_transport(options), &is_of_this_host);
+  if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
+    return std::make_unique<FarTransport>(make_tcp_transport(options.listen));
+  UcxOptions ucx;
+  ucx.listen = options.listen;
+  return std::make_unique<FarTransport>(make_ucx_transport(ucx));
 }
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// The transport of a node: shared memory to the processes of its own host, UCX to all others.
+// The transport of a node: shared memory to the processes of its own host; to all others UCX where both have
+// a fabric, TCP elsewhere.
 #pragma once
 
 #include <memory>
@@ -9,13 +10,14 @@
 namespace muster {
 
 struct NodeTransportOptions {
-  /// The IP address that this node is reached by from other hosts; see UcxOptions.
+  /// The IP address that this node is reached by from other hosts; see make_tcp_transport.
   std::string listen = "127.0.0.1";
 };
 
-/// Makes both. If the user has set UCX_TLS, UCX carries everything, by what is named there.
+/// Makes them. If the user has set UCX_TLS, what is named there carries everything: UCX, or, where it names
+/// nothing but TCP, tcp/tcp_transport.hpp. If the user has set UCX_NET_DEVICES, UCX carries TCP, too.
 ///
-/// Thread rule and errors are those of make_ucx_transport.
+/// Thread rule and errors are those of make_ucx_transport and make_tcp_transport.
 std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options);
 
 /// Which host a node's address is on: equal for two nodes that share one. Throws Error if it is no address of

@@ -6,16 +6,13 @@ again; at the end everything is as in a run to which nothing happened: the weigh
 import json
 import os
 import pathlib
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 from hosts import Hosts, cannot_run
+from run_events import DEADLINE_S, Events
 
-DEADLINE_S = 60  # for everything that must come
 COORDINATOR = 1  # its host
 PORT = 7100
 HOSTS = (1, 2, 3, 4)
@@ -56,39 +53,6 @@ CASES = {
     "two_and_two": (lambda hosts: hosts.part([3, 4]), [{3, 4}], CUT_OFF),
     "one_and_three": (lambda hosts: hosts.part([2, 3, 4]), [{2, 3, 4}], CUT_OFF),
 }
-
-
-class Events:
-    """The events of a process that writes them to its standard output."""
-
-    def __init__(self, process):
-        self._lines = queue.Queue()
-        self.seen = []
-        threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
-
-    def _read(self, stream):
-        for line in stream:
-            self._lines.put(line)
-        self._lines.put(None)
-
-    def wait(self, what, wanted):
-        deadline = time.monotonic() + DEADLINE_S
-        while True:
-            try:
-                line = self._lines.get(timeout=max(0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise AssertionError(f"{what}: not within {DEADLINE_S} s") from None
-            if line is None:
-                raise AssertionError(f"{what}: the run has ended before")
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            self.seen.append(event)
-            if event["event"] not in ("epoch", "short", "exhausted", "starved"):
-                print(f"   {line.strip()[:300]}", flush=True)
-            if wanted(event):
-                return event
 
 
 class Cluster:

@@ -154,8 +154,15 @@ class Hosts:
 
     def sent_bytes(self, host, interface="eth0"):
         """What an interface of the host has sent so far: whole frames, with all headers."""
+        return self._counted(host, interface, "tx")
+
+    def received_bytes(self, host, interface="eth0"):
+        """As sent_bytes, of what has come."""
+        return self._counted(host, interface, "rx")
+
+    def _counted(self, host, interface, way):
         shown = _command("ip", "-n", self._name(host), "-s", "-j", "link", "show", interface)
-        return json.loads(shown)[0]["stats64"]["tx"]["bytes"]
+        return json.loads(shown)[0]["stats64"][way]["bytes"]
 
     # What can be done to the network. All of it is undone by heal().
 

@@ -1,7 +1,9 @@
 // Muster with one more source, "paced": samples of a fixed function that come slowly, as from a slow disk,
 // until a file appears; then at once. So a test decides how long a run lasts, without a word on how fast the
 // machine is. And with one more model, "held": the linear one, which computes nothing as long as there is a
-// file with the number of its process: so a test decides who is slow.
+// file with the number of its process: so a test decides who is slow. And a third, "taking", whose gradients
+// take a given time, as on a device of its own, until a file appears: however large it is, computing it takes
+// no core.
 #include <poll.h>
 #include <unistd.h>
 
@@ -106,11 +108,57 @@ std::unique_ptr<muster::Model> make_held(const muster::Options& given, const mus
                                      muster::option<std::string>(given, "hold"));
 }
 
+class TakingModel : public muster::Model {
+ public:
+  TakingModel(std::unique_ptr<muster::Model> model, int takes_ms, std::string gate)
+      : model_(std::move(model)), takes_ms_(takes_ms), gate_(std::move(gate)) {}
+
+  const muster::Layout& layout() const override { return model_->layout(); }
+  void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
+  muster::Metrics gradient(std::span<const float> state, const muster::Batch& batch,
+                           const muster::StepKey& key, std::span<float> gradient) override {
+    if (::access(gate_.c_str(), F_OK) != 0) ::poll(nullptr, 0, takes_ms_);
+    return model_->gradient(state, batch, key, gradient);
+  }
+  muster::Metrics evaluate(std::span<const float> state, const muster::Batch& batch) override {
+    return model_->evaluate(state, batch);
+  }
+
+ private:
+  std::unique_ptr<muster::Model> model_;
+  int takes_ms_;
+  std::string gate_;
+};
+
+std::vector<muster::OptionSpec> taking_options() {
+  std::vector<muster::OptionSpec> all = muster::linear_options();
+  muster::OptionSpec takes;
+  takes.key = "takes_ms";
+  takes.type = muster::OptionType::integer;
+  takes.help = "what a gradient takes";
+  takes.minimum = 1;
+  all.push_back(takes);
+  muster::OptionSpec gate;
+  gate.key = "gate";
+  gate.type = muster::OptionType::text;
+  gate.help = "once this file is there, gradients take no time";
+  all.push_back(gate);
+  return all;
+}
+
+std::unique_ptr<muster::Model> make_taking(const muster::Options& given,
+                                           const muster::ModelContext& context) {
+  return std::make_unique<TakingModel>(muster::make_linear(given, context),
+                                       static_cast<int>(muster::option<std::int64_t>(given, "takes_ms")),
+                                       muster::option<std::string>(given, "gate"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   muster::Registry registry = muster::builtin_registry();
   registry.add_source("paced", options(), make);
   registry.add_model("held", held_options(), make_held);
+  registry.add_model("taking", taking_options(), make_taking);
   return muster::main(argc, argv, registry);
 }

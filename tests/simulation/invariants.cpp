@@ -58,7 +58,7 @@ void Invariants::say(ProcessId process, Wrong wrong) {
 
 void Invariants::process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) {
   const bool named = cluster_->world().name(process) == name.text();
-  seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}});
+  seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}, false, false});
 }
 
 // ---- records
@@ -124,7 +124,17 @@ void Invariants::follow_decision(ProcessId process, std::uint32_t view, std::uin
   tally_.count("straggler: a step goes on without it");
 }
 
+// Whether this one was given a part of a state, and never the rest, when it is to observe again.
+void Invariants::observes(ProcessId process) {
+  Seen& who = seen(process);
+  tally_.count("join: a newcomer observes");
+  if (std::exchange(who.observes, true)) tally_.count("join: a newcomer begins again");
+  if (std::exchange(who.half_a_state, false)) tally_.count("join: a state breaks off half way");
+  who.replica.observes();
+}
+
 void Invariants::handed_out(ProcessId process) {
+  seen(process).half_a_state = false;
   seen(process).replica.handed_out();
   tally_.count("view: a record is handed out");
 }
@@ -151,6 +161,10 @@ void Invariants::placed(ProcessId process, const Frame& frame, std::span<std::by
   FrameRule& frames = seen(process).frames;
   if (frame.view < frames.view()) tally_.count("frame: of an old view");
   if (frame.view > frames.view()) tally_.count("frame: of a view not yet entered");
+  if (frame.kind == FrameKind::state && frame.bytes < frame.more && !place.empty()) {
+    seen(process).half_a_state = true;
+    tally_.count("join: a state comes in pieces");
+  }
   say(process, frames.placed(frame, place, incarnation_of(frame.view, frame.from)));
 }
 
@@ -209,8 +223,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
     if (views_.goes_back(install->view) && !seen(to).name.loader)
       seen(to).replica.goes_back(install->view.records);
   } else if (as<Observe>(message)) {
-    seen(to).replica.observes();
-    tally_.count("join: a newcomer observes");
+    observes(to);
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {

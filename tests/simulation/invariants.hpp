@@ -69,11 +69,14 @@ class Invariants final : public Watch {
     std::uint64_t incarnation = 0;
     ReplicaRule replica;
     FrameRule frames;
+    bool observes = false;      ///< has been told to
+    bool half_a_state = false;  ///< a piece of one has come, and not all of it
   };
 
   Nanoseconds now() const { return cluster_->world().now(); }
   Seen& seen(ProcessId process) { return seen_.at(process); }
   void say(ProcessId process, Wrong wrong);
+  void observes(ProcessId process);
   void lost(const Event& event);
   bool excused(const std::string& who, const std::string& reason);
   std::uint32_t members_left(const std::string& kind) const;

@@ -79,8 +79,9 @@ void Narrator::applied(ProcessId p, std::uint64_t step, std::span<const float>) 
 }
 
 void Narrator::frame(ProcessId p, const std::string& what, const Frame& frame) {
-  static const char* const kinds[] = {"?",      "header", "metrics", "contribution", "result", "batch",
-                                      "demand", "record", "state",   "ping",         "word"};
+  static const char* const kinds[] = {"?",     "header", "metrics", "contribution", "result",
+                                      "batch", "demand", "record",  "state",        "ping",
+                                      "word",  "taken",  "received"};
   const auto kind = static_cast<std::size_t>(frame.kind);
   say(p, what + " " + (kind < std::size(kinds) ? kinds[kind] : "frame") + " of view " +
              std::to_string(frame.view) + " from peer " + std::to_string(frame.from) + ", number " +

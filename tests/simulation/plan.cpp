@@ -210,6 +210,12 @@ void draw_sharding(std::uint64_t seed, Plan& plan) {
   plan.cluster.disk = std::make_shared<FaultyDisk>(seed);
 }
 
+// And how much of the steps' time a newcomer may take.
+void draw_join_share(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 17);
+  plan.job.cluster.join_share = dice.one_of(std::vector{0.01, 0.1, 0.1, 0.5, 1.0});
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -223,6 +229,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_straggler_action(seed, plan);
   draw_algorithm(seed, plan);
   draw_sharding(seed, plan);
+  draw_join_share(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

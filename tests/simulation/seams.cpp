@@ -46,7 +46,8 @@ class SimulatedExecutor final : public Executor {
 // Commands run in order, each after a moment.
 class SimulatedDataPlane final : public DataPlane {
  public:
-  SimulatedDataPlane(const SeamParts& parts, const std::string& name, Engine::Hooks hooks)
+  SimulatedDataPlane(const SeamParts& parts, const std::string& name, Engine::Hooks hooks,
+                     const HandoverOptions& handover)
       : parts_(parts), transport_(parts.network->attach(name)) {
     Transport* transport = transport_.get();
     if (parts.watch) look_on(hooks);
@@ -54,7 +55,7 @@ class SimulatedDataPlane final : public DataPlane {
       spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch);
       transport = spy_.get();
     }
-    engine_ = std::make_shared<Engine>(*transport, std::move(hooks));
+    engine_ = std::make_shared<Engine>(*transport, std::move(hooks), handover);
     ++parts_.alive->engines;
   }
   ~SimulatedDataPlane() override { --parts_.alive->engines; }
@@ -122,9 +123,11 @@ NodeSeams simulated_seams(const SeamParts& parts) {
                                                 : &Pace::compute_max;
     return std::make_shared<SimulatedExecutor>(parts, most);
   };
-  seams.make_data_plane = [parts](const Job&, const NodeName& name, Engine::Hooks hooks) {
+  // States are small here, and cut into small pieces.
+  seams.make_data_plane = [parts](const Job& job, const NodeName& name, Engine::Hooks hooks) {
     if (parts.named) parts.named(name);
-    return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks));
+    return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks),
+                                                HandoverOptions{job.cluster.join_share, 128, 32});
   };
   seams.open_disk = [disk = parts.disk](const std::string&) { return disk; };
   // A replica as ever; its workbench is looked at.

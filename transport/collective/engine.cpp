@@ -12,15 +12,26 @@ namespace muster {
 
 namespace {
 
-// What comes whole, in a buffer of its own.
+// In a buffer of its own, in one message.
 bool comes_whole(FrameKind kind) {
-  return kind == FrameKind::batch || kind == FrameKind::record || kind == FrameKind::state ||
-         kind == FrameKind::part || kind == FrameKind::gathered;
+  return kind == FrameKind::batch || kind == FrameKind::part || kind == FrameKind::gathered;
+}
+
+// What is not the reduction's.
+bool is_loaded(FrameKind kind) {
+  return comes_whole(kind) || comes_in_pieces(kind);
 }
 
 }  // namespace
 
-Engine::Engine(Transport& transport, Hooks hooks) : transport_(transport), hooks_(std::move(hooks)) {
+Engine::Engine(Transport& transport, Hooks hooks, const HandoverOptions& handover)
+    : transport_(transport),
+      hooks_(std::move(hooks)),
+      handover_(handover,
+                [this](PeerId to, const Frame& frame, std::vector<std::byte> bytes) {
+                  send_loading(to, frame, std::move(bytes));
+                }),
+      intake_(handover.piece_bytes) {
   transport_.set_sink(this);
 }
 
@@ -33,6 +44,10 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   const bool again = view == view_ && !reduction_ && !shape;
   MUSTER_CHECK(again || (view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained()))),
                view, view_);
+  say_what_was_given(peers);
+  handover_.forget_all(now());
+  handover_.enter(handover_window(bounds.record));
+  intake_.forget();
   view_ = view;
   self_ = self;
   incarnation_ = incarnation;
@@ -45,28 +60,47 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
         std::any_of(peers.begin(), peers.end(), [&](const Peer& other) { return other.number == peer; });
     if (!stays) disconnect(peer);
   }
-  for (const Peer& peer : peers) accept(peer);
+  for (const Peer& peer : peers) connect(peer);
   if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
-    const auto done = [this](RoundRecord record) {
-      record.sent = transport_.traffic().since(told_of_);
-      told_of_ += record.sent;
-      liveness_.round_done(record.kind == RoundKind::train, now());
-      hooks_.round_done(std::move(record));
-    };
+    const auto done = [this](RoundRecord record) { round_is_over(std::move(record)); };
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
                                              Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
   }
   replay_early_frames();
 }
 
+// Those who were given the state, and now are members.
+void Engine::say_what_was_given(const std::vector<Peer>& members) {
+  for (const Peer& member : members) {
+    const auto given = handover_.given(member.number, now());
+    if (given && hooks_.gave) hooks_.gave(member.number, *given);
+  }
+}
+
+void Engine::round_is_over(RoundRecord record) {
+  record.sent = transport_.traffic().since(told_of_);
+  told_of_ += record.sent;
+  const bool step = record.kind == RoundKind::train && record.weight != 0;
+  liveness_.round_done(step, now());
+  handover_.round_over(step, now());
+  hooks_.round_done(std::move(record));
+  go_on_giving();  // the link is idle, and others compute
+}
+
 void Engine::accept(const Peer& peer) {
+  handover_.newcomer(peer.number);
+  connect(peer);
+}
+
+void Engine::connect(const Peer& peer) {
   if (peer.number == self_) return;
   if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
   incarnations_[peer.number] = peer.incarnation;
 }
 
 void Engine::disconnect(PeerId peer) {
+  handover_.forget(peer, now());
   incarnations_.erase(peer);
   if (connected_.erase(peer) > 0) transport_.disconnect(peer);
 }
@@ -118,11 +152,25 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   transport_.send(to, frame, kept, token);
 }
 
+void Engine::hand_over(PeerId to, FrameKind kind, std::uint64_t number,
+                       std::shared_ptr<const Parcel> parcel) {
+  if (!connected_.contains(to)) return;  // it is gone
+  handover_.give(to, kind, number, std::move(parcel), now(), liveness_.median_step());
+  go_on_giving();
+}
+
+void Engine::go_on_giving() {
+  if (handover_.idle()) return;
+  const bool steps_run = reduction_ && !reduction_->failed();
+  handover_.pump({now(), liveness_.median_step(), steps_run, steps_run && reduction_->sending()});
+}
+
 std::chrono::nanoseconds Engine::now() const {
   return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
 }
 
 void Engine::tick() {
+  go_on_giving();
   if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
   RoundSight sight = reduction_->sight();
   if (!liveness_.again(sight.round)) return;
@@ -163,10 +211,7 @@ bool Engine::known(const Frame& frame) const {
 
 std::span<std::byte> Engine::place_whole(const Frame& frame) {
   if (!known(frame)) return {};
-  const std::size_t bytes_max = frame.kind == FrameKind::batch    ? bounds_.batch
-                                : frame.kind == FrameKind::record ? bounds_.record
-                                : frame.kind == FrameKind::state  ? bounds_.state
-                                                                  : bounds_.part;
+  const std::uint64_t bytes_max = frame.kind == FrameKind::batch ? bounds_.batch : bounds_.part;
   if (frame.bytes > bytes_max) {
     hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " +
                    std::to_string(bytes_max) + " were agreed");
@@ -177,6 +222,38 @@ std::span<std::byte> Engine::place_whole(const Frame& frame) {
   return (arriving_[where] = Arriving{frame, std::move(bytes)}).bytes;
 }
 
+std::span<std::byte> Engine::place_piece(const Frame& frame) {
+  if (!known(frame)) return {};
+  const Intake::Place place =
+      intake_.place(frame, frame.kind == FrameKind::record ? bounds_.record : bounds_.state);
+  if (place.had) say_received(frame);
+  if (!place.wrong.empty()) refuse(frame, place.wrong);
+  return place.bytes;
+}
+
+// What cannot be used may have been damaged on the way, or come of one who does not follow the protocol.
+void Engine::refuse(const Frame& frame, const std::string& reason) {
+  hooks_.refused(reason);
+  blame(frame.from, reason);
+}
+
+void Engine::say_received(const Frame& piece) {
+  Frame word;
+  word.kind = FrameKind::received;
+  word.round = piece.round;
+  word.offset = piece.offset;
+  word.node = static_cast<std::uint32_t>(piece.kind);
+  send_loading(piece.from, word, {});
+}
+
+void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece) {
+  Intake::Taken taken = intake_.arrived(frame, piece);
+  if (!taken.known || !known(frame)) return;  // its view ended while it came
+  if (!taken.wrong.empty()) return refuse(frame, taken.wrong);
+  say_received(frame);
+  if (taken.whole) hooks_.handed_out(frame, std::move(*taken.whole));
+}
+
 std::span<std::byte> Engine::place(const Frame& frame) {
   if (frame.view > view_ && frame.kind == FrameKind::header && early_.size() < kEarlyFramesMax &&
       early_bytes_ + frame.bytes <= kEarlyBytesMax) {
@@ -185,6 +262,7 @@ std::span<std::byte> Engine::place(const Frame& frame) {
     return early_.back()->payload;
   }
   if (comes_whole(frame.kind)) return place_whole(frame);
+  if (comes_in_pieces(frame.kind)) return place_piece(frame);
   if (!reduction_) return {};
   const auto target = reduction_->place(frame);
   if (!target.empty()) ++placed_;
@@ -201,6 +279,7 @@ bool Engine::lent(const Frame& frame, std::span<const std::byte> payload, Loan l
 
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (about_life(frame)) return;
+  if (comes_in_pieces(frame.kind)) return piece_arrived(frame, payload);
   if (comes_whole(frame.kind)) {
     const auto held = arriving_.find(payload.data());
     if (payload.empty() || held == arriving_.end()) return;
@@ -218,6 +297,11 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     if (known(frame)) hooks_.handed_out(frame, {});
     return;
   }
+  if (frame.kind == FrameKind::received) {
+    if (!known(frame)) return;
+    handover_.arrived(frame.from, frame, now());
+    return go_on_giving();
+  }
   for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
     if ((*held)->payload.data() != payload.data()) continue;
     (*held)->whole = true;
@@ -233,6 +317,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
 }
 
 void Engine::dropped(const Frame& frame) {
+  if (comes_in_pieces(frame.kind)) intake_.dropped(frame, false);
   const auto half = std::find_if(arriving_.begin(), arriving_.end(), [&](const auto& held) {
     return std::memcmp(&held.second.frame, &frame, sizeof frame) == 0;
   });
@@ -244,7 +329,7 @@ void Engine::dropped(const Frame& frame) {
   if (early != early_.end()) {
     early_bytes_ -= (*early)->payload.size();
     early_.erase(early);
-  } else if (!comes_whole(frame.kind) && reduction_) {
+  } else if (!is_loaded(frame.kind) && reduction_) {
     --placed_;
     reduction_->close();
   }
@@ -253,6 +338,7 @@ void Engine::dropped(const Frame& frame) {
 
 // Dropped, but where it was to go may still be written to: that memory is given up.
 void Engine::abandoned(const Frame& frame) {
+  if (comes_in_pieces(frame.kind)) intake_.dropped(frame, true);
   for (auto& [where, arriving] : arriving_) {
     if (std::memcmp(&arriving.frame, &frame, sizeof frame) == 0) bury(std::move(arriving.bytes));
   }
@@ -262,7 +348,7 @@ void Engine::abandoned(const Frame& frame) {
     bytes.swap(early->payload);
     bury(std::move(bytes));
   }
-  if (!comes_whole(frame.kind) && reduction_) reduction_abandoned_ = true;
+  if (!is_loaded(frame.kind) && reduction_) reduction_abandoned_ = true;
   if (frame.kind == FrameKind::result) result_abandoned_ = true;
   dropped(frame);
 }
@@ -273,6 +359,7 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
     sending_.erase(token);
   } else if (reduction_) {
     reduction_->sent(token, ok);
+    if (!reduction_->sending()) go_on_giving();
   }
   say_closed_if_drained();
 }

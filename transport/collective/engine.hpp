@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "muster/transport/collective/handover.hpp"
+#include "muster/transport/collective/intake.hpp"
 #include "muster/transport/collective/reduction.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -44,12 +46,14 @@ class Engine final : public FrameSink {
     /// A record (frame.kind) that this node missed, a whole state, or elements of an optimiser, from a member
     /// that has it; or the word of one that it was given to.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
+    /// A newcomer that this node gave its state to is part of the view that is entered.
+    std::function<void(PeerId newcomer, const Given& given)> gave = nullptr;
   };
 
   static constexpr std::size_t kEarlyFramesMax = 4096;
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
-  Engine(Transport& transport, Hooks hooks);
+  Engine(Transport& transport, Hooks hooks, const HandoverOptions& handover = {});
   ~Engine();
 
   struct Peer {
@@ -58,12 +62,12 @@ class Engine final : public FrameSink {
     std::string address;
   };
 
-  /// What a peer may send at once, in bytes.
+  /// What a peer may send as one, in bytes.
   struct Bounds {
-    std::size_t batch = 0;
-    std::size_t record = 0;
-    std::size_t state = 0;
-    std::size_t part = 0;  ///< of an optimiser
+    std::uint64_t batch = 0;
+    std::uint64_t record = 0;
+    std::uint64_t state = 0;
+    std::uint64_t part = 0;  ///< of an optimiser
   };
 
   /// Enters a view: connects every peer (all but this node), lets go of those that are not in it, and makes
@@ -86,14 +90,18 @@ class Engine final : public FrameSink {
   /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled`.
   void tick();
 
+  /// Gives a record, or a whole state, to a peer, in pieces. A newcomer gets them at the pace that leaves the
+  /// steps of the others their time; a member of the view, who is waited for, at once.
+  void hand_over(PeerId to, FrameKind kind, std::uint64_t number, std::shared_ptr<const Parcel> parcel);
+
   /// The view that was installed last; 0 before the first.
   std::uint32_t view() const { return view_; }
 
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
 
-  /// Sends a batch, demand or record frame; fills in view, sender and incarnation. The engine keeps the bytes
-  /// until they are sent.
+  /// Sends a batch or demand frame, or a word; fills in view, sender and incarnation. The engine keeps the
+  /// bytes until they are sent.
   void send_loading(PeerId to, Frame frame, std::vector<std::byte> payload);
 
   /// Whether frames are expected soon: worth polling for.
@@ -127,7 +135,15 @@ class Engine final : public FrameSink {
   bool known(const Frame& frame) const;
   bool about_life(const Frame& frame);
   std::chrono::nanoseconds now() const;
+  void connect(const Peer& peer);
+  void say_what_was_given(const std::vector<Peer>& members);
+  void round_is_over(RoundRecord record);
+  void go_on_giving();
   std::span<std::byte> place_whole(const Frame& frame);
+  std::span<std::byte> place_piece(const Frame& frame);
+  void piece_arrived(const Frame& frame, std::span<const std::byte> piece);
+  void say_received(const Frame& piece);
+  void refuse(const Frame& frame, const std::string& reason);
 
   Transport& transport_;
   Hooks hooks_;
@@ -142,6 +158,8 @@ class Engine final : public FrameSink {
   bool reduction_abandoned_ = false;  // something may still be written to its buffers
   bool result_abandoned_ = false;     // or to the result of its round
   Bounds bounds_;
+  Handover handover_;  // to others
+  Intake intake_;      // from others
   std::set<PeerId> connected_;
   std::size_t placed_ = 0;  // payloads of the reduction that are arriving
   std::optional<std::uint32_t> closing_;

@@ -69,6 +69,8 @@ class Reduction {
   void close();
   /// Whether every send has ended, so that what was sent from may be reused.
   bool drained() const { return sends_ == 0; }
+  /// Whether it sends, or is about to.
+  bool sending() const { return sends_ > 0 || inside_ > 0; }
   /// Whether the result of the open round is partly in place.
   bool result_begun() const { return opened_ && slot(round_).sum->result_begun(); }
 

@@ -35,6 +35,9 @@ struct UcxOptions {
 /// after it every buffer given to `send` or by `place` is free.
 std::unique_ptr<Transport> make_ucx_transport(const UcxOptions& options);
 
+/// Whether UCX would find more than TCP between hosts (InfiniBand, RoCE, ...). Throws as make_ucx_transport.
+bool ucx_finds_fabric(const UcxOptions& options);
+
 /// How long the destructor waits for connections to close.
 inline constexpr int kCloseSecondsMax = 2;
 

@@ -1,9 +1,12 @@
 #include "muster/transport/ucx/worker.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <sstream>
+#include <string_view>
 
 #include "muster/transport/ucx/configuration.hpp"
 
@@ -47,6 +50,10 @@ ucp_context_h make_context(const UcxOptions& options) {
   return context;
 }
 
+std::set<std::string> transports_in(ucp_context_h context) {
+  return names_in(printed([context](FILE* out) { ucp_context_print_info(context, out); }), "resource ");
+}
+
 ucp_worker_h make_worker(ucp_context_h context) {
   ucp_worker_params_t parameters{};
   parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -88,7 +95,7 @@ bool Worker::arm() {
 }
 
 std::set<std::string> Worker::transports() const {
-  return names_in(printed([this](FILE* out) { ucp_context_print_info(context_, out); }), "resource ");
+  return transports_in(context_);
 }
 
 std::set<std::string> transports_of(ucp_ep_h endpoint) {
@@ -96,3 +103,18 @@ std::set<std::string> transports_of(ucp_ep_h endpoint) {
 }
 
 }  // namespace muster::ucx
+
+namespace muster {
+
+bool ucx_finds_fabric(const UcxOptions& options) {
+  const ucp_context_h context = ucx::make_context(options);
+  const std::set<std::string> names = ucx::transports_in(context);
+  ucp_cleanup(context);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    constexpr std::string_view kFabrics[] = {"rc_", "dc_", "ud_", "ugni_"};
+    return std::any_of(std::begin(kFabrics), std::end(kFabrics),
+                       [&](std::string_view fabric) { return name.starts_with(fabric); });
+  });
+}
+
+}  // namespace muster

@@ -7,6 +7,7 @@
 
 #include "muster/transport/node_transport.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "muster/transport/tcp/tcp_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster::testing {
@@ -188,6 +189,7 @@ class SimulatedWorld final : public World {
 
 MakeTransport real_transport(const std::string& kind) {
   if (kind == "shared_memory") return make_shared_memory_transport;
+  if (kind == "tcp") return [] { return make_tcp_transport(); };
   if (kind == "node") return [] { return make_node_transport({}); };
   return [tls = std::string(kind == "ucx_tcp" ? "tcp" : "")] {
     const ScopedVariable set_tls("UCX_TLS", tls);

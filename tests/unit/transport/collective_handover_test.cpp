@@ -1,0 +1,278 @@
+// A state and records from one engine to another, in pieces, over a simulated network.
+#include <gtest/gtest.h>
+
+#include "muster/transport/collective/engine.hpp"
+#include "tests/unit/transport/transport_world.hpp"
+
+namespace {
+
+using namespace muster;
+using muster::testing::EventQueue;
+using muster::testing::pattern;
+
+constexpr PeerId kDonor = 0;
+constexpr PeerId kNewcomer = 1;
+constexpr HandoverOptions kOptions{0.1, 1000, 100};
+
+std::shared_ptr<const Parcel> parcel_of(std::vector<std::byte> bytes) {
+  auto parcel = std::make_shared<Parcel>();
+  parcel->add(std::move(bytes));
+  return parcel;
+}
+
+// Passes everything on, but damages one piece, and counts what is on its way.
+class Between final : public Transport {
+ public:
+  Between(Transport& below, FrameKind kind) : below_(below), kind_(kind) {}
+  std::string address() const override { return below_.address(); }
+  std::string describe() const override { return below_.describe(); }
+  void set_sink(FrameSink* sink) override { below_.set_sink(sink); }
+  void connect(PeerId peer, const std::string& address) override { below_.connect(peer, address); }
+  void disconnect(PeerId peer) override { below_.disconnect(peer); }
+  bool progress() override { return below_.progress(); }
+  void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
+    if (frame.kind == kind_) ++sent;
+    Frame passed = frame;
+    if (frame.kind == kind_ && sent == damages) passed.node ^= 1;
+    below_.send(peer, passed, payload, token);
+  }
+
+  std::size_t sent = 0;
+  std::size_t damages = 0;
+
+ private:
+  Transport& below_;
+  FrameKind kind_;
+};
+
+struct Side {
+  std::unique_ptr<Transport> network;
+  std::unique_ptr<Between> transport;
+  std::unique_ptr<Engine> engine;
+  std::vector<std::pair<Frame, std::vector<std::byte>>> handed;
+  std::vector<std::string> refusals;
+  std::vector<std::string> failures;
+  std::vector<Given> gave;
+};
+
+struct Pair {
+  Pair() : network(queue.handle(), 9) {
+    for (Side* side : {&donor, &newcomer}) {
+      side->network = network.attach(side == &donor ? "donor" : "newcomer");
+      side->transport =
+          std::make_unique<Between>(*side->network, side == &donor ? FrameKind::state : FrameKind::received);
+      Engine::Hooks hooks;
+      hooks.peer_failed = [side](PeerId, const std::string& reason) { side->failures.push_back(reason); };
+      hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
+      hooks.handed_out = [side](const Frame& frame, std::vector<std::byte> bytes) {
+        side->handed.emplace_back(frame, std::move(bytes));
+      };
+      hooks.gave = [side](PeerId, const Given& given) { side->gave.push_back(given); };
+      hooks.now = [this] { return queue.now(); };
+      side->engine = std::make_unique<Engine>(*side->transport, std::move(hooks), kOptions);
+    }
+    donor.engine->install(1, kDonor, 10, {}, nullptr, kBounds);
+    newcomer.engine->install(1, kNewcomer, 11, {{kDonor, 10, donor.network->address()}}, nullptr, kBounds);
+    donor.engine->accept({kNewcomer, 11, newcomer.network->address()});
+  }
+  ~Pair() {
+    donor.network.reset();
+    newcomer.network.reset();
+  }
+  void run() {
+    while (queue.step()) {
+    }
+  }
+
+  static constexpr Engine::Bounds kBounds{0, 5000, 50'000};
+  EventQueue queue;
+  SimulatedNetwork network;
+  Side donor, newcomer;
+};
+
+TEST(Handover, AStateAndRecordsArriveWhole) {
+  Pair pair;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  for (std::uint64_t number = 8; number < 20; ++number)
+    pair.donor.engine->hand_over(kNewcomer, FrameKind::record, number, parcel_of(pattern(number, 4321)));
+  EXPECT_LE(pair.donor.engine->batches_in_flight(), kPiecesInFlight);
+  pair.run();
+  ASSERT_EQ(pair.newcomer.handed.size(), 13u);
+  for (const auto& [frame, bytes] : pair.newcomer.handed) {
+    const bool state = frame.kind == FrameKind::state;
+    EXPECT_EQ(bytes, pattern(state ? 1 : frame.round, state ? 50'000 : 4321)) << frame.round;
+    EXPECT_EQ(frame.round == 19, frame.extra == 0) << "what waits behind it is said with each";
+  }
+  EXPECT_EQ(pair.donor.transport->sent, 50u);
+  EXPECT_EQ(pair.newcomer.transport->sent, 50u + 12 * 5);
+  EXPECT_EQ(pair.donor.engine->batches_in_flight(), 0u);
+}
+
+TEST(Handover, IsToldWhenTheNewcomerIsAMember) {
+  Pair pair;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  pair.run();
+  pair.donor.engine->install(2, kDonor, 10, {{kNewcomer, 11, pair.newcomer.network->address()}}, nullptr,
+                             Pair::kBounds);
+  ASSERT_EQ(pair.donor.gave.size(), 1u);
+  const Given& given = pair.donor.gave[0];
+  EXPECT_EQ(given.bytes, 50'000u);
+  EXPECT_GT(given.took.count(), 0);
+  EXPECT_GT(given.busy.count(), 0);
+  EXPECT_LE(given.busy, given.took);
+}
+
+TEST(Handover, APieceThatWasDamagedOnTheWayIsRefusedAndTheDonorNamed) {
+  Pair pair;
+  pair.donor.transport->damages = 17;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  pair.run();
+  EXPECT_TRUE(pair.newcomer.handed.empty());
+  ASSERT_FALSE(pair.newcomer.refusals.empty());
+  EXPECT_NE(pair.newcomer.refusals[0].find("are not as they were sent"), std::string::npos);
+  EXPECT_EQ(pair.newcomer.failures.size(), 1u);
+}
+
+TEST(Handover, MoreThanTheJobHasIsRefusedAndTheDonorNamed) {
+  Pair pair;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'001)));
+  pair.run();
+  EXPECT_TRUE(pair.newcomer.handed.empty());
+  ASSERT_FALSE(pair.newcomer.refusals.empty());
+  EXPECT_NE(pair.newcomer.refusals[0].find("at most 50000 bytes were agreed"), std::string::npos);
+  EXPECT_EQ(pair.newcomer.failures.size(), 1u);
+}
+
+TEST(Handover, OfOneWhoIsGoneNothingIsKept) {
+  Pair pair;
+  const auto state = parcel_of(pattern(1, 50'000));
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, state);
+  EXPECT_EQ(state.use_count(), 2);
+  pair.donor.engine->disconnect(kNewcomer);
+  EXPECT_EQ(state.use_count(), 1);
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, state);
+  EXPECT_EQ(state.use_count(), 1);
+  pair.run();
+  EXPECT_EQ(pair.donor.engine->batches_in_flight(), 0u);
+}
+
+TEST(Handover, ADonorThatVanishesHalfWayIsNamedAndAnotherBeginsAnew) {
+  Pair pair;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  while (pair.newcomer.transport->sent < 20 && pair.queue.step()) {
+  }
+  pair.network.cut("donor");
+  pair.run();
+  EXPECT_TRUE(pair.newcomer.handed.empty());
+  EXPECT_EQ(pair.newcomer.failures.size(), 1u);
+  const auto other = pair.network.attach("other");
+  Between between(*other, FrameKind::state);
+  Engine engine(between, {}, kOptions);
+  pair.newcomer.engine->install(2, kNewcomer, 11, {{2, 12, other->address()}}, nullptr, Pair::kBounds);
+  engine.install(2, 2, 12, {}, nullptr, Pair::kBounds);
+  engine.accept({kNewcomer, 11, pair.newcomer.network->address()});
+  engine.hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  pair.run();
+  ASSERT_EQ(pair.newcomer.handed.size(), 1u);
+  EXPECT_EQ(pair.newcomer.handed[0].second, pattern(1, 50'000));
+}
+
+// ---- the giving side alone
+
+struct Sent {
+  PeerId to = 0;
+  Frame frame;
+};
+
+struct Giver {
+  Giver() {
+    handover.enter(8);
+    handover.newcomer(1);
+    handover.newcomer(2);
+  }
+  void give(PeerId to, std::uint64_t number, std::size_t bytes) {
+    handover.give(to, FrameKind::record, number, parcel_of(std::vector<std::byte>(bytes)), sight.now,
+                  sight.step);
+  }
+  // All that is on its way arrives.
+  void arrive() {
+    for (const Sent& piece : std::exchange(sent, {})) {
+      Frame word;
+      word.round = piece.frame.round;
+      word.offset = piece.frame.offset;
+      word.node = static_cast<std::uint32_t>(piece.frame.kind);
+      handover.arrived(piece.to, word, sight.now);
+      handover.arrived(piece.to, word, sight.now);  // of no effect
+    }
+  }
+
+  std::vector<Sent> sent;
+  Handover handover{kOptions, [this](PeerId to, const Frame& frame, std::vector<std::byte>) {
+                      sent.push_back({to, frame});
+                    }};
+  HandoverPace::Sight sight;
+};
+
+TEST(Handover, NewcomersTakeTurns) {
+  Giver giver;
+  giver.sight.steps_run = false;
+  giver.give(1, 1, 10'000);
+  giver.give(2, 1, 10'000);
+  giver.handover.pump(giver.sight);
+  ASSERT_EQ(giver.sent.size(), 2 * kPiecesInFlight);
+  for (std::size_t i = 0; i < giver.sent.size(); ++i) EXPECT_EQ(giver.sent[i].to, 1 + i % 2);
+}
+
+TEST(Handover, ANewcomerThatFallsBehindIsHurriedUntilNothingWaits) {
+  Giver giver;
+  giver.sight.step = std::chrono::milliseconds(10);
+  for (std::uint64_t number = 1; number <= 4; ++number) giver.give(1, number, 1000);
+  giver.handover.pump(giver.sight);
+  EXPECT_EQ(giver.sent.size(), 1u) << "as the share allows";
+  giver.give(1, 5, 1000);
+  giver.handover.pump(giver.sight);
+  EXPECT_EQ(giver.sent.size(), kPiecesInFlight) << "half of what may wait has come";
+  giver.sight.now += std::chrono::seconds(1);
+  giver.arrive();
+  giver.handover.pump(giver.sight);
+  EXPECT_EQ(giver.sent.size(), 1u) << "the fifth";
+  giver.arrive();
+  for (std::uint64_t number = 6; number <= 9; ++number) giver.give(1, number, 1000);
+  giver.handover.pump(giver.sight);
+  EXPECT_TRUE(giver.sent.empty()) << "what it took is paid for now";
+}
+
+TEST(Handover, AMemberThatIsWaitedForIsGivenEverythingAtOnce) {
+  Giver giver;
+  giver.sight.round_sends = true;
+  giver.give(5, 1, 10'000);
+  giver.handover.pump(giver.sight);
+  EXPECT_EQ(giver.sent.size(), kPiecesInFlight);
+  EXPECT_FALSE(giver.handover.given(5, giver.sight.now));
+}
+
+TEST(Handover, StepsMeanwhileAreMeasured) {
+  Giver giver;
+  giver.sight.step = std::chrono::milliseconds(20);
+  giver.handover.round_over(true, giver.sight.now);
+  giver.sight.now += std::chrono::milliseconds(5);
+  giver.give(1, 1, 10'000);
+  for (int step = 0; step < 5; ++step) {
+    giver.handover.round_over(step > 0, giver.sight.now);
+    giver.sight.now += std::chrono::milliseconds(30);
+  }
+  const auto given = giver.handover.given(1, giver.sight.now);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->step_before, std::chrono::milliseconds(20));
+  EXPECT_EQ(given->step_meanwhile, std::chrono::milliseconds(30));
+  EXPECT_EQ(given->took, std::chrono::milliseconds(150));
+}
+
+TEST(Handover, TheWindowFollowsTheSizeOfARecord) {
+  EXPECT_EQ(handover_window(0), kHandoverWindowMax);
+  EXPECT_EQ(handover_window(1000), kHandoverWindowMax);
+  EXPECT_EQ(handover_window(std::uint64_t{1} << 20), 256u);
+  EXPECT_EQ(handover_window(std::uint64_t{5} << 32), 8u);
+}
+
+}  // namespace

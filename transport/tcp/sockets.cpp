@@ -1,0 +1,117 @@
+#include "muster/transport/tcp/sockets.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "muster/config/error.hpp"
+
+namespace muster::tcp {
+namespace {
+
+// Within a host there is no latency that more would hide, and what is under way stays in the processor's
+// cache.
+constexpr int kBufferWithinHost = 512 << 10;
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+std::optional<SocketAddress> resolve(const std::string& host, std::uint16_t port, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return std::nullopt;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  SocketAddress address;
+  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  address.length = found->ai_addrlen;
+  return address;
+}
+
+std::string numbers_of(const sockaddr* address, socklen_t length) {
+  char text[NI_MAXHOST] = {};
+  ::getnameinfo(address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+bool is_wildcard(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in*>(address.get())->sin_addr.s_addr == INADDR_ANY;
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_addr);
+}
+
+/// The address by which others reach this host, of the same family as the wildcard.
+std::string outward_address(sa_family_t family) {
+  ifaddrs* found = nullptr;
+  if (::getifaddrs(&found) != 0) throw Error(Advice::give_up, "the network interfaces cannot be listed");
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(found, &::freeifaddrs);
+  const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  for (const ifaddrs* entry = found; entry != nullptr; entry = entry->ifa_next) {
+    const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    if (up && entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == family)
+      return numbers_of(entry->ifa_addr, length);
+  }
+  return family == AF_INET ? "127.0.0.1" : "::1";
+}
+
+Descriptor new_socket(int family) {
+  Descriptor made(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made) throw Error(Advice::give_up, std::string("TCP: socket: ") + std::strerror(errno));
+  return made;
+}
+
+}  // namespace
+
+Descriptor listen_at(const std::string& host, Address& reached) {
+  auto at = resolve(host.empty() ? "0.0.0.0" : host, 0, AI_PASSIVE);
+  if (!at) throw Error(Advice::fix_job, "'" + host + "' is no address");
+  Descriptor listener = new_socket(at->storage.ss_family);
+  if (::bind(listener.get(), at->get(), at->length) != 0)
+    throw Error(Advice::fix_job, "no network interface of this node has the address " + host);
+  if (::listen(listener.get(), SOMAXCONN) != 0 || ::getsockname(listener.get(), at->get(), &at->length) != 0)
+    throw Error(Advice::give_up, std::string("TCP: listen: ") + std::strerror(errno));
+  reached.ip = is_wildcard(*at) ? outward_address(at->storage.ss_family) : numbers_of(at->get(), at->length);
+  const bool four = at->storage.ss_family == AF_INET;
+  reached.port = ntohs(four ? reinterpret_cast<const sockaddr_in*>(at->get())->sin_port
+                            : reinterpret_cast<const sockaddr_in6*>(at->get())->sin6_port);
+  return listener;
+}
+
+Descriptor dial(const Address& address, bool same_host) {
+  const auto to = resolve(address.ip, address.port, AI_NUMERICHOST);
+  if (!to) throw Error(Advice::give_up, "a TCP transport at '" + address.ip + "', which is no address");
+  Descriptor socket = new_socket(to->storage.ss_family);
+  constexpr int kOn = 1;  // a message is written whole: nothing comes behind it that it could wait for
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);
+  if (same_host)
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kBufferWithinHost, sizeof kBufferWithinHost);
+  if (::connect(socket.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) return {};
+  return socket;
+}
+
+int dial_error(const Descriptor& socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+Descriptor accept_from(const Descriptor& listener) {
+  return Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+}  // namespace muster::tcp

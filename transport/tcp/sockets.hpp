@@ -1,0 +1,36 @@
+// The sockets of the transport over TCP. None of them ever blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "muster/transport/shared_memory/descriptor.hpp"
+#include "muster/transport/tcp/address.hpp"
+
+namespace muster::tcp {
+
+using shm::Descriptor;
+
+/// The first bytes on a connection; frames follow.
+struct Hello {
+  static constexpr std::uint64_t kMagic = 0x31504354'5254534d;  // "MSTRTCP1"
+  std::uint64_t magic = kMagic;
+  char from[kNameBytes] = {};
+  char to[kNameBytes] = {};
+};
+
+/// Listens on any port of an IP address of this host, or of the one that this name has. A wildcard listens on
+/// all, and hands out the first that is not the loopback's. Fills in where it is reached. Throws Error if no
+/// interface has the address.
+Descriptor listen_at(const std::string& host, Address& reached);
+
+/// Begins to connect. Whether it could is known when the socket can be written to: see `dial_error`.
+/// None if it failed at once: errno says why.
+Descriptor dial(const Address& address, bool same_host);
+/// 0, or the errno with which dialling ended.
+int dial_error(const Descriptor& socket);
+
+/// The next process that connects; none if none waits.
+Descriptor accept_from(const Descriptor& listener);
+
+}  // namespace muster::tcp
