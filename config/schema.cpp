@@ -349,6 +349,11 @@ std::vector<Key> cluster_keys() {
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
                "Time for all processes to join and be ready; too short a time refuses slow disks."),
            MUSTER_MEMBER(cluster.start_patience)),
+  };
+}
+
+std::vector<Key> detect_keys() {
+  return {
       bind(key("cluster.detect.heartbeat", at_least(ValueType::duration, 1),
                "Interval of each process's sign of life."),
            MUSTER_MEMBER(cluster.detect.heartbeat)),
@@ -425,7 +430,8 @@ std::vector<Key> all_keys() {
   for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
-  for (std::vector<Key> part : {cluster_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
+  for (std::vector<Key> part :
+       {cluster_keys(), detect_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }

@@ -31,6 +31,8 @@ void Handover::arrived(PeerId at, const Frame& word, Time now) {
   receiver->second.bytes += piece->bytes;
   pieces.erase(piece);
   pace_.ended(now);
+  const bool over = pieces.empty() && receiver->second.waiting.empty();
+  if (over && !receiver->second.newcomer) to_.erase(receiver);
 }
 
 void Handover::round_over(bool step, Time now) {

@@ -27,12 +27,12 @@ namespace muster {
 struct HandoverOptions {
   double share = 0.1;  ///< see HandoverPace
   /// Of a piece. Larger: fewer words; smaller: it stands in a round's way for a shorter time.
-  std::size_t piece_bytes = std::size_t{1} << 20;
+  std::size_t piece_bytes = std::size_t{256} << 10;
   std::size_t small_bytes = std::size_t{16} << 10;  ///< up to this nobody notices a piece
 };
 
 /// Not answered yet, to one peer.
-inline constexpr std::size_t kPiecesInFlight = 4;
+inline constexpr std::size_t kPiecesInFlight = 8;
 
 /// Records that a donor keeps for newcomers, sends ahead of what they have applied, and that may wait there:
 /// as many as fit into 256 MiB, at least 8, at most 4,096. Who falls further behind begins again.

@@ -20,8 +20,8 @@ namespace muster {
 
 class Intake {
  public:
-  /// The pieces that are on their way may be of as many parcels; and one stands half way in the middle.
-  static constexpr std::size_t kParcelsMax = 8;
+  /// Each piece that is on its way may be of another one, and one more may stand half way.
+  static constexpr std::size_t kParcelsMax = 16;
 
   explicit Intake(std::size_t piece_bytes) : piece_bytes_(piece_bytes) {}
 

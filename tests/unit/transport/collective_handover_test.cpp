@@ -186,7 +186,7 @@ struct Sent {
 
 struct Giver {
   Giver() {
-    handover.enter(8);
+    handover.enter(2 * kPiecesInFlight);
     handover.newcomer(1);
     handover.newcomer(2);
   }
@@ -226,18 +226,18 @@ TEST(Handover, NewcomersTakeTurns) {
 TEST(Handover, ANewcomerThatFallsBehindIsHurriedUntilNothingWaits) {
   Giver giver;
   giver.sight.step = std::chrono::milliseconds(10);
-  for (std::uint64_t number = 1; number <= 4; ++number) giver.give(1, number, 1000);
+  for (std::uint64_t number = 1; number <= kPiecesInFlight; ++number) giver.give(1, number, 1000);
   giver.handover.pump(giver.sight);
   EXPECT_EQ(giver.sent.size(), 1u) << "as the share allows";
-  giver.give(1, 5, 1000);
+  giver.give(1, 100, 1000);
   giver.handover.pump(giver.sight);
   EXPECT_EQ(giver.sent.size(), kPiecesInFlight) << "half of what may wait has come";
   giver.sight.now += std::chrono::seconds(1);
   giver.arrive();
   giver.handover.pump(giver.sight);
-  EXPECT_EQ(giver.sent.size(), 1u) << "the fifth";
+  EXPECT_EQ(giver.sent.size(), 1u) << "the last";
   giver.arrive();
-  for (std::uint64_t number = 6; number <= 9; ++number) giver.give(1, number, 1000);
+  for (std::uint64_t number = 101; number <= 104; ++number) giver.give(1, number, 1000);
   giver.handover.pump(giver.sight);
   EXPECT_TRUE(giver.sent.empty()) << "what it took is paid for now";
 }
