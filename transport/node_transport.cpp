@@ -214,11 +214,13 @@ bool names_only_tcp(const std::string& networks) {
 
 // UCX to those who have a fabric, too, if this node has one; TCP to all others. Nodes with and without one
 // may be mixed: both sides of a pair choose alike.
+}  // namespace
+
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
   UcxOptions ucx;
   ucx.listen = options.listen;
   ucx.between_hosts = true;
-  auto tcp = make_tcp_transport(options.listen);
+  auto tcp = make_tcp_transport({.listen = options.listen});
   if (!std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
     return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
                            [](const auto&) { return false; });
@@ -226,14 +228,12 @@ std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& option
                          [](const std::string& fabric) { return !fabric.empty(); });
 }
 
-}  // namespace
-
 std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options) {
   const char* const networks = std::getenv("UCX_TLS");
   if (networks == nullptr)
     return join_transports(make_shared_memory_transport(), make_far_transport(options), &is_of_this_host);
   if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
-    return std::make_unique<FarTransport>(make_tcp_transport(options.listen));
+    return std::make_unique<FarTransport>(make_tcp_transport({.listen = options.listen}));
   UcxOptions ucx;
   ucx.listen = options.listen;
   return std::make_unique<FarTransport>(make_ucx_transport(ucx));

@@ -20,6 +20,11 @@ struct NodeTransportOptions {
 /// Thread rule and errors are those of make_ucx_transport and make_tcp_transport.
 std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& options);
 
+/// What it makes for other hosts when the user has set nothing: UCX to those who have a fabric, too, if this
+/// node has one; TCP to all others. Nodes with and without one may be mixed: both sides of a pair choose
+/// alike.
+std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options);
+
 /// Which host a node's address is on: equal for two nodes that share one. Throws Error if it is no address of
 /// make_node_transport.
 std::string host_of(const std::string& address);

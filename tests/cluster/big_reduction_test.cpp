@@ -54,16 +54,17 @@ std::string undisturbed_sha() {
 struct Case {
   std::string algorithm;
   bool killed;
+  bool over_tcp = false;
 };
 
 class BigReduction : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BigReduction, WhoEndsInItsMiddleHoldsNobodyUp) {
-  const auto [algorithm, killed] = GetParam();
+  const auto [algorithm, killed, over_tcp] = GetParam();
   const Folder folder;
   MusterProcess process({"run", folder.write("job.toml", job(algorithm)), "--events", "-", "--report",
                          folder.path("report.json")},
-                        {});
+                        over_tcp ? Environment{{"UCX_TLS", "tcp"}} : Environment{});
   pid_t victim = 0;
   for (int slot = 0; slot < 3; ++slot) {
     const Json joined = process.event("joined");
@@ -97,11 +98,13 @@ std::vector<Case> cases() {
   for (const char* algorithm : {"direct", "halving_doubling", "hierarchical", "ring"}) {
     for (const bool killed : {true, false}) all.push_back({algorithm, killed});
   }
+  for (const bool killed : {true, false}) all.push_back({"direct", killed, true});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(, BigReduction, ::testing::ValuesIn(cases()), [](const auto& one) {
-  return one.param.algorithm + (one.param.killed ? "_killed" : "_stopped");
+  return one.param.algorithm + (one.param.over_tcp ? "_tcp" : "") +
+         (one.param.killed ? "_killed" : "_stopped");
 });
 
 }  // namespace

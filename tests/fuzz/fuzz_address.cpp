@@ -1,6 +1,7 @@
-// The address of a data plane, as a stranger may send it (transport/ucx/address.hpp): UCX trusts what is in
-// it.
+// The address of a data plane, as a stranger may send it: UCX trusts what is in it
+// (transport/ucx/address.hpp, transport/tcp/address.hpp).
 #include "muster/config/error.hpp"
+#include "muster/transport/tcp/address.hpp"
 #include "muster/transport/ucx/address.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -8,6 +9,11 @@ namespace muster::fuzz {
 
 bool accepts(Input input) {
   const std::string sealed = text_of(input);
+  try {
+    MUSTER_CHECK(tcp::seal_address(tcp::open_address(sealed)) == sealed);
+    return true;
+  } catch (const Error&) {
+  }
   try {
     MUSTER_CHECK(ucx::seal_address(ucx::open_address(sealed)) == sealed);
     return true;
@@ -17,7 +23,9 @@ bool accepts(Input input) {
 }
 
 std::vector<Bytes> seeds() {
-  return {bytes_of(ucx::seal_address("x")), bytes_of(ucx::seal_address("an address as long as UCX likes"))};
+  const tcp::Address address{std::string(tcp::kNameBytes, 'n'), "10.0.0.7", 4711};
+  return {bytes_of(tcp::seal_address(address)), bytes_of(ucx::seal_address("x")),
+          bytes_of(ucx::seal_address("an address as long as UCX likes"))};
 }
 
 }  // namespace muster::fuzz

@@ -10,7 +10,6 @@
 #include "muster/config/error.hpp"
 #include "muster/transport/shared_memory/address.hpp"
 #include "muster/transport/tcp/socket_transport.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
 
 namespace muster {
 namespace tcp {
@@ -28,10 +27,11 @@ Time now() {
 
 }  // namespace
 
-SocketTransport::SocketTransport(const std::string& listen)
-    : self_{shm::new_name(), {}, 0},
+SocketTransport::SocketTransport(const TcpOptions& options)
+    : options_(options),
+      self_{shm::new_name(), {}, 0},
       thrown_away_(64 << 10),
-      listener_(listen_at(listen, self_)),
+      listener_(listen_at(options.listen, self_)),
       sockets_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!sockets_) throw Error(Advice::give_up, "no file descriptor left for TCP");
   watch(listener_, kListener, EPOLLIN);
@@ -62,7 +62,7 @@ void SocketTransport::dial(const Out& out, const Address& address) {
     lost_.emplace_back(out, std::strerror(errno));
     return;
   }
-  out->give_up = now() + kTcpGreetingMax;
+  out->give_up = now() + options_.greeting_max;
   greeting_ = true;
   dialled_[out->number] = out;
   watch(out->socket, out->number, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
@@ -152,14 +152,14 @@ void SocketTransport::look_at(const Out& out, std::uint32_t events) {
 
 void SocketTransport::welcome() {
   while (Descriptor socket = accept_from(listener_)) {
-    if (strangers_ >= kTcpStrangersMax) {
+    if (strangers_ >= options_.strangers_max) {
       sink_->refused("too many connect over TCP without saying who they are");
       continue;
     }
     auto in = std::make_shared<Incoming>();
     in->socket = std::move(socket);
     in->number = next_number_++;
-    in->give_up = now() + kTcpGreetingMax;
+    in->give_up = now() + options_.greeting_max;
     ++strangers_;
     greeting_ = true;
     watch(in->socket, in->number, EPOLLIN | EPOLLRDHUP | EPOLLET);
@@ -260,8 +260,8 @@ bool SocketTransport::tell_ends() {
 
 }  // namespace tcp
 
-std::unique_ptr<Transport> make_tcp_transport(const std::string& listen) {
-  return std::make_unique<tcp::SocketTransport>(listen);
+std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options) {
+  return std::make_unique<tcp::SocketTransport>(options);
 }
 
 }  // namespace muster

@@ -10,6 +10,7 @@
 #include "muster/transport/tcp/address.hpp"
 #include "muster/transport/tcp/connection.hpp"
 #include "muster/transport/tcp/sockets.hpp"
+#include "muster/transport/tcp/tcp_transport.hpp"
 #include "muster/transport/transport.hpp"
 
 namespace muster::tcp {
@@ -17,7 +18,7 @@ namespace muster::tcp {
 /// See tcp_transport.hpp. Sockets and connections: connections.cpp; what is said: streams.cpp.
 class SocketTransport final : public Transport {
  public:
-  explicit SocketTransport(const std::string& listen);
+  explicit SocketTransport(const TcpOptions& options);
 
   std::string address() const override { return seal_address(self_); }
   std::string describe() const override { return "tcp"; }
@@ -61,6 +62,7 @@ class SocketTransport final : public Transport {
   bool take_frame(const In& in);
   void take_payload(const In& in, std::size_t bytes);
 
+  const TcpOptions options_;
   Address self_;
   FrameSink* sink_ = nullptr;
   std::map<PeerId, Out> outgoing_;

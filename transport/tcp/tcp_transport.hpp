@@ -18,16 +18,20 @@
 
 namespace muster {
 
-/// How long a process may take to accept a connection, and one that has connected to say who it is.
-inline constexpr std::chrono::seconds kTcpGreetingMax{10};
-/// So many may have connected without having said who they are; a further one is turned away.
-inline constexpr std::size_t kTcpStrangersMax = 1024;
+struct TcpOptions {
+  /// The IP address that this node is reached by. Empty or a wildcard (0.0.0.0, ::): listens on all
+  /// interfaces, and hands out the first address that is not the loopback's.
+  std::string listen = "127.0.0.1";
+  /// How long a process may take to accept a connection, and one that has connected to say who it is. Shorter
+  /// may give up a host that is busy.
+  std::chrono::milliseconds greeting_max{10'000};
+  /// So many may have connected without having said who they are; a further one is turned away.
+  std::size_t strangers_max = 1024;
+};
 
-/// `listen` is the IP address that this node is reached by; empty or a wildcard: see tcp/sockets.hpp.
-///
 /// Throws Error: no interface has the address, or the kernel gives no socket.
 /// `connect` refuses what is no address of such a transport, and its own address, with an Error.
 /// Every buffer given to `send` or by `place` is free as soon as its end was told, and after the destructor.
-std::unique_ptr<Transport> make_tcp_transport(const std::string& listen = "127.0.0.1");
+std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options = {});
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -154,7 +155,7 @@ Taken taken_by(std::size_t elements) {
 // The words of a round: so many small pieces a member, whatever is summed up.
 constexpr double kPiecesMax = 16, kBytesMax = 1024;
 
-TEST(Allocation, OfASteadyRoundIsThatOfItsWords) {
+void expect_no_more_than_words() {
   for (const std::size_t elements : {1'000u, 4'000'000u}) {
     const Taken taken = taken_by(elements);
     std::printf("a round of %zu elements takes %.1f pieces a member, of %.0f bytes together\n", elements,
@@ -163,6 +164,16 @@ TEST(Allocation, OfASteadyRoundIsThatOfItsWords) {
     EXPECT_LE(taken.bytes, kBytesMax) << elements;
     EXPECT_GT(taken.pieces, 1) << "nothing was counted";
   }
+}
+
+TEST(Allocation, OfASteadyRoundIsThatOfItsWords) {
+  expect_no_more_than_words();
+}
+
+TEST(Allocation, OverTcpTheSame) {
+  ::setenv("UCX_TLS", "tcp", 1);
+  expect_no_more_than_words();
+  ::unsetenv("UCX_TLS");
 }
 
 // A header and the losses to each other member; the rest is sums and results, one message each way here.
