@@ -106,6 +106,7 @@ TEST(Membership, OneJoinsWhileOthersTrain) {
   EXPECT_EQ(view["members"], 3);
   const Json report = run.end();
   expect_undisturbed(report);
+  EXPECT_EQ(report["event_counts"]["handed_over"], 1);
   for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
 }
 
