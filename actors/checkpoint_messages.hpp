@@ -1,10 +1,13 @@
-// The messages of a checkpoint, within one node. Part of messages.hpp, which is the one to include and to
-// read.
+// The messages of a checkpoint; within one node, but for the last one. Part of messages.hpp, which is the one
+// to include and to read.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
+
+#include "muster/actors/message.hpp"
 
 namespace muster {
 
@@ -42,5 +45,16 @@ struct Written {
   std::string error;   ///< not empty: it was not written
   std::string advice;  ///< what a user can do about that
 };
+
+/// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back
+/// to the last one.
+struct Checkpointed {
+  std::string manifest;  ///< its name in checkpoint.folder
+  std::uint64_t records = 0;
+  std::uint64_t step = 0;
+
+  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step); }
+};
+MUSTER_MESSAGE(Checkpointed)
 
 }  // namespace muster

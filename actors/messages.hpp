@@ -404,17 +404,6 @@ struct ReplicaDone {
 };
 MUSTER_MESSAGE(ReplicaDone)
 
-/// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back
-/// to the last one.
-struct Checkpointed {
-  std::string manifest;  ///< its name in checkpoint.folder
-  std::uint64_t records = 0;
-  std::uint64_t step = 0;
-
-  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step); }
-};
-MUSTER_MESSAGE(Checkpointed)
-
 /// node -> coordinator, every cluster.detect.heartbeat.
 struct Heartbeat {
   NodeName name;

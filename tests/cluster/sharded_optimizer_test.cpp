@@ -37,7 +37,7 @@ struct Blow {
 };
 
 Trained run_with(const std::string& job, bool sharded, const std::vector<Blow>& blows,
-             const Environment& environment = {}) {
+                 const Environment& environment = {}) {
   const Folder folder;
   MusterProcess process(
       {"run", folder.write("job.toml", job), "--replicas", "4", "--events", "-", "--report",

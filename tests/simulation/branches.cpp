@@ -6,6 +6,20 @@ namespace muster::simulation {
 
 namespace {
 
+// Of a sharded optimiser.
+std::vector<Branch> parts_table() {
+  return {
+      {"parts: a newcomer is given some", true},
+      {"parts: a record is handed out", true},
+      {"parts: back to a checkpoint", false},
+      {"parts: back to the beginning", true},
+      {"parts: dealt anew", true},
+      {"parts: given by a buddy", true},
+      {"parts: one that wants to leave is held back", false},
+      {"parts: those of the view before the last", true},
+  };
+}
+
 std::vector<Branch> make_table() {
   std::vector<Branch> table = {
       {"event: dropped", false},
@@ -41,14 +55,6 @@ std::vector<Branch> make_table() {
       {"lost: told by the launcher", true},
       {"lost: while a view is being closed", true},
       {"lost: while a view is being installed", true},
-      {"parts: a newcomer is given some", true},
-      {"parts: a record is handed out", true},
-      {"parts: back to a checkpoint", false},
-      {"parts: back to the beginning", true},
-      {"parts: dealt anew", true},
-      {"parts: given by a buddy", true},
-      {"parts: one that wants to leave is held back", false},
-      {"parts: those of the view before the last", true},
       {"round: end of an epoch", true},
       {"round: evaluation", true},
       {"run: completed", true},
@@ -80,6 +86,7 @@ std::vector<Branch> make_table() {
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},
   };
+  for (const Branch& branch : parts_table()) table.push_back(branch);
   for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
   return table;
 }

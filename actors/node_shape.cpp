@@ -1,0 +1,64 @@
+// What a node makes of a view for its data plane.
+#include <algorithm>
+#include <map>
+
+#include "muster/actors/node.hpp"
+#include "muster/actors/peer_numbers.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/transport/collective/chooser.hpp"
+
+namespace muster {
+
+ReductionShape NodeState::shape_of(const View& view) const {
+  ReductionShape shape;
+  shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
+  shape.view = view.number;
+  shape.shards = job_->train.shards;
+  shape.elements = bench_->state.size();
+  shape.wire = wire_of(*job_);
+  shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> hosts;
+  for (const Member& member : view.replicas) {
+    if (member.name == parts_.name) shape.self = static_cast<std::uint32_t>(shape.members.size());
+    const std::string host = plane_->host_of(member.address);
+    hosts.push_back(numbers.emplace(host, static_cast<std::uint32_t>(numbers.size())).first->second);
+    shape.members.push_back(
+        {peer_of(member.name), member.incarnation, member.begin, member.end, hosts.back(), 0});
+  }
+  for (std::size_t i = 0; i < view.replicas.size(); ++i) {
+    const auto buddy = std::find_if(view.replicas.begin(), view.replicas.end(), [&](const Member& other) {
+      return other.name.slot == view.replicas[i].buddy;
+    });
+    shape.members[i].buddy = static_cast<std::uint32_t>(buddy - view.replicas.begin());
+  }
+  const auto wanted = job_->reduce.algorithm;
+  shape.algorithm = wanted == ReduceAlgorithm::automatic
+                        ? choose_algorithm(std::min(shape.elements, shape.bucket_elements), hosts)
+                        : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
+  return shape;
+}
+
+Engine::Bounds NodeState::bounds(const View& view) const {
+  // Beside its floats a state has the ledger, a bit a position, and a little for each epoch and shard.
+  constexpr std::size_t kPlaceBytes = std::size_t{64} << 20;
+  const std::size_t elements = bench_->state.size();
+  const std::size_t slots = bench_->optimizer ? bench_->optimizer->slots().size() : 0;
+  const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
+  return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, elements),
+          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes,
+          OptimizerPart::given_bytes_max()};
+}
+
+std::vector<Member> NodeState::peers_in(const View& view) const {
+  std::vector<Member> peers;
+  for (const auto* members : {&view.replicas, &view.loaders}) {
+    for (const Member& member : *members) {
+      const bool strangers = member.name.loader && parts_.name.loader;  // loaders never meet
+      if (member.name != parts_.name && !strangers) peers.push_back(member);
+    }
+  }
+  return peers;
+}
+
+}  // namespace muster
