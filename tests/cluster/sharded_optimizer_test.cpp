@@ -79,6 +79,7 @@ void expect_the_same(const Trained& run) {
 TEST(ShardedOptimizer, HasTheBitsOfAWholeOne) {
   expect_the_same(run_with(adam_job(), true, {}));
   expect_the_same(run_with(adam_job(), true, {}, {{"UCX_TLS", "tcp"}}));
+  expect_the_same(run_with(adam_job(), true, {}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}));
 }
 
 TEST(ShardedOptimizer, AnOwnerIsKilledAndItsBuddyHasItsPart) {

@@ -85,6 +85,11 @@ TEST(ViewChange, TheFirstKilledOverTcp) {
   expect_the_same(run, undisturbed(), 1);
 }
 
+TEST(ViewChange, OneKilledOverUcx) {
+  const Disturbed run = run_with({{1, 5, SIGKILL}}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}});
+  expect_the_same(run, undisturbed(), 1);
+}
+
 TEST(ViewChange, AllButOneKilledOneAfterTheOther) {
   const Disturbed run = run_with({{0, 4, SIGKILL}, {3, 10, SIGKILL}, {1, 16, SIGKILL}});
   expect_the_same(run, undisturbed(), 3);
