@@ -33,7 +33,8 @@ const std::vector<Canary>& canaries() {
       {"folds-early", "a sum is divided before its last part has come"},
       {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
       {"no-journal", "views after the first are not in the journal"},
-      {"forgets-debt", "what a step went on without does not come back"}};
+      {"forgets-debt", "what a step went on without does not come back"},
+      {"no-backup", "new parameters go out before the buddy has the gradient"}};
 #else
   static const std::vector<Canary> all;
 #endif
