@@ -167,6 +167,7 @@ class ReplicaState {
   bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
   std::uint32_t took_ = 0;                // the latest view of which it has taken a record
   std::uint32_t dealt_ = 0;               // the view that bench.next_part is of
+  std::size_t pieces_ = 0;                // of all parts, as they are gathered for a checkpoint
   std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
   struct Gathering {
     GatheredParts parts;

@@ -10,8 +10,6 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kEarlyMax = 4096;  // parts for a checkpoint that this replica has not begun
-
 std::set<std::uint32_t> slots_in(const View& view) {
   std::set<std::uint32_t> slots;
   for (const Member& member : view.replicas) slots.insert(member.name.slot);
@@ -22,6 +20,11 @@ std::vector<PartMove> moves_into(const Workbench& bench, const View& view) {
   if (view.source.view == 0) return {};
   return part_moves(part_tiles(bench, view.source.holders), part_tiles(bench, holders_in(view)),
                     slots_in(view), bench.model->layout().parameters);
+}
+
+// What is gathered for a checkpoint by one that has none of it.
+std::vector<PartMove> moves_to_writer(const Workbench& bench, const View& view, std::uint32_t writer) {
+  return parts_for(writer, part_tiles(bench, holders_in(view)), bench.model->layout().parameters);
 }
 
 }  // namespace
@@ -39,6 +42,7 @@ void ReplicaState::enter_parts() {
   if (next_counts) took_ = dealt_;
   dealt_ = part_.view.number;
   parts_dealt_ = parts_asked_ = parts_given_ = parts_in_ = false;
+  pieces_ = moves_to_writer(*parts_.bench, part_.view, parts_.slot).size();
   compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, next_counts,
            has_none](Workbench& bench) {
     if (next_counts) bench.part = std::move(bench.next_part);
@@ -153,10 +157,8 @@ void ReplicaState::give_for_checkpoint() {
 
 void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   give_up_gathering("the next one was begun before all parts of the optimiser were there");
-  const auto tiles = part_tiles(*parts_.bench, holders_in(part_.view));
   gathering_parts_.emplace(Gathering{
-      {own.snapshot, parts_for(parts_.slot, tiles, parts_.bench->model->layout().parameters), parts_.slot},
-      written});
+      {own.snapshot, moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot}, written});
   if (own.view != part_.view.number) return give_up_gathering("its view ended");
   const std::uint64_t records = own.snapshot->place.records;
   for (const Payload& payload : std::exchange(gathered_early_[records], {})) take_gathered(*payload);
@@ -172,7 +174,7 @@ void ReplicaState::take_gathered(const HandedOut& message) {
   }
   if (message.number < records_ || !parts_.checkpoints) return;
   auto& early = gathered_early_[message.number];
-  if (early.size() >= kEarlyMax) return trouble("more parts of the optimiser were given than there are");
+  if (early.size() >= pieces_) return trouble("more parts of the optimiser were given than there are");
   early.push_back(message.payload);
 }
 
