@@ -154,7 +154,7 @@ class Cluster {
       const auto moves = part_moves(tiles_, tiles, slots_of(holders), parameters_);
       for (auto& [slot, held] : next) {
         auto wanted = moves;
-        std::erase_if(wanted, [&](const PartMove& move) { return move.to != slot; });
+        std::erase_if(wanted, [to = slot](const PartMove& move) { return move.to != to; });
         held.part->expect(wanted);
       }
       for (const PartMove& move : moves)
