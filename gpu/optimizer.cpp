@@ -25,22 +25,12 @@ class Sgd final : public Optimizer {
 
   void update(std::uint64_t step, std::size_t first, std::span<float> parameters,
               std::span<const float> gradient) override {
-    check(step, first, parameters, gradient);
-    const auto rate = static_cast<float>(schedule_->rate(step));
-    if (momentum_.empty()) return plain(rate, parameters, gradient);
-    const std::span momentum = std::span(momentum_).subspan(first, parameters.size());
-    if (options_.nesterov) return with_momentum<true>(rate, parameters, gradient, momentum);
-    with_momentum<false>(rate, parameters, gradient, momentum);
+    apply(step, first, parameters, gradient, std::span<float>(momentum_));
   }
 
   void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
                 std::span<const float> gradient) const override {
-    check(step, first, parameters, gradient);
-    const auto rate = static_cast<float>(schedule_->rate(step));
-    if (momentum_.empty()) return plain(rate, parameters, gradient);
-    const std::span momentum = std::span(momentum_).subspan(first, parameters.size());
-    if (options_.nesterov) return with_momentum<true>(rate, parameters, gradient, momentum);
-    with_momentum<false>(rate, parameters, gradient, momentum);
+    apply(step, first, parameters, gradient, std::span<const float>(momentum_));
   }
 
   std::vector<Slot> slots() override {
@@ -55,6 +45,18 @@ class Sgd final : public Optimizer {
                  "step", step, "sizes", parameters.size(), gradient.size(), "from", first, "of", count_);
   }
 
+  // Value: float, or const float for one that keeps nothing.
+  template <class Value>
+  void apply(std::uint64_t step, std::size_t first, std::span<float> parameters,
+             std::span<const float> gradient, std::span<Value> momentum) const {
+    check(step, first, parameters, gradient);
+    const auto rate = static_cast<float>(schedule_->rate(step));
+    if (momentum.empty()) return plain(rate, parameters, gradient);
+    momentum = momentum.subspan(first, parameters.size());
+    if (options_.nesterov) return with_momentum<true>(rate, parameters, gradient, momentum);
+    with_momentum<false>(rate, parameters, gradient, momentum);
+  }
+
   void plain(float rate, std::span<float> values, std::span<const float> slopes) const {
     const auto decay = static_cast<float>(options_.weight_decay);
     float* __restrict parameters = values.data();
@@ -65,7 +67,6 @@ class Sgd final : public Optimizer {
     }
   }
 
-  // Value: float, or const float for one that keeps nothing.
   template <bool nesterov, class Value>
   void with_momentum(float rate, std::span<float> values, std::span<const float> slopes,
                      std::span<Value> velocities) const {

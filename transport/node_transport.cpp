@@ -212,8 +212,6 @@ bool names_only_tcp(const std::string& networks) {
   return any;
 }
 
-// UCX to those who have a fabric, too, if this node has one; TCP to all others. Nodes with and without one
-// may be mixed: both sides of a pair choose alike.
 }  // namespace
 
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
