@@ -325,22 +325,22 @@ void CoordinatorState::on(const Checkpointed& message) {
   if (message.records >= kept_.records) kept_ = message;
 }
 
-// Owner and buddy of a part of the optimiser are both lost. Where all stand cannot be gone on from; the last
+// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
   view.records = kept_.records;
   view.behind.clear();
-  raise(make_event("went_back",
-                   {{"view", number(view.number)},
-                    {"step", number(report_.steps)},
-                    {"to_step", number(kept_.step)},
-                    {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
-                    {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
-                                   (lost.buddy == lost.owner
-                                        ? std::string()
-                                        : ", and so is replica " + std::to_string(lost.buddy) +
-                                              ", which had the second copy of its part of the optimiser")}}));
+  raise(make_event(
+      "went_back",
+      {{"view", number(view.number)},
+       {"step", number(report_.steps)},
+       {"to_step", number(kept_.step)},
+       {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
+       {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
+                      (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
+                                                : ", and so is replica " + std::to_string(lost.buddy) +
+                                                      ", which had the second copy of its part")}}));
 }
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.

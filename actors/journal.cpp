@@ -58,13 +58,15 @@ Json to_json(const PartSource& source) {
             {"checkpoint", source.checkpoint},
             {"records", source.records},
             {"step", source.step}};
-  for (const PartHolder& holder : source.holders) json["holders"].push_back({holder.owner, holder.buddy});
+  for (const PartHolder& holder : source.holders)
+    json["holders"].push_back({holder.owner, holder.buddy, holder.begin, holder.end});
   return json;
 }
 
 PartSource source_from(const Json& json) {
   PartSource source{json.at("view"), {}, json.at("checkpoint"), json.at("records"), json.at("step")};
-  for (const Json& holder : json.at("holders")) source.holders.push_back({holder.at(0), holder.at(1)});
+  for (const Json& holder : json.at("holders"))
+    source.holders.push_back({holder.at(0), holder.at(1), holder.at(2), holder.at(3)});
   return source;
 }
 

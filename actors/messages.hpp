@@ -331,7 +331,7 @@ struct Halted {
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.
-class OptimizerPart;
+class Part;
 struct Assignment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -339,7 +339,7 @@ struct Assignment {
   caf::strong_actor_ptr reducer;
   View view;
   Algorithm algorithm = Algorithm::direct;  ///< of the view's reduction
-  std::shared_ptr<OptimizerPart> part;      ///< of a sharded optimiser; else null
+  std::shared_ptr<Part> part;               ///< where replicas hold parts (part.hpp); else null
 };
 
 /// node -> replica: it takes part from outside the view, until an Assignment comes.

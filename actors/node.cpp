@@ -280,10 +280,10 @@ void NodeState::install_replica(const View& view) {
   Assignment part{
       self.begin, self.end,        {},     caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
       view,       shape.algorithm, nullptr};
-  if (job_->train.shard_optimizer) {
+  if (job_->train.in_parts()) {
     part.part = make_part(*bench_, holders_in(view), parts_.name.slot);
-    shape.sharded = true;
-    shape.update = part.part;
+    shape.update = std::dynamic_pointer_cast<PartUpdate>(part.part);
+    shape.copies = std::dynamic_pointer_cast<ShardCopies>(part.part);
   }
   for (const auto& [number, actor] : actors_.shards)
     part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));

@@ -16,6 +16,8 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.shards = job_->train.shards;
   shape.elements = bench_->state.size();
   shape.wire = wire_of(*job_);
+  shape.sharded = job_->train.shard_optimizer;
+  shape.copy_elements = bench_->model->layout().parameters;
   shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> hosts;
@@ -46,8 +48,7 @@ Engine::Bounds NodeState::bounds(const View& view) const {
   const std::size_t slots = bench_->optimizer ? bench_->optimizer->slots().size() : 0;
   const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
   return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, elements),
-          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes,
-          OptimizerPart::given_bytes_max()};
+          (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes, Part::given_bytes_max()};
 }
 
 std::vector<Member> NodeState::peers_in(const View& view) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "muster/actors/bytes.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
@@ -11,47 +10,15 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kVectorsMax = 8;  // of an optimiser
-constexpr std::size_t kChunk = std::size_t{16}
-                               << 10;  // elements that are updated at once: they stay in the cache
-
-/// Elements of the vectors, as they came.
-struct Given {
-  ElementRange elements;
-  std::vector<std::vector<float>> vectors;
-};
-
-Given decoded(std::span<const std::byte> bytes, std::size_t vectors) {
-  ByteReader in(bytes);
-  Given given;
-  given.elements.begin = in.take<std::uint64_t>();
-  given.elements.end = in.take<std::uint64_t>();
-  const bool right =
-      given.elements.begin < given.elements.end && given.elements.count() <= PartMove::kElementsMax;
-  for (std::size_t i = 0; i < vectors && right; ++i) {
-    given.vectors.push_back(in.take_all<float>(given.elements.count()));
-    if (given.vectors.back().size() != given.elements.count()) in.fail();
-  }
-  if (!right || !in.complete()) throw Error(Advice::report_bug, "a part of the optimiser cannot be read");
-  return given;
-}
-
-void strike_out(std::map<std::size_t, std::size_t>& expected, ElementRange elements) {
-  const auto found = expected.find(elements.begin);
-  if (found == expected.end() || found->second != elements.end) {
-    throw Error(Advice::report_bug, "elements " + std::to_string(elements.begin) + " to " +
-                                        std::to_string(elements.end) +
-                                        " of the optimiser were given that nobody waits for");
-  }
-  expected.erase(found);
-}
+// Elements that are updated at once: they stay in the cache.
+constexpr std::size_t kChunk = std::size_t{16} << 10;
 
 }  // namespace
 
-OptimizerPart::OptimizerPart(std::vector<PartTile> tiles, std::uint32_t self, std::size_t parameters,
+OptimizerPart::OptimizerPart(const std::vector<PartTile>& tiles, std::uint32_t self, std::size_t parameters,
                              std::span<const float> state, MakeOptimizer make)
-    : tiles_(std::move(tiles)), parameters_(parameters), state_(state), make_(std::move(make)) {
-  for (const PartTile& tile : tiles_) {
+    : parameters_(parameters), state_(state), make_(std::move(make)) {
+  for (const PartTile& tile : tiles) {
     if (tile.holder.owner != self && tile.holder.buddy != self) continue;
     held_.push_back({tile.elements, elements_, tile.holder.owner == self});
     elements_ += tile.elements.count();
@@ -59,15 +26,10 @@ OptimizerPart::OptimizerPart(std::vector<PartTile> tiles, std::uint32_t self, st
   }
 }
 
-std::size_t OptimizerPart::given_bytes_max() {
-  return 64 + kVectorsMax * (sizeof(std::uint64_t) + PartMove::kElementsMax * sizeof(float));
-}
-
-void OptimizerPart::prepare() {
+void OptimizerPart::prepare(const Part*) {
   optimizer_ = make_(with_vectors_);
   gradient_ = Floats(elements_);
   vectors_ = make_(1)->slots().size();
-  MUSTER_CHECK(vectors_ <= kVectorsMax, vectors_);
 }
 
 // ---- within a round
@@ -115,7 +77,7 @@ void OptimizerPart::result(ElementRange elements, float* out) {
 
 // ---- between rounds
 
-void OptimizerPart::commit(std::uint64_t step) {
+void OptimizerPart::commit(std::uint64_t step, const std::vector<ShardWord>&) {
   if (step != step_ || kept_ != elements_) {
     throw Error(Advice::report_bug, "the gradients of step " + std::to_string(step) +
                                         " are not there: of step " + std::to_string(step_) + " there are " +
@@ -137,26 +99,22 @@ void OptimizerPart::commit(std::uint64_t step) {
 
 void OptimizerPart::expect(const std::vector<PartMove>& moves) {
   for (const PartMove& move : moves) {
-    if (vectors_ > 0) expected_[move.elements.begin] = move.elements.end;
+    if (vectors_ > 0) expected_.add(move.elements);
   }
 }
 
 std::vector<std::byte> OptimizerPart::give(ElementRange elements) const {
-  std::vector<std::byte> bytes;
-  bytes.reserve(given_bytes_max());
-  ByteWriter out(bytes);
-  out.put(static_cast<std::uint64_t>(elements.begin));
-  out.put(static_cast<std::uint64_t>(elements.end));
+  std::vector<std::span<const float>> vectors;
   const std::size_t at = place_of(elements);
   for (const Optimizer::Slot& slot : optimizer_->slots())
-    out.put_all(std::span<const float>(slot.values.subspan(at, elements.count())));
-  return bytes;
+    vectors.push_back(slot.values.subspan(at, elements.count()));
+  return encode_given(elements, vectors);
 }
 
 void OptimizerPart::take(std::span<const std::byte> bytes) {
   const auto slots = optimizer_->slots();
-  const Given given = decoded(bytes, slots.size());
-  strike_out(expected_, given.elements);
+  const GivenElements given = decode_given(bytes, slots.size());
+  expected_.strike_out(given.elements);
   const std::size_t at = place_of(given.elements);
   for (std::size_t i = 0; i < slots.size(); ++i)
     std::copy(given.vectors[i].begin(), given.vectors[i].end(), slots[i].values.subspan(at).begin());
@@ -198,24 +156,6 @@ void OptimizerPart::copy_into(Snapshot& snapshot) const {
     const auto to = snapshot.slots[vector].values.begin() + static_cast<std::ptrdiff_t>(part.elements.begin);
     if (part.owned) std::copy(values.begin(), values.end(), to);
   });
-}
-
-GatheredParts::GatheredParts(std::shared_ptr<Snapshot> snapshot, const std::vector<PartMove>& moves,
-                             std::uint32_t self)
-    : snapshot_(std::move(snapshot)) {
-  if (snapshot_->slots.empty()) return;  // the optimiser has no vectors
-  for (const PartMove& move : moves) {
-    if (move.from != self) expected_[move.elements.begin] = move.elements.end;
-  }
-}
-
-void GatheredParts::take(std::span<const std::byte> bytes) {
-  const Given given = decoded(bytes, snapshot_->slots.size());
-  strike_out(expected_, given.elements);
-  for (std::size_t i = 0; i < snapshot_->slots.size(); ++i) {
-    std::copy(given.vectors[i].begin(), given.vectors[i].end(),
-              snapshot_->slots[i].values.begin() + static_cast<std::ptrdiff_t>(given.elements.begin));
-  }
 }
 
 }  // namespace muster

@@ -66,6 +66,11 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
     const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;
     plan.optimizer = (plan.optimizer + plan.state) * copies / job.cluster.replicas;
   }
+  if (job.train.shards_have_state()) {  // what counts, and what the step under way makes
+    const auto [others_begin, others_end] = intervals[(replica + intervals.size() - 1) % intervals.size()];
+    const std::uint64_t copies = intervals.size() > 1 ? others_end - others_begin : 0;
+    plan.shard_states = 2 * (end - begin + copies) * flight.layout.parameters * sizeof(float);
+  }
   plan.accumulator = Accumulator::bytes_max(job.train.shards, begin, end, flight.layout.total());
   std::size_t remote_nodes = 0;
   for (std::uint32_t other = 0; other < intervals.size(); ++other) {

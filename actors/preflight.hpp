@@ -35,7 +35,10 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
 /// Memory of one replica, in bytes, by what it is for; and what its node's loading may hold at most.
 struct MemoryPlan {
   std::uint64_t state = 0, gradient = 0, accumulator = 0, optimizer = 0, staging = 0, loading = 0;
-  std::uint64_t total() const { return state + gradient + accumulator + optimizer + staging + loading; }
+  std::uint64_t shard_states = 0;  ///< of the own shards, and the second copies of another replica's
+  std::uint64_t total() const {
+    return state + gradient + accumulator + optimizer + staging + loading + shard_states;
+  }
 };
 MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica);
 

@@ -19,7 +19,7 @@ void ReplicaState::start(Self self, ReplicaParts parts) {
   if (const auto from = std::move(parts_.from)) {
     restore(from);
     go_on_from(from->place);
-    if (sharded()) from_ = from;
+    if (in_parts()) from_ = from;
   }
 }
 
@@ -54,7 +54,7 @@ void ReplicaState::on(const Assignment& message) {
   fed_.clear();
   donations_.clear();
   behind_ = records_ < part_.view.records;
-  if (sharded()) enter_parts();
+  if (in_parts()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
     bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
                                                        bench->state.size(), wire_of(bench->job));
@@ -67,7 +67,7 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
-  if (sharded() && part_.view.source.view == 0) return go_back();
+  if (in_parts() && part_.view.source.view == 0) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
   kept_.clear();  // of the view before; records to come are kept anew
   behind_ ? catch_up() : next_round();
@@ -255,7 +255,7 @@ void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMet
 void ReplicaState::on(const RoundDone& message) {
   ++round_;
   next_turn();  // others may have stood in for this replica, which still computes
-  if (sharded()) use_new_part();
+  if (in_parts()) use_new_part();
   record_taken(message.record);
 }
 
@@ -305,7 +305,7 @@ void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
   if (last_written_) return say_done(last_written_->state_sha256, last_written_->path);
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
-  if (parts_.checkpoints && sharded()) give_for_checkpoint();
+  if (parts_.checkpoints && in_parts()) give_for_checkpoint();
   compute([](Workbench& bench) {
     Hashed hashed;
     hashed.state_sha256 = state_sha256(bench.state);

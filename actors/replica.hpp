@@ -119,7 +119,7 @@ class ReplicaState {
   void begin_errand();
   bool take_for_errand(const Item& item);
   void errand_done(const Computed& message);
-  bool sharded() const { return parts_.bench->job.train.shard_optimizer; }
+  bool in_parts() const { return parts_.bench->job.train.in_parts(); }
   void enter_parts();
   void use_new_part();
   void deal_parts();
@@ -163,7 +163,7 @@ class ReplicaState {
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
-  // A sharded optimiser; see replica_parts.cpp. Parts are dealt once in a view, before its first round.
+  // What is held in parts; see replica_parts.cpp. They are dealt once in a view, before its first round.
   bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
   std::uint32_t took_ = 0;                // the latest view of which it has taken a record
   std::uint32_t dealt_ = 0;               // the view that bench.next_part is of

@@ -1,4 +1,4 @@
-// A replica's part of a sharded optimiser: dealt anew before the first round of a view, gathered for a
+// The part that a replica holds (part.hpp): dealt anew before the first round of a view, gathered for a
 // checkpoint, and what follows when parts are lost.
 #include <algorithm>
 
@@ -19,12 +19,12 @@ std::set<std::uint32_t> slots_in(const View& view) {
 std::vector<PartMove> moves_into(const Workbench& bench, const View& view) {
   if (view.source.view == 0) return {};
   return part_moves(part_tiles(bench, view.source.holders), part_tiles(bench, holders_in(view)),
-                    slots_in(view), bench.model->layout().parameters);
+                    slots_in(view), elements_in_parts(bench));
 }
 
 // What is gathered for a checkpoint by one that has none of it.
 std::vector<PartMove> moves_to_writer(const Workbench& bench, const View& view, std::uint32_t writer) {
-  return parts_for(writer, part_tiles(bench, holders_in(view)), bench.model->layout().parameters);
+  return parts_for(writer, part_tiles(bench, holders_in(view)), elements_in_parts(bench));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<PartMove> moves_to_writer(const Workbench& bench, const View& view, 
 // parts. Else what was held before it is what counts.
 void ReplicaState::enter_parts() {
   const PartSource& source = part_.view.source;
-  give_up_gathering("its view ended before all parts of the optimiser were there");
+  give_up_gathering("its view ended before all parts were there");
   gathered_early_.clear();
   const bool next_counts = source.view != 0 && source.view == dealt_ && took_ != dealt_;
   const bool has_none = source.view == 0 || (!next_counts && source.view != took_);
@@ -48,7 +48,7 @@ void ReplicaState::enter_parts() {
     if (next_counts) bench.part = std::move(bench.next_part);
     if (has_none) bench.part.reset();
     bench.next_part = part;
-    part->prepare();
+    part->prepare(bench.part.get());
     std::vector<PartMove> wanted = moves_into(bench, view);
     std::erase_if(wanted, [&](const PartMove& move) { return move.to != self; });
     part->expect(wanted);
@@ -69,11 +69,11 @@ void ReplicaState::deal_parts() {
   if (std::exchange(parts_asked_, true)) return;
   parts_.bench->progress->now(Activity::updating);
   compute([view = part_.view, self = parts_.slot, records = records_, reducer = reducer_](Workbench& bench) {
-    OptimizerPart& next = *bench.next_part;
+    Part& next = *bench.next_part;
     for (const PartMove& move : moves_into(bench, view)) {
       if (!next.has_vectors() || move.from != self) continue;
-      if (!bench.part)
-        throw Error(Advice::report_bug, "it holds no part of the optimiser, but is to give some");
+      if (!bench.part) throw Error(Advice::report_bug, "it holds no part, but is to give some");
+      if (move.to == self && next.keeps(move.elements)) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(bench.part->give(move.elements));
       if (move.to == self) {
         next.take(*bytes);
@@ -87,7 +87,7 @@ void ReplicaState::deal_parts() {
 }
 
 void ReplicaState::take_part(const HandedOut& message) {
-  if (!sharded() || observing_) return;
+  if (!in_parts() || observing_) return;
   compute([payload = message.payload](Workbench& bench) {
     bench.next_part->take(*payload);
     return PartTaken{0, false, bench.next_part->complete(), {}};
@@ -143,22 +143,24 @@ void ReplicaState::gone_back(const ReplicaPlace& place) {
 // ---- for a checkpoint: one writes it, and is given the parts of the others
 
 void ReplicaState::give_for_checkpoint() {
-  compute([view = part_.view.number, to = part_.view.replicas.front().name.slot, self = parts_.slot,
+  compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
            records = records_, reducer = reducer_](Workbench& bench) {
-    const OptimizerPart& part = bench.next_part ? *bench.next_part : *bench.part;
-    for (const PartMove& move : parts_for(to, part.tiles(), bench.model->layout().parameters)) {
+    const Part& part = bench.next_part ? *bench.next_part : *bench.part;
+    for (const PartMove& move : moves_to_writer(bench, view, to)) {
       if (move.from != self || !part.has_vectors()) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(part.give(move.elements));
-      caf::anon_send(reducer, HandOut{view, to, records, FrameKind::gathered, nullptr, std::move(bytes)});
+      caf::anon_send(reducer,
+                     HandOut{view.number, to, records, FrameKind::gathered, nullptr, std::move(bytes)});
     }
     return PartTaken{};
   });
 }
 
 void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
-  give_up_gathering("the next one was begun before all parts of the optimiser were there");
-  gathering_parts_.emplace(Gathering{
-      {own.snapshot, moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot}, written});
+  give_up_gathering("the next one was begun before all parts were there");
+  gathering_parts_.emplace(Gathering{{own.snapshot, part_slots(*parts_.bench),
+                                      moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},
+                                     written});
   if (own.view != part_.view.number) return give_up_gathering("its view ended");
   const std::uint64_t records = own.snapshot->place.records;
   for (const Payload& payload : std::exchange(gathered_early_[records], {})) take_gathered(*payload);
@@ -174,7 +176,7 @@ void ReplicaState::take_gathered(const HandedOut& message) {
   }
   if (message.number < records_ || !parts_.checkpoints) return;
   auto& early = gathered_early_[message.number];
-  if (early.size() >= pieces_) return trouble("more parts of the optimiser were given than there are");
+  if (early.size() >= pieces_) return trouble("more parts were given than there are");
   early.push_back(message.payload);
 }
 

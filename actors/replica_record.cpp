@@ -36,9 +36,9 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
     }
   }
   const bool twice = behind_ && canary("applies-twice");
-  compute([step = record.step, twice](Workbench& bench) {
-    apply_step(bench, step);
-    if (twice) apply_step(bench, step);
+  compute([record = record_, twice](Workbench& bench) {
+    apply_step(bench, record->step, record->shards);
+    if (twice) apply_step(bench, record->step, record->shards);
     return Updated{};
   });
 }

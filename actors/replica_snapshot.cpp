@@ -83,7 +83,7 @@ void ReplicaState::consider_checkpoint() {
   const CoursePoint before = std::exchange(looked_at_, here);
   if (!parts_.checkpoints || course_->finished()) return;  // at the end one is written anyway
   if (!checkpoint_due(parts_.checkpoints->every(), before, here)) return;
-  if (!speaks()) return sharded() ? give_for_checkpoint() : void();
+  if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
   if (gathering_parts_)
     give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
@@ -100,7 +100,7 @@ void ReplicaState::on(const Snapped& message) {
   written.last = message.use == SnapshotUse::last_checkpoint;
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   snapped_at_ = now();
-  if (sharded()) return gather_parts(message, written);
+  if (in_parts()) return gather_parts(message, written);
   write(message.snapshot, written);
 }
 
@@ -115,10 +115,13 @@ void ReplicaState::keep_state() {
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
-  if (sharded() && (part_.view.replicas.size() > 1 || !parts_dealt_))
-    return self_->send(parts_.node,
-                       StateKept{"no checkpoint is written: it holds but a part of the optimiser "
-                                 "(train.shard_optimizer); the last one stands"});
+  if (in_parts() && (part_.view.replicas.size() > 1 || !parts_dealt_))
+    return self_->send(
+        parts_.node,
+        StateKept{std::string("no checkpoint is written: it holds but a part of ") +
+                  (parts_.bench->job.train.shard_optimizer ? "the optimiser (train.shard_optimizer)"
+                                                           : "what the shards left out (train.compression)") +
+                  "; the last one stands"});
   take_snapshot(SnapshotUse::parting);
 }
 

@@ -46,7 +46,7 @@ struct Member {
   std::string address;
   std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
   std::uint32_t end = 0;
-  std::uint32_t buddy = 0;  ///< the replica that backs up its part of a sharded optimiser
+  std::uint32_t buddy = 0;  ///< the replica that backs up its part (rules/parts.hpp)
 
   static auto fields(Member& x) {
     return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy);
@@ -84,18 +84,20 @@ struct Dropping {
 };
 MUSTER_MESSAGE(Dropping)
 
-/// Who holds a part of a sharded optimiser's vectors, by their slots.
+/// Who holds a part of a sharded optimiser's vectors, or the states of shards [begin, end), by their slots.
 struct PartHolder {
   std::uint32_t owner = 0;
-  std::uint32_t buddy = 0;
+  std::uint32_t buddy = 0;  ///< the owner: nobody else has it
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
 
   bool operator==(const PartHolder&) const = default;
-  static auto fields(PartHolder& x) { return std::tie(x.owner, x.buddy); }
+  static auto fields(PartHolder& x) { return std::tie(x.owner, x.buddy, x.begin, x.end); }
 };
 MUSTER_MESSAGE(PartHolder)
 
-/// Where the members of a view find the optimiser's vectors when it begins, if each holds but a part of them
-/// (train.shard_optimizer).
+/// Where the members of a view find what each of them holds but a part of, when it begins: the vectors of a
+/// sharded optimiser (train.shard_optimizer), or the states of shards (train.compression).
 struct PartSource {
   std::uint32_t view = 0;  ///< the one in which they were dealt to these holders; 0: they are on disk
   std::vector<PartHolder> holders;

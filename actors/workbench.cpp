@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/shard_states.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
 
@@ -71,20 +72,6 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
   return bench;
 }
 
-std::vector<PartTile> part_tiles(const Workbench& bench, const std::vector<PartHolder>& holders) {
-  const std::size_t elements = bench.state.size();
-  return part_tiles(elements, bucket_elements(bench.job, elements, holders.size()), holders);
-}
-
-std::shared_ptr<OptimizerPart> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
-                                         std::uint32_t slot) {
-  return std::make_shared<OptimizerPart>(part_tiles(bench, holders), slot, bench.model->layout().parameters,
-                                         bench.state,
-                                         [config = bench.job.train.optimizer](std::size_t elements) {
-                                           return make_optimizer(config, elements);
-                                         });
-}
-
 void copy_into(Snapshot& snapshot, Workbench& bench) {
   snapshot.state = bench.state;
   if (!bench.optimizer) return;
@@ -95,11 +82,13 @@ void copy_into(Snapshot& snapshot, Workbench& bench) {
 
 void restore(Workbench& bench, const SnapshotView& snapshot) {
   const auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
+  const auto others = std::find_if(snapshot.slots.begin(), snapshot.slots.end(),
+                                   [](const SnapshotView::Slot& slot) { return is_state_slot(slot.name); });
   const auto fits_into = [](std::span<const std::byte> bytes, std::span<const float> values) {
     return bytes.size() == values.size_bytes();
   };
   const bool fits =
-      !bench.optimizer || std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), snapshot.slots.end(),
+      !bench.optimizer || std::equal(slots.begin(), slots.end(), snapshot.slots.begin(), others,
                                      [&](const Optimizer::Slot& mine, const SnapshotView::Slot& kept) {
                                        return mine.name == kept.name && fits_into(kept.values, mine.values);
                                      });
@@ -127,6 +116,8 @@ void go_back_to(Workbench& bench, const Snapshot& snapshot) {
   if (snapshot.place.records == 0) {
     bench.model->initialize(bench.job.seed, bench.state);
     bench.applied = 0;
+    if (bench.optimizer)
+      bench.optimizer = make_optimizer(bench.job.train.optimizer, bench.model->layout().parameters);
     return;  // the part has been prepared, and is 0
   }
   restore(bench, snapshot);
@@ -165,9 +156,19 @@ bool has_nothing(const Item& item) {
   return item.ended || item.batch->rows == 0;
 }
 
+// The largest elements are known when all are: nothing is added before.
+Metrics add_compressed(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
+                       const StepKey& key) {
+  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, leaf);
+  states_of(bench).compress(item.shard, key.step, leaf.first(bench.model->layout().parameters));
+  accumulator.add_leaf();
+  return metrics;
+}
+
 // One shard's gradient, added bucket by bucket to the sums that it belongs to.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
                      const StepKey& key, const Offering& offering) {
+  if (bench.job.train.shards_have_state()) return add_compressed(bench, accumulator, leaf, item, key);
   const Buckets buckets(leaf.size(), offering.bucket_elements);
   const BucketDone& done = offering.done;
   BucketsReady complete(buckets);
@@ -231,12 +232,12 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   }
 }
 
-void apply_step(Workbench& bench, std::uint64_t step) {
+void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
   const std::span<const float> gradient(bench.gradient);
+  if (bench.part) bench.part->commit(step, shards);
   if (!bench.optimizer) {
-    if (bench.part) bench.part->commit(step);
     std::copy(gradient.begin(), gradient.end(), bench.state.begin());
     bench.applied = step;
     return;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "muster/actors/messages.hpp"
-#include "muster/actors/optimizer_part.hpp"
+#include "muster/actors/part.hpp"
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
@@ -19,6 +19,7 @@
 namespace muster {
 
 struct SnapshotView;
+class ShardStates;
 
 struct Workbench {
   Job job;
@@ -29,8 +30,9 @@ struct Workbench {
   // On a replica:
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;  ///< null if it is sharded
-  /// Of a sharded one: the part that is in use, and the one of a view of which no record is there yet.
-  std::shared_ptr<OptimizerPart> part, next_part;
+  /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
+  /// yet.
+  std::shared_ptr<Part> part, next_part;
   std::vector<float> state;  ///< parameters, then buffers
   Floats gradient;           ///< the reduced mean of the step; sharded: the state after it
   std::unique_ptr<Accumulator> accumulator;
@@ -44,23 +46,27 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
                                           bool computes, bool loads);
 
 /// Copies of the state and of the optimiser's slots, and back. A snapshot of another model or optimiser
-/// throws Error, and changes nothing. The vectors of a sharded optimiser are not part of it.
+/// throws Error, and changes nothing. What replicas hold parts of is not copied.
 void copy_into(Snapshot& snapshot, Workbench& bench);
 void restore(Workbench& bench, const Snapshot& snapshot);
 void restore(Workbench& bench, const SnapshotView& snapshot);
 
-/// To a snapshot, or to the beginning, if it is an empty one; with the next part of a sharded optimiser.
+/// To a snapshot, or to the beginning, if it is an empty one; with the next part.
 /// Throws Error.
 void go_back_to(Workbench& bench, const Snapshot& snapshot);
 
 /// What this node's reader knows of the data.
 DataFacts data_facts(const Workbench& bench);
 
-/// The parts of a sharded optimiser in a view with these holders.
+/// The parts in a view with these holders, and how many elements move between holders.
 std::vector<PartTile> part_tiles(const Workbench& bench, const std::vector<PartHolder>& holders);
+std::size_t elements_in_parts(const Workbench& bench);
+PartSlots part_slots(const Workbench& bench);
+/// Of the view that is in force, where shards have states.
+ShardStates& states_of(Workbench& bench);
 /// The part of replica `slot`. The workbench outlives it.
-std::shared_ptr<OptimizerPart> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
-                                         std::uint32_t slot);
+std::shared_ptr<Part> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
+                                std::uint32_t slot);
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
 
@@ -84,8 +90,8 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);
 
-/// Applies step `step` from bench.gradient. A sharded optimiser's part, if there is one, follows; who only
-/// observes has none.
-void apply_step(Workbench& bench, std::uint64_t step);
+/// Applies step `step` from bench.gradient; `shards`: the words of its record. The part that this replica
+/// holds, if there is one, follows; who only observes has none.
+void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards);
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include "muster/actors/workbench.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
+#include "muster/gpu/compression.hpp"
 #include "muster/transport/collective/chooser.hpp"
 #include "muster/transport/collective/cost.hpp"
 
@@ -59,13 +60,14 @@ void print_replicas(const Preflight& flight) {
     const MemoryPlan memory = memory_of(flight, replica);
     std::printf(
         "replica %u on %s: shards %u-%u (%s an epoch), memory %s (state %s, gradients %s, optimizer %s, "
-        "staging %s, "
+        "%sstaging %s, "
         "loading %s)\n",
         replica, flight.placement.devices[replica].c_str(), begin, end - 1,
         count(samples, !flight.samples_of_shard.empty()).c_str(), human_size(memory.total()).c_str(),
         human_size(memory.state).c_str(), human_size(memory.gradient + memory.accumulator).c_str(),
-        human_size(memory.optimizer).c_str(), human_size(memory.staging).c_str(),
-        human_size(memory.loading).c_str());
+        human_size(memory.optimizer).c_str(),
+        memory.shard_states > 0 ? ("states of shards " + human_size(memory.shard_states) + ", ").c_str() : "",
+        human_size(memory.staging).c_str(), human_size(memory.loading).c_str());
   }
 }
 
@@ -76,6 +78,27 @@ void print_shards(const Preflight& flight) {
     std::printf("shard %zu: %" PRIu64 " an epoch\n", s, samples[s]);
   }
   if (samples.size() > kShown) std::printf("... %zu more shards\n", samples.size() - kShown);
+}
+
+// What compression changes in it.
+void print_compression(const Preflight& flight, std::uint32_t per_host) {
+  const TrainConfig& train = flight.job.train;
+  if (!train.shards_have_state()) return;
+  const std::size_t parameters = flight.layout.parameters;
+  const TopK compressor(parameters, train.compression.ratio);
+  std::printf(
+      "each shard adds %zu of %zu parameters to a step; what is sent between hosts is at most as above\n",
+      compressor.kept(), parameters);
+  const bool alone = per_host == 1 && train.compression.second_copy == SecondCopy::same_host;
+  const bool anywhere = train.compression.second_copy == SecondCopy::any_host;
+  const bool between = anywhere && per_host < flight.job.cluster.replicas;
+  if (between)
+    std::printf("second copies of what shards left out: %s more between hosts each step\n",
+                human_size(std::uint64_t{train.shards} * parameters * sizeof(float)).c_str());
+  if (alone || flight.job.cluster.replicas == 1)
+    std::printf(
+        "notice: what shards left out has no second copy: a lost replica leads back to the last "
+        "checkpoint (train.compression.second_copy)\n");
 }
 
 // What a step sends with each algorithm, where hosts have `per_host` replicas each.
@@ -137,6 +160,7 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
       flight.placement.compute_threads, flight.placement.loader_threads, flight.job.cluster.loaders,
       flight.prefetch_depth);
   print_reduction(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
+  print_compression(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
   for (const std::string& notice : flight.placement.notices) std::printf("notice: %s\n", notice.c_str());
   return kCompleted;
 }

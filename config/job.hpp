@@ -77,6 +77,20 @@ struct OptimizerConfig {
 /// How gradients travel between hosts; those of transport/collective/wire.hpp, in the same order.
 enum class GradientWire { float32, float16, bfloat16 };
 
+/// What becomes of a shard's gradient before it is added up.
+enum class CompressionKind { none, top_k };
+
+/// Where the second copy of a shard's state may be.
+enum class SecondCopy { same_host, any_host };
+
+struct CompressionConfig {
+  CompressionKind kind = CompressionKind::none;
+  double ratio = 0.01;  ///< top-k: share of the elements that a shard adds to a step
+  SecondCopy second_copy = SecondCopy::same_host;
+
+  bool operator==(const CompressionConfig&) const = default;
+};
+
 struct TrainConfig {
   std::uint32_t shards = 1;  ///< S, for life; fixes the mathematics, not the hardware
   std::uint32_t batch = 32;  ///< samples per shard per step
@@ -89,7 +103,13 @@ struct TrainConfig {
   GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
   std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power
   bool shard_optimizer = false;               ///< each replica holds and updates a part; changes no bit
+  CompressionConfig compression;
   OptimizerConfig optimizer;
+
+  /// Whether shards have a state of their own: what compression left out.
+  bool shards_have_state() const { return compression.kind != CompressionKind::none; }
+  /// Whether replicas hold what no other replica has as well, but for one.
+  bool in_parts() const { return shard_optimizer || shards_have_state(); }
 
   bool operator==(const TrainConfig&) const = default;
 };

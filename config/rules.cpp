@@ -93,6 +93,23 @@ void check_schedule(const Job& job, const Places& places, std::vector<Mistake>& 
   }
 }
 
+// What a shard's steps left out is with its replica and that one's buddy alone.
+void check_compression(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  if (!job.train.shards_have_state()) return;
+  if (job.train.shard_optimizer) {
+    mistakes.push_back(mistake_at(places, "train.shard_optimizer", "not together with train.compression",
+                                  "true",
+                                  "one of the two: a sharded optimiser sends new parameters, which are not "
+                                  "compressed"));
+  }
+  if (job.cluster.straggler.action == StragglerAction::speculate) {
+    mistakes.push_back(mistake_at(places, "cluster.straggler.action", "not together with train.compression",
+                                  quoted("speculate"),
+                                  "\"wait\", \"evict\", \"shed\" or \"drop\": nobody can stand in for a "
+                                  "shard without what its steps left out"));
+  }
+}
+
 void check_detect(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
   const DetectConfig& detect = job.cluster.detect;
   if (detect.heartbeat > detect.patience / kHeartbeatsPerPatience) {
@@ -173,6 +190,7 @@ const std::vector<Rule>& all_rules() {
       {{"train.optimizer.learning_rate.schedule", "train.optimizer.learning_rate.warm_up",
         "train.optimizer.learning_rate.every", "train.optimizer.learning_rate.steps"},
        check_schedule},
+      {{"train.compression.name", "train.shard_optimizer", "cluster.straggler.action"}, check_compression},
       {{"cluster.detect.heartbeat", "cluster.detect.patience"}, check_detect},
       {{"cluster.devices"}, check_devices},
       {{"cluster.devices", "cluster.replicas"}, check_device_count},

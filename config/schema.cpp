@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/config/binding.hpp"
+#include "muster/config/schema_terms.hpp"
 #include "muster/config/text.hpp"
 
 namespace muster {
@@ -18,93 +19,11 @@ constexpr double kThreadsMax = 1024;
 constexpr double kSeedMax = 9223372036854775808.0;  // 2^63: shown as 2^63 - 1, which is as far as TOML goes
 constexpr const char* kOptimizer = "train.optimizer.name";
 constexpr const char* kWire = "train.wire";
+constexpr const char* kCompression = "train.compression.name";
 constexpr const char* kSchedule = "train.optimizer.learning_rate.schedule";
 
 using binding::bind;
-
-ValueSpec of(ValueType type) {
-  ValueSpec spec;
-  spec.type = type;
-  return spec;
-}
-
-ValueSpec name_spec() {
-  ValueSpec spec = of(ValueType::text);
-  spec.not_empty = true;
-  return spec;
-}
-
-ValueSpec at_least(ValueType type, double least) {
-  ValueSpec spec = of(type);
-  spec.least = least;
-  return spec;
-}
-
-ValueSpec between(ValueType type, double least, double most) {
-  ValueSpec spec = at_least(type, least);
-  spec.most = most;
-  return spec;
-}
-
-ValueSpec above(double least) {
-  ValueSpec spec = at_least(ValueType::number, least);
-  spec.above_least = true;
-  return spec;
-}
-
-ValueSpec fraction() {
-  ValueSpec spec = between(ValueType::number, 0, 1);
-  spec.below_most = true;
-  return spec;
-}
-
-// Of something: not nothing.
-ValueSpec share() {
-  ValueSpec spec = between(ValueType::number, 0, 1);
-  spec.above_least = true;
-  return spec;
-}
-
-ValueSpec or_auto(ValueSpec spec) {
-  spec.automatic = true;
-  return spec;
-}
-
-ValueSpec one_of(std::vector<std::string> choices) {
-  ValueSpec spec = of(ValueType::choice);
-  spec.choices = std::move(choices);
-  return spec;
-}
-
-Key key(std::string path, ValueSpec value, std::string help, std::string default_words = {}) {
-  Key result;
-  result.path = std::move(path);
-  result.value = std::move(value);
-  result.help = std::move(help);
-  result.default_text = std::move(default_words);
-  return result;
-}
-
-// A key outside [cluster] and [checkpoint] says whether it fixes the mathematics.
-constexpr InHash kFixes = InHash::yes;
-constexpr InHash kFree = InHash::no;
-
-Key key(InHash in_hash, std::string path, ValueSpec value, std::string help, std::string default_words = {}) {
-  Key result = key(std::move(path), std::move(value), std::move(help), std::move(default_words));
-  result.in_hash = in_hash;
-  return result;
-}
-
-Key required(Key key) {
-  key.required = true;
-  return key;
-}
-
-Key only_with(const char* selector, std::vector<std::string> values, Key key) {
-  key.selector = selector;
-  key.selected_by = std::move(values);
-  return key;
-}
+using namespace terms;
 
 std::vector<Key> top_keys() {
   return {
@@ -215,6 +134,29 @@ std::vector<Key> train_keys() {
                "the memory, costs one more hop a step, and moves the parts when replicas come or go. The "
                "weights are the same bits."),
            MUSTER_MEMBER(train.shard_optimizer)),
+  };
+}
+
+std::vector<Key> compression_keys() {
+  return {
+      bind(key(kFixes, kCompression, one_of({"none", "top-k"}),
+               "What becomes of a shard's gradient before it is added up. `top-k`: only its largest elements "
+               "are added; what is left out comes back in the shard's next step (error feedback). Between "
+               "hosts only what was added is sent. Each replica holds four vectors of the model's size for "
+               "each of its shards."),
+           MUSTER_MEMBER(train.compression.kind)),
+      bind(only_with(kCompression, {"top-k"},
+                     key(kFixes, "train.compression.ratio", share(),
+                         "Share of the elements that each shard adds. Smaller ones send less, and what is "
+                         "left out comes later.")),
+           MUSTER_MEMBER(train.compression.ratio)),
+      bind(only_with(kCompression, {"top-k"},
+                     key(kFree, "train.compression.second_copy", one_of({"same_host", "any_host"}),
+                         "Where another replica keeps a copy of what a shard's steps left out. `same_host`: "
+                         "through shared memory; a host that is lost as a whole, and a replica that is alone "
+                         "on its host, lead back to the last checkpoint. `any_host`: on another host where "
+                         "there is one; then a vector of the model's size is sent for each shard and step.")),
+           MUSTER_MEMBER(train.compression.second_copy)),
   };
 }
 
@@ -427,7 +369,8 @@ std::vector<Key> checkpoint_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (std::vector<Key> part : {top_keys(), data_keys(), train_keys(), optimizer_keys(), schedule_keys()}) {
+  for (std::vector<Key> part :
+       {top_keys(), data_keys(), train_keys(), compression_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
   for (std::vector<Key> part :

@@ -19,7 +19,7 @@ std::optional<Frame> decode_frame(std::span<const std::byte> bytes, std::string&
   } else if (frame.version != kProtocolVersion) {
     why = "protocol version " + std::to_string(frame.version) + ", this node speaks " +
           std::to_string(kProtocolVersion);
-  } else if (frame.kind < FrameKind::header || frame.kind > FrameKind::received) {
+  } else if (frame.kind < FrameKind::header || frame.kind > FrameKind::carried) {
     why = "unknown frame kind " + std::to_string(static_cast<unsigned>(frame.kind));
   } else if (frame.bytes > kPayloadBytesMax) {
     why = "a payload of " + std::to_string(frame.bytes) + " bytes, more than " +

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "muster/actors/rules/optimizer_parts.hpp"
+#include "muster/actors/rules/parts.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/transport/frame.hpp"
@@ -30,7 +30,9 @@ Roster::Roster(const Job& job)
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
       strict_(job.cluster.reproducible == Reproducible::strict),
       needs_loader_(job.cluster.loaders > 0),
-      sharded_(job.train.shard_optimizer),
+      in_parts_(job.train.in_parts()),
+      buddies_within_hosts_(job.train.shards_have_state() &&
+                            job.train.compression.second_copy == SecondCopy::same_host),
       memory_bytes_(job.data.memory_bytes) {
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
   for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
@@ -340,15 +342,15 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
   }
-  if (sharded_) pair_up(view);
+  if (in_parts_) pair_up(view);
   return view;
 }
 
-// Each replica has a buddy, which holds its part of the optimiser, too.
+// Each replica has a buddy, which holds its part, too.
 void Roster::pair_up(View& view) const {
   std::vector<std::string> hosts;
   for (const Member& member : view.replicas) hosts.push_back(at(member.name).prepared.host);
-  const auto places = buddies(hosts);
+  const auto places = buddies_within_hosts_ ? buddies_within_hosts(hosts) : buddies(hosts);
   for (std::size_t i = 0; i < places.size(); ++i) view.replicas[i].buddy = view.replicas[places[i]].name.slot;
 }
 
@@ -368,7 +370,7 @@ std::set<std::uint32_t> Roster::replicas_left() const {
   return slots;
 }
 
-// Of those who asked to leave: without them a part of the optimiser would be lost. In the next view it is
+// Of those who asked to leave: without them a part would be lost. In the next view it is
 // dealt anew, and then they can go; the last replicas of all are not held back.
 std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
   std::set<std::uint32_t> left = replicas_left(), held_back;
@@ -435,9 +437,9 @@ Roster::Next Roster::next_view(const View& last) const {
     donor = name.slot;
   }
   if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
-  PartSource source = sharded_ ? source_after(last, took()) : PartSource{};
+  PartSource source = in_parts_ ? source_after(last, took()) : PartSource{};
   const auto lost = lost_part(source, replicas_left());
-  const bool from_disk = sharded_ && (lost || source.view == 0);
+  const bool from_disk = in_parts_ && (lost || source.view == 0);
   if (from_disk) records = source.records;
   View view = make_view(last.number + 1, from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
                                                    : staying(records, best->kept_from, to_hold_back(source)));

@@ -154,7 +154,7 @@ class Roster {
   std::uint32_t min_replicas_;
   bool strict_;
   bool needs_loader_;
-  bool sharded_;
+  bool in_parts_, buddies_within_hosts_;
   std::uint64_t memory_bytes_;
   View view_;
   std::map<NodeName, NodeRecord> nodes_;

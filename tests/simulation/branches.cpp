@@ -6,7 +6,7 @@ namespace muster::simulation {
 
 namespace {
 
-// Of a sharded optimiser.
+// Of a sharded optimiser, and of the states of shards.
 std::vector<Branch> parts_table() {
   return {
       {"parts: a newcomer is given some", true},
@@ -17,6 +17,14 @@ std::vector<Branch> parts_table() {
       {"parts: given by a buddy", true},
       {"parts: one that wants to leave is held back", false},
       {"parts: those of the view before the last", true},
+      {"states: a newcomer is given some", true},
+      {"states: a record is handed out", true},
+      {"states: back to a checkpoint", false},
+      {"states: back to the beginning", true},
+      {"states: dealt anew", true},
+      {"states: given by a buddy", true},
+      {"states: one that wants to leave is held back", false},
+      {"states: those of the view before the last", false},
   };
 }
 
@@ -70,6 +78,7 @@ std::vector<Branch> make_table() {
       {"sums: in buckets", true},
       {"sums: in 16 bits", true},
       {"sums: of a sharded optimiser", true},
+      {"sums: compressed", true},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},

@@ -44,7 +44,7 @@ Invariants::Invariants(const Job& job, Retrain retrain, Tally& tally)
       retrain_(std::move(retrain)),
       oracle_(retrain_({})),
       tally_(tally),
-      views_(job.train.shards, job.train.shard_optimizer) {}
+      views_(job.train.shards, job.train.in_parts()) {}
 
 void Invariants::say(Wrong wrong) {
   if (wrong && !wrong_) wrong_ = std::move(wrong);
@@ -82,6 +82,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   if (record.kind == RoundKind::train && record.weight != 0) {
     tally_.count(std::string("sums: ") + kAlgorithmNames[static_cast<std::size_t>(job_.reduce.algorithm)]);
     if (job_.train.shard_optimizer) tally_.count("sums: of a sharded optimiser");
+    if (job_.train.shards_have_state()) tally_.count("sums: compressed");
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
     if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
   }
@@ -269,29 +270,30 @@ void Invariants::count_view(const View& view) {
     if (view.records == 0) tally_.count("view: begins with the first step again");
   }
   if (view.records == oracle_.records.size()) tally_.count("view: begins after the last record");
-  if (job_.train.shard_optimizer && view.number > 1) count_parts(view);
+  if (job_.train.in_parts() && view.number > 1) count_parts(view);
   if (view.number > 1 && view.replicas.size() == 1) tally_.count("view: of one replica");
 }
 
-// Of a sharded optimiser.
+// Of a sharded optimiser, or of the states of shards.
 void Invariants::count_parts(const View& view) {
+  const std::string of = job_.train.shard_optimizer ? "parts: " : "states: ";
   if (views_.goes_back(view)) {
-    return tally_.count(view.source.checkpoint.empty() ? "parts: back to the beginning"
-                                                       : "parts: back to a checkpoint");
+    return tally_.count(of +
+                        (view.source.checkpoint.empty() ? "back to the beginning" : "back to a checkpoint"));
   }
-  tally_.count("parts: dealt anew");
-  if (!view.behind.empty()) tally_.count("parts: a record is handed out");
-  if (view.source.view + 1 < view.number) tally_.count("parts: those of the view before the last");
+  tally_.count(of + "dealt anew");
+  if (!view.behind.empty()) tally_.count(of + "a record is handed out");
+  if (view.source.view + 1 < view.number) tally_.count(of + "those of the view before the last");
   const auto holds = [&](std::uint32_t slot) { return view.holds({false, slot}); };
   for (const PartHolder& holder : view.source.holders) {
-    if (!holds(holder.owner)) tally_.count("parts: given by a buddy");
+    if (!holds(holder.owner)) tally_.count(of + "given by a buddy");
   }
   for (const Member& member : view.replicas) {
     const auto& before = view.source.holders;
-    if (leaving_.count(member.name.text()) > 0) tally_.count("parts: one that wants to leave is held back");
+    if (leaving_.count(member.name.text()) > 0) tally_.count(of + "one that wants to leave is held back");
     if (std::none_of(before.begin(), before.end(),
                      [&](const PartHolder& holder) { return holder.owner == member.name.slot; }))
-      tally_.count("parts: a newcomer is given some");
+      tally_.count(of + "a newcomer is given some");
   }
 }
 

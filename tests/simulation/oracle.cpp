@@ -1,5 +1,7 @@
 #include "tests/simulation/oracle.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -34,6 +36,26 @@ std::size_t power_of_two_from(std::size_t shards) {
   return width;
 }
 
+// Top-k with error feedback, in the plainest way: all are sorted.
+void keep_largest(std::vector<float>& gradient, std::size_t parameters, double ratio,
+                  const oracle::Numbers& numbers, std::vector<float>& left_out) {
+  std::vector<std::size_t> order(parameters);
+  for (std::size_t i = 0; i < parameters; ++i) {
+    order[i] = i;
+    gradient[i] = gradient[i] + left_out[i];
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::fabs(gradient[a]) > std::fabs(gradient[b]);
+  });
+  const auto kept = static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(parameters)));
+  for (std::size_t place = 0; place < parameters; ++place) {
+    float& value = gradient[order[place]];
+    const float all = value;
+    value = place < kept ? oracle::rounded(value, numbers) : 0.0f;
+    left_out[order[place]] = all - value;
+  }
+}
+
 class Plain {
  public:
   Plain(const Job& job, const Registry& registry, const LeftOut& left_out)
@@ -45,6 +67,7 @@ class Plain {
         state_(model_->layout().total()),
         optimizer_(make_optimizer(job.train.optimizer, model_->layout().parameters)) {
     model_->initialize(job.seed, state_);
+    left_out_by_shards_.assign(job.train.shards, std::vector<float>(model_->layout().parameters));
   }
 
   OracleResult train() {
@@ -104,6 +127,7 @@ class Plain {
   OracleRecord read(std::uint64_t epoch, std::uint64_t turn, Absent&& absent) {
     OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0};
     leaves_.assign(job_.train.shards, std::nullopt);
+    next_left_out_ = left_out_by_shards_;
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
       if (const std::uint32_t ended = absent(shard)) {
         record.shards.push_back({shard, ended, 0, 0, 0, 0, 0});
@@ -114,6 +138,9 @@ class Plain {
       if (!item.ended) {
         leaves_[shard].emplace(state_.size());
         model_->gradient(state_, *item.batch, {job_.seed, epoch, result_.steps + 1, shard}, *leaves_[shard]);
+        if (job_.train.shards_have_state())
+          keep_largest(*leaves_[shard], model_->layout().parameters, job_.train.compression.ratio,
+                       oracle::numbers_of(wire_of(job_)), next_left_out_[shard]);
         word.rows = static_cast<std::uint32_t>(item.batch->rows);
         word.is_short = word.rows < job_.train.batch ? 1 : 0;
         word.weight = model_->weight(*item.batch);
@@ -139,6 +166,7 @@ class Plain {
     optimizer_->update(++result_.steps, std::span(state_).first(parameters),
                        std::span(gradient).first(parameters));
     for (std::size_t i = parameters; i < state_.size(); ++i) state_[i] += gradient[i];
+    left_out_by_shards_ = next_left_out_;
     record.is_step = true;
     record.step = result_.steps;
     record.state = fingerprint_of(state_);
@@ -171,6 +199,7 @@ class Plain {
   std::vector<float> state_;
   std::unique_ptr<Optimizer> optimizer_;
   Leaves leaves_;
+  std::vector<std::vector<float>> left_out_by_shards_, next_left_out_;  // by compression
   OracleResult result_;
 };
 

@@ -199,15 +199,31 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
 }
 
+void draw_checkpoints(std::uint64_t seed, Dice& dice, Plan& plan) {
+  if (dice.one_in(3)) return;
+  plan.job.checkpoint = {"disk", {dice.between(1, 6), Interval::Unit::steps}, 3};
+  plan.cluster.disk = std::make_shared<FaultyDisk>(seed);
+}
+
 // Likewise. What goes back to a checkpoint decides anew which gradients are dropped, so the two are not drawn
 // together.
 void draw_sharding(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 13);
   if (dice.one_in(2) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
   plan.job.train.shard_optimizer = true;
-  if (dice.one_in(3)) return;
-  plan.job.checkpoint = {"disk", {dice.between(1, 6), Interval::Unit::steps}, 3};
-  plan.cluster.disk = std::make_shared<FaultyDisk>(seed);
+  draw_checkpoints(seed, dice, plan);
+}
+
+// Nor is compression drawn with what goes not together with it (config/rules.cpp).
+void draw_compression(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 19);
+  const StragglerAction action = plan.job.cluster.straggler.action;
+  const bool may = !plan.job.train.shard_optimizer && action != StragglerAction::drop &&
+                   action != StragglerAction::speculate;
+  if (!may || dice.one_in(3)) return;
+  plan.job.train.compression = {CompressionKind::top_k, dice.one_of(std::vector{0.05, 0.2, 0.5, 1.0}),
+                                dice.one_of(std::vector{SecondCopy::same_host, SecondCopy::any_host})};
+  draw_checkpoints(seed, dice, plan);
 }
 
 // And how much of the steps' time a newcomer may take.
@@ -229,6 +245,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_straggler_action(seed, plan);
   draw_algorithm(seed, plan);
   draw_sharding(seed, plan);
+  draw_compression(seed, plan);
   draw_join_share(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;

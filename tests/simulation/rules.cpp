@@ -15,7 +15,8 @@ std::string text(std::uint64_t number) {
 
 bool of_reduction(FrameKind kind) {
   return kind == FrameKind::header || kind == FrameKind::metrics || kind == FrameKind::contribution ||
-         kind == FrameKind::result || kind == FrameKind::reduced || kind == FrameKind::kept;
+         kind == FrameKind::result || kind == FrameKind::reduced || kind == FrameKind::kept ||
+         kind == FrameKind::carried;
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot) {
 }
 
 bool ViewRule::goes_back(const View& view) const {
-  return sharded_ && view.source.view == 0;
+  return in_parts_ && view.source.view == 0;
 }
 
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {

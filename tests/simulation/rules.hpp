@@ -75,7 +75,7 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot);
 /// The views of the coordinator: numbered upwards, every shard held once, and as far as their members are.
 class ViewRule {
  public:
-  explicit ViewRule(std::uint32_t shards, bool sharded = false) : shards_(shards), sharded_(sharded) {}
+  explicit ViewRule(std::uint32_t shards, bool in_parts = false) : shards_(shards), in_parts_(in_parts) {}
 
   /// Whether its members go back to a checkpoint, or to the beginning.
   bool goes_back(const View& view) const;
@@ -99,7 +99,7 @@ class ViewRule {
 
  private:
   std::uint32_t shards_;
-  bool sharded_;                         ///< the optimiser
+  bool in_parts_;                        ///< an optimiser, or the states of shards
   std::map<std::uint32_t, View> views_;  // by number
 };
 

@@ -348,7 +348,10 @@ void Engine::abandoned(const Frame& frame) {
     bytes.swap(early->payload);
     bury(std::move(bytes));
   }
-  if (!is_loaded(frame.kind) && reduction_) reduction_abandoned_ = true;
+  if (!is_loaded(frame.kind) && reduction_) {
+    reduction_->abandoned(frame);
+    reduction_abandoned_ = true;
+  }
   if (frame.kind == FrameKind::result) result_abandoned_ = true;
   dropped(frame);
 }

@@ -62,7 +62,8 @@ void Reduction::reset(Slot& slot) {
   slot.sum->reset();
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
   slot.headers_in = slot.metrics_in = slot.sends = 0;
-  slot.contributed = slot.agreed = slot.any_present = false;
+  slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
+  slot.copied.assign(shape_.copies ? shape_.shards : 0, 0);
   slot.keep.clear();
   slot.weight = 0;
   slot.under_way_since.reset();
@@ -158,10 +159,16 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   check_own(nodes);
   {
     const Inside inside(inside_);
-    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
+    if (!shape_.copies) say_losses(current);
     if (!failed_) current.sum->offer(nodes, {0, shape_.elements});
   }
   step_on();
+}
+
+// The word that this member's part of the round is done.
+void Reduction::say_losses(Slot& current) {
+  if (!std::exchange(current.said, true))
+    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
 }
 
 std::size_t Reduction::index_of(NodeId node) const {
@@ -234,8 +241,9 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       return target.sum->place(frame);
     case FrameKind::result:
     case FrameKind::reduced:
+    case FrameKind::carried:
       if (!opened_ || frame.round != round_) return {};
-      return target.sum->place(frame);
+      return frame.kind == FrameKind::carried ? place_copy(target, frame) : target.sum->place(frame);
     default:
       return {};
   }
@@ -281,6 +289,9 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       last_word_at_ = now();
       break;
     }
+    case FrameKind::carried:
+      if (!payload.empty()) copy_arrived(target, frame);
+      break;
     case FrameKind::kept: {
       const Inside inside(inside_);
       if (frame.round == round_ && target.sum->kept(frame)) break;
@@ -355,6 +366,11 @@ bool Reduction::advance(Slot& current) {
   if (current.headers_in < shape_.members.size()) return false;
   const RoundKind kind = current.headers[shape_.self]->kind;
   if (!current.agreed && !agree(current)) return false;
+  if (current.contributed && shape_.copies) {
+    give_copies(current);
+    if (!copies_in(current)) return false;
+    say_losses(current);
+  }
 
   if (kind == RoundKind::train && current.any_present) {
     if (failed_ || !current.sum->complete()) return false;

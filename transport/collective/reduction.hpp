@@ -61,6 +61,8 @@ class Reduction {
   /// A contribution that can be added where its sender has it; false: it is to be copied.
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
   void arrived(const Frame& frame, std::span<std::byte> payload);
+  /// A payload that was placed will not come, but may still be written to its place.
+  void abandoned(const Frame& frame);
   void sent(SendToken token, bool ok);
   void fail(const std::string& reason);
 
@@ -102,6 +104,9 @@ class Reduction {
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
+    bool said = false;                // so, to all: the losses are sent
+    bool copies_given = false;        // the new states of own shards are sent
+    std::vector<std::size_t> copied;  // by shard: pieces that are here, if this member backs it up
     // Since when something that was offered early is under way, and for how long something has been.
     std::optional<std::chrono::nanoseconds> under_way_since;
     std::chrono::nanoseconds hidden{0};
@@ -139,6 +144,16 @@ class Reduction {
   bool words_in(const Slot& slot, std::uint32_t member) const;
   bool words_of_all(const Slot& slot) const;
   std::vector<ShardMetrics> metrics_of(const Slot& slot, std::uint32_t member) const;
+
+  std::size_t copy_pieces() const;
+  bool backs_up(std::uint32_t member) const;
+  bool copies_follow(const Slot& slot) const;
+  bool copies_in(const Slot& slot, std::uint32_t member) const;
+  bool copies_in(const Slot& slot) const;
+  void give_copies(Slot& slot);
+  std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
+  void copy_arrived(Slot& slot, const Frame& frame);
+  void say_losses(Slot& slot);
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);

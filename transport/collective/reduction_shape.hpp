@@ -8,6 +8,7 @@
 
 #include "muster/transport/collective/algorithm.hpp"
 #include "muster/transport/collective/part_update.hpp"
+#include "muster/transport/collective/shard_copies.hpp"
 #include "muster/transport/collective/wire.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -21,8 +22,9 @@ struct ReductionMember {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::uint32_t host = 0;  ///< members with the same number are on the same host
-  std::uint32_t buddy =
-      0;  ///< sharded: the place of the member that backs up this one's range; its own: none
+  /// The place of the member that backs up this one's range (sharded) or the states of its shards; its own:
+  /// none.
+  std::uint32_t buddy = 0;
 };
 
 struct ReductionShape {
@@ -39,6 +41,9 @@ struct ReductionShape {
   /// Whether the owner of a range updates it, so that results are new parameters; and what does that.
   bool sharded = false;
   std::shared_ptr<PartUpdate> update;  ///< not needed for a plan or its cost
+  /// The states of shards, where they have some.
+  std::shared_ptr<ShardCopies> copies;
+  std::size_t copy_elements = 0;  ///< of each
 
   /// Whether sums that go to or come from a member are packed: between hosts, if the wire rounds.
   bool packs(std::uint32_t member) const {

@@ -34,7 +34,9 @@ const std::vector<Canary>& canaries() {
       {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
       {"no-journal", "views after the first are not in the journal"},
       {"forgets-debt", "what a step went on without does not come back"},
-      {"no-backup", "new parameters go out before the buddy has the gradient"}};
+      {"no-backup", "new parameters go out before the buddy has the gradient"},
+      {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
+      {"keeps-old-state", "what a shard left out in a step is forgotten"}};
 #else
   static const std::vector<Canary> all;
 #endif

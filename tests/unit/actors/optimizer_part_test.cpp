@@ -36,6 +36,12 @@ TEST(Buddies, OnHostsOfOneSizeEachIsTheBuddyOfOne) {
   }
 }
 
+TEST(Buddies, WithinHostsAreOnesOwnWhereNobodyElseIs) {
+  EXPECT_EQ(buddies_within_hosts({"a"}), (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(buddies_within_hosts({"a", "b", "a", "a", "b", "c"}),
+            (std::vector<std::uint32_t>{2, 4, 3, 0, 1, 5}));
+}
+
 std::vector<PartHolder> random_holders(RandomValues& random) {
   std::set<std::uint32_t> slots;
   while (slots.size() < 1 + random.below(6) || slots.empty())
@@ -43,7 +49,7 @@ std::vector<PartHolder> random_holders(RandomValues& random) {
   const std::vector<std::uint32_t> owners(slots.begin(), slots.end());
   std::vector<PartHolder> holders;
   for (std::size_t i = 0; i < owners.size(); ++i)
-    holders.push_back({owners[i], owners[(i + 1) % owners.size()]});
+    holders.push_back({owners[i], owners[(i + 1) % owners.size()], 0, 0});
   return holders;
 }
 
@@ -96,25 +102,27 @@ TEST(PartMoves, BringEverythingToItsNewHoldersOnce) {
 
 TEST(PartMoves, LongOnesAreCut) {
   const std::size_t elements = 3 * PartMove::kElementsMax + 5;
-  const auto moves = parts_for(0, part_tiles(elements, 0, {{1, 1}}), elements);
+  const auto moves = parts_for(0, part_tiles(elements, 0, {{1, 1, 0, 0}}), elements);
   ASSERT_EQ(moves.size(), 4u);
   EXPECT_EQ(moves.back().elements.count(), 5u);
 }
 
 TEST(LostPart, IsOneWithoutAnyHolder) {
-  const PartSource source{4, {{0, 1}, {1, 2}, {2, 0}}, {}, 0, 0};
+  const PartSource source{4, {{0, 1, 0, 0}, {1, 2, 0, 0}, {2, 0, 0, 0}}, {}, 0, 0};
   EXPECT_FALSE(lost_part(source, {0, 1}));
-  EXPECT_EQ(lost_part(source, {0}), (PartHolder{1, 2}));
+  EXPECT_EQ(lost_part(source, {0}), (PartHolder{1, 2, 0, 0}));
   EXPECT_FALSE(lost_part({}, {})) << "what is on disk is not lost";
 }
 
 TEST(PartSource, IsTheLastViewThatTookEffect) {
   View view;
   view.number = 7;
-  view.source = {5, {{0, 1}, {1, 0}}, "manifest", 3, 2};
+  view.source = {5, {{0, 1, 0, 4}, {1, 0, 4, 8}}, "manifest", 3, 2};
   view.replicas.resize(1);
+  view.replicas[0].begin = 2;
+  view.replicas[0].end = 6;
   EXPECT_EQ(source_after(view, 5), view.source);
-  EXPECT_EQ(source_after(view, 7), (PartSource{7, {{0, 0}}, "manifest", 3, 2}));
+  EXPECT_EQ(source_after(view, 7), (PartSource{7, {{0, 0, 2, 6}}, "manifest", 3, 2}));
 }
 
 // ---- the vectors themselves
@@ -147,7 +155,7 @@ class Cluster {
       held.part = std::make_unique<OptimizerPart>(
           tiles, slot, parameters_, held.state,
           [config = config_](std::size_t count) { return make_optimizer(config, count); });
-      held.part->prepare();
+      held.part->prepare(nullptr);
     }
     std::erase_if(held_, [&](const auto& one) { return !next.contains(one.first); });  // they are lost
     if (!held_.empty()) {
@@ -182,7 +190,7 @@ class Cluster {
     }
     if (given_up) return;
     for (auto& [slot, held] : held_) {
-      held.part->commit(step);
+      held.part->commit(step, {});
       std::copy(result.begin(), result.end(), held.state.begin());
     }
     state_ = result;
@@ -193,7 +201,7 @@ class Cluster {
     const auto& first = *held_.begin();
     first.second.part->copy_into(*snapshot);
     const auto moves = parts_for(first.first, tiles_, parameters_);
-    GatheredParts gathered(snapshot, moves, first.first);
+    GatheredParts gathered(snapshot, {0, snapshot->slots.size(), parameters_}, moves, first.first);
     for (const PartMove& move : moves) {
       if (move.from != first.first) gathered.take(held_.at(move.from).part->give(move.elements));
     }
@@ -258,10 +266,10 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerParts,
 TEST(OptimizerPart, TakesWhatItWaitsForAndNothingElse) {
   const std::vector<float> state(64, 1.0f);
   const auto make = [](std::size_t count) { return make_optimizer(config_of(OptimizerKind::adam), count); };
-  OptimizerPart one(part_tiles(64, 0, {{0, 0}}), 0, 64, state, make);
-  OptimizerPart other(part_tiles(64, 0, {{0, 0}}), 0, 64, state, make);
-  one.prepare();
-  other.prepare();
+  OptimizerPart one(part_tiles(64, 0, {{0, 0, 0, 0}}), 0, 64, state, make);
+  OptimizerPart other(part_tiles(64, 0, {{0, 0, 0, 0}}), 0, 64, state, make);
+  one.prepare(nullptr);
+  other.prepare(nullptr);
   other.expect({{0, 0, {0, 32}}});
   EXPECT_FALSE(other.complete());
   EXPECT_THROW(other.take(one.give({0, 16})), Error);
@@ -276,16 +284,16 @@ TEST(OptimizerPart, TakesWhatItWaitsForAndNothingElse) {
 
 TEST(OptimizerPart, FollowsNoStepWhoseGradientsAreNotThere) {
   const std::vector<float> state(32, 1.0f);
-  OptimizerPart part(part_tiles(32, 0, {{0, 0}}), 0, 32, state,
+  OptimizerPart part(part_tiles(32, 0, {{0, 0, 0, 0}}), 0, 32, state,
                      [](std::size_t count) { return make_optimizer(config_of(OptimizerKind::adam), count); });
-  part.prepare();
+  part.prepare(nullptr);
   part.begin(1);
   part.kept({0, 16});
-  EXPECT_THROW(part.commit(1), Error);
+  EXPECT_THROW(part.commit(1, {}), Error);
   part.kept({16, 32});
-  EXPECT_THROW(part.commit(2), Error);
-  part.commit(1);
-  EXPECT_THROW(part.commit(1), Error) << "twice";
+  EXPECT_THROW(part.commit(2, {}), Error);
+  part.commit(1, {});
+  EXPECT_THROW(part.commit(1, {}), Error) << "twice";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/optimizer_parts.hpp"
+#include "muster/actors/rules/parts.hpp"
 
 #include <algorithm>
 
@@ -27,9 +27,21 @@ std::vector<std::uint32_t> buddies(const std::vector<std::string>& hosts) {
   return result;
 }
 
+std::vector<std::uint32_t> buddies_within_hosts(const std::vector<std::string>& hosts) {
+  const auto members = static_cast<std::uint32_t>(hosts.size());
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    std::uint32_t next = (member + 1) % members;
+    while (hosts[next] != hosts[member]) next = (next + 1) % members;
+    result.push_back(next);
+  }
+  return result;
+}
+
 std::vector<PartHolder> holders_in(const View& view) {
   std::vector<PartHolder> holders;
-  for (const Member& member : view.replicas) holders.push_back({member.name.slot, member.buddy});
+  for (const Member& member : view.replicas)
+    holders.push_back({member.name.slot, member.buddy, member.begin, member.end});
   return holders;
 }
 

@@ -1,8 +1,9 @@
-// Who holds which part of a sharded optimiser's vectors (train.shard_optimizer), and what moves from one view
-// to the next: pure rules, the same on every node.
+// Who holds which part of what not every replica has, and what moves from one view to the next: pure rules,
+// the same on every node. Each part has a second holder, its owner's buddy.
 //
-// Part i is the range of the i-th owner in each bucket of the reduction, so whoever forms the mean gradient
-// of an element also updates it. Each part has a second holder, its owner's buddy.
+// Of a sharded optimiser's vectors (train.shard_optimizer) part i is the range of the i-th owner in each
+// bucket of the reduction, so whoever forms the mean gradient of an element also updates it. The states of
+// shards (train.compression) are with who computes the shards.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,8 @@ namespace muster {
 /// The buddy of each member, by its place: a member on another host where there is one, else the next one. On
 /// hosts of equal size no two have the same buddy. Alone: itself.
 std::vector<std::uint32_t> buddies(const std::vector<std::string>& hosts);
+/// The same, but on the own host: the next one there; if there is none, itself.
+std::vector<std::uint32_t> buddies_within_hosts(const std::vector<std::string>& hosts);
 
 /// The holders of the parts of this view, in the order of its replicas.
 std::vector<PartHolder> holders_in(const View& view);
