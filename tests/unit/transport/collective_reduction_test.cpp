@@ -57,10 +57,17 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
     if (random.chance(30)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
     shape.sharded = random.chance(40);
+    if (random.chance(40)) shape.state_elements = 1 + random.below(50);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(Reduction, StatesOfMoreThanOnePieceAreWithTheBuddyBeforeAnybodyIsThrough) {
+  ReductionWorldShape shape = even_shape(3, 4, 20);
+  shape.state_elements = 600'000;
+  run_to_the_end(shape, 4, 31);
 }
 
 // Each member of the simulated network is a host of its own, so what the transport counts is what all send.

@@ -83,6 +83,22 @@ void KeptGradients::result(ElementRange elements, float* out) {
   }
 }
 
+float MadeStates::made_of(std::uint32_t shard, std::uint64_t step, std::size_t element) {
+  return static_cast<float>(shard) + 0.5f * static_cast<float>(step) + static_cast<float>(element % 1013);
+}
+
+void MadeStates::make(std::uint32_t shard, std::uint64_t step) {
+  for (std::size_t i = 0; i < elements_; ++i) states_[shard][i] = made_of(shard, step, i);
+  steps_[shard] = step;
+}
+
+void MadeStates::kept(std::uint32_t shard, std::uint64_t step) {
+  EXPECT_LT(steps_[shard], step) << "shard " << shard << " twice";
+  for (std::size_t i = 0; i < elements_; ++i)
+    ASSERT_EQ(states_[shard][i], made_of(shard, step, i)) << "shard " << shard << ", element " << i;
+  steps_[shard] = step;
+}
+
 double RoundPlan::weight() const {
   double sum = 0;
   for (const LeafPlan& leaf : leaves) sum += leaf.weight;
@@ -132,6 +148,8 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
         std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements, shape_.wire);
     member.result.resize(shape_.elements);
     if (shape_.sharded) member.update = std::make_shared<KeptGradients>(shape_.elements);
+    if (shape_.state_elements > 0)
+      member.states = std::make_shared<MadeStates>(shape_.shards, shape_.state_elements);
     Engine::Hooks hooks;
     hooks.round_done = [this, i](RoundRecord record) { done(i, std::move(record)); };
     hooks.reduction_failed = [&member](const std::string& reason) { member.failures.push_back(reason); };
@@ -181,6 +199,8 @@ void ReductionWorld::enter(std::size_t number) {
   shape.algorithm = shape_.algorithm;
   shape.sharded = shape_.sharded;
   shape.update = members_[number].update;
+  shape.copies = members_[number].states;
+  shape.copy_elements = shape_.state_elements;
   std::vector<Engine::Peer> peers;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& other = members_[i];
@@ -243,6 +263,8 @@ void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
   if (plan.kind == RoundKind::train && member.records.size() == round) nodes = sums_of(member, round);
   for (std::uint32_t s = member.begin; s < member.end; ++s) {
     if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+    const bool makes = member.states && plan.kind == RoundKind::train && plan.leaves[s].values;
+    if (makes && plan.weight() != 0 && member.records.size() == round) member.states->make(s, plan.step);
   }
   member.engine->reduction()->contribute(round, nodes, metrics, nullptr);
 }
@@ -303,6 +325,7 @@ void ReductionWorld::done(std::size_t number, RoundRecord record) {
   EXPECT_TRUE(member.failures.empty()) << "a round is over after a failure";
   ASSERT_LT(member.records.size(), rounds_.size());
   expect_result(member, record);
+  if (member.states) expect_states(member, rounds_[member.records.size()]);
   member.records.push_back(std::move(record));
   if (member.records.size() < rounds_.size()) later(number, [this, number] { open(number); });
 }
@@ -323,6 +346,19 @@ void ReductionWorld::expect_result(const Member& member, const RoundRecord& reco
   }
   EXPECT_TRUE(oracle::same_bits(member.result.data(), expected->data(), shape_.elements))
       << member.name << ", round " << record.round;
+}
+
+// Whoever is through with a step: each shard's new state is with its member and that one's buddy.
+void ReductionWorld::expect_states(const Member&, const RoundPlan& plan) const {
+  if (plan.kind != RoundKind::train || plan.weight() == 0) return;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    for (std::uint32_t shard = members_[i].begin; shard < members_[i].end; ++shard) {
+      if (!plan.leaves[shard].values) continue;
+      for (const std::size_t holder : {i, static_cast<std::size_t>(buddy_of(i))})
+        EXPECT_GE(members_[holder].states->step_of(shard), plan.step)
+            << "shard " << shard << " at " << holder;
+    }
+  }
 }
 
 // Whoever is through with a round: of each range owner and buddy hold the mean gradient.

@@ -56,6 +56,28 @@ class KeptGradients final : public PartUpdate {
   std::vector<bool> kept_;
 };
 
+/// Stands for the states of shards: what a shard makes of a step is known.
+class MadeStates final : public ShardCopies {
+ public:
+  MadeStates(std::uint32_t shards, std::size_t elements)
+      : elements_(elements), states_(shards, std::vector<float>(elements)), steps_(shards, 0) {}
+  static float made_of(std::uint32_t shard, std::uint64_t step, std::size_t element);
+
+  /// As the member that computes the shard.
+  void make(std::uint32_t shard, std::uint64_t step);
+  std::span<const float> made(std::uint32_t shard) const override { return states_[shard]; }
+  std::span<float> copy(std::uint32_t shard) override { return states_[shard]; }
+  void kept(std::uint32_t shard, std::uint64_t step) override;
+  void abandoned(std::uint32_t) override {}
+
+  std::uint64_t step_of(std::uint32_t shard) const { return steps_[shard]; }
+
+ private:
+  std::size_t elements_;
+  std::vector<std::vector<float>> states_;
+  std::vector<std::uint64_t> steps_;
+};
+
 struct ReductionWorldShape {
   std::uint32_t shards = 1;
   std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
@@ -65,9 +87,10 @@ struct ReductionWorldShape {
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   Wire wire;
-  std::uint32_t per_host = 1;  ///< members on each host
-  bool sharded = false;        ///< owners make results, when their buddies have what they are made of
-  bool stand_ins = false;      ///< members are late at random, and others compute for them
+  std::uint32_t per_host = 1;      ///< members on each host
+  bool sharded = false;            ///< owners make results, when their buddies have what they are made of
+  std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
+  bool stand_ins = false;          ///< members are late at random, and others compute for them
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
 };
 
@@ -92,6 +115,7 @@ class ReductionWorld {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Accumulator> accumulator;
     std::shared_ptr<KeptGradients> update;
+    std::shared_ptr<MadeStates> states;
     std::uint64_t filled = 0;  ///< the last round that the accumulator was filled for
     std::vector<float> result;
     std::vector<RoundRecord> records;  ///< the greeting's first
@@ -135,6 +159,7 @@ class ReductionWorld {
   RoundHeader header_of(const Member& member, std::uint64_t round) const;
   void expect_result(const Member& member, const RoundRecord& record) const;
   void expect_kept(const std::vector<float>& mean, std::uint64_t step) const;
+  void expect_states(const Member& member, const RoundPlan& plan) const;
   std::uint32_t buddy_of(std::size_t member) const;
 
   ReductionWorldShape shape_;

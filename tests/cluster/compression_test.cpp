@@ -1,0 +1,99 @@
+// train.compression: what a shard leaves out of a step is with its replica and that one's buddy. Real
+// processes are killed, stopped and sent away; the weights are those of a run that nothing happened to.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/cluster/blows.hpp"
+
+namespace {
+
+using namespace muster::cluster_test;
+
+std::string job_of(const std::string& checkpoint_every = {}, const std::string& folder = {}) {
+  std::string text = linear_job();
+  text.replace(text.find("epochs = 2"), 10, "epochs = 150\nevaluate = false");
+  text += "\n[train.compression]\nname = \"top-k\"\nratio = 0.1\n";
+  if (!folder.empty())
+    text += "\n[checkpoint]\nfolder = \"" + folder + "\"\nevery = \"" + checkpoint_every + "\"\nkeep = 3\n";
+  return text;
+}
+
+const Trained& undisturbed() {
+  static const Trained run = run_with(job_of(), {}, {});
+  return run;
+}
+
+void expect_the_same(const Trained& run) {
+  expect_same_outcome(run, undisturbed());
+}
+
+TEST(Compression, HasTheSameBitsOnAnyTransportAndIsNotTheWholeGradient) {
+  expect_the_same(run_with(job_of(), {}, {}, {{"UCX_TLS", "tcp"}}));
+  expect_the_same(run_with(job_of(), {}, {}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}));
+  expect_the_same(run_with(job_of(), {"train.compression.second_copy=any_host"}, {}));
+  const Folder folder;
+  const RunResult alone = run_job(folder.write("job.toml", job_of()), folder, {"--replicas", "1"});
+  ASSERT_EQ(alone.outcome.code, 0) << alone.outcome.err;
+  EXPECT_EQ(alone.report["weights_sha256"], undisturbed().report["weights_sha256"]);
+  const Trained all = run_with(job_of(), {"train.compression.ratio=1"}, {});
+  EXPECT_NE(all.report["weights_sha256"], undisturbed().report["weights_sha256"]);
+}
+
+TEST(Compression, AReplicaIsKilledAndItsBuddyHasTheStatesOfItsShards) {
+  const Trained run = run_with(job_of(), {}, {{5, {1}, SIGKILL}});
+  expect_the_same(run);
+  EXPECT_EQ(run.count("lost"), 1);
+  EXPECT_EQ(run.count("went_back"), 0);
+}
+
+TEST(Compression, OneAfterTheOtherIsKilled) {
+  const Trained run = run_with(job_of(), {}, {{4, {0}, SIGKILL}, {40, {3}, SIGKILL}, {80, {1}, SIGKILL}});
+  expect_the_same(run);
+  EXPECT_EQ(run.count("lost"), 3);
+  EXPECT_EQ(run.count("went_back"), 0);
+}
+
+TEST(Compression, OneIsStoppedForLongerThanThePatience) {
+  const Trained run = run_with(job_of(), {}, {{5, {2}, SIGSTOP}});
+  expect_the_same(run);
+  EXPECT_EQ(run.count("lost"), 1);
+}
+
+// On one host the buddy of a replica is the next one.
+TEST(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheBeginning) {
+  const Trained run = run_with(job_of(), {}, {{5, {1, 2}, SIGKILL}});
+  expect_the_same(run);
+  EXPECT_EQ(run.count("went_back"), 1);
+}
+
+TEST(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheLastCheckpoint) {
+  const Folder kept;
+  const Trained run = run_with(job_of("7 steps", kept.path("checkpoints")), {}, {{20, {2, 3}, SIGKILL}});
+  expect_the_same(run);
+  EXPECT_EQ(run.count("went_back"), 1);
+  EXPECT_GT(run.count("checkpoint"), 2);
+}
+
+TEST(Compression, ThoseWhoAreSentAwayTogetherLeaveNothingUndone) {
+  const Trained run = run_with(job_of(), {}, {{5, {1, 2}, SIGTERM}});
+  expect_the_same(run);
+  EXPECT_GE(run.count("left"), 2);
+  EXPECT_EQ(run.count("lost"), 0);
+  EXPECT_EQ(run.count("went_back"), 0);
+}
+
+TEST(Compression, ACheckpointHasTheStatesOfAllShardsForAnyNumberOfReplicas) {
+  const Folder kept;
+  const Folder folder;
+  const std::string file = folder.write("job.toml", job_of("50 steps", kept.path("checkpoints")));
+  const auto go = [&](const Arguments& more) { return run_job(file, folder, more); };
+  const RunResult first = go({"--replicas", "3", "--set", "train.epochs=40"});
+  ASSERT_EQ(first.outcome.code, 0) << first.outcome.err;
+  const RunResult second = go({"--replicas", "1", "--resume", "--set", "train.epochs=80"});
+  ASSERT_EQ(second.outcome.code, 0) << second.outcome.err;
+  const RunResult third = go({"--replicas", "4", "--resume"});
+  ASSERT_EQ(third.outcome.code, 0) << third.outcome.err;
+  EXPECT_EQ(third.report["weights_sha256"], undisturbed().report["weights_sha256"]);
+}
+
+}  // namespace
