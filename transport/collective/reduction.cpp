@@ -94,7 +94,7 @@ void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte>
 void Reduction::open(const RoundHeader& header, std::span<float> result) {
   if (failed_) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
-  MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
+  MUSTER_CHECK(!has_sums(header.kind) || result.size() == shape_.elements, result.size());
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
@@ -372,7 +372,7 @@ bool Reduction::advance(Slot& current) {
     say_losses(current);
   }
 
-  if (kind == RoundKind::train && current.any_present) {
+  if (has_sums(kind) && current.any_present) {
     if (failed_ || !current.sum->complete()) return false;
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
@@ -391,7 +391,7 @@ bool Reduction::agree(Slot& current) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });
   });
-  if (current.headers[shape_.self]->kind == RoundKind::train && current.any_present) settle(current);
+  if (has_sums(current.headers[shape_.self]->kind) && current.any_present) settle(current);
   return !failed_;
 }
 
