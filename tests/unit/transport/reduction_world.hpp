@@ -65,6 +65,7 @@ struct ReductionWorldShape {
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   Wire wire;
+  bool sparse = false;         ///< sums travel sparse, and much of what is random is +0
   std::uint32_t per_host = 1;  ///< members on each host
   bool sharded = false;        ///< owners make results, when their buddies have what they are made of
   bool stand_ins = false;      ///< members are late at random, and others compute for them
