@@ -25,8 +25,7 @@ bool has_one_form(const Wire& wire, std::span<const float> values) {
 
 Bytes input_of(std::uint8_t choice, const std::vector<float>& values) {
   Bytes form(values.size() * sizeof(float));
-  const auto bytes =
-      pack_sparse(values.data(), values.size(), wire_of(choice), form.data(), form.size());
+  const auto bytes = pack_sparse(values.data(), values.size(), wire_of(choice), form.data(), form.size());
   MUSTER_CHECK(bytes, values.size());
   form.resize(*bytes);
   const auto count = static_cast<std::uint32_t>(values.size());

@@ -80,11 +80,13 @@ constexpr std::size_t kCountBytes = sizeof(std::uint32_t);
 constexpr std::size_t kPositionBytes = sizeof(std::uint16_t);
 constexpr std::size_t kTile = 256;  // values that are packed at a time
 
-std::size_t position(const std::byte* positions, std::size_t number) {
-  std::uint16_t narrow;
-  std::memcpy(&narrow, positions + number * kPositionBytes, sizeof narrow);
-  return narrow;
-}
+// Some of the positions of a block. A copy: the compiler then knows that nothing else writes them.
+struct Places {
+  Places(const std::byte* positions, std::size_t first, std::size_t count) {
+    std::memcpy(at, positions + first * kPositionBytes, count * kPositionBytes);
+  }
+  std::uint16_t at[kTile];
+};
 
 std::byte* write_values(const float* values, std::size_t count, const Wire& wire, std::byte* out) {
   if (!wire.rounds()) {
@@ -115,18 +117,24 @@ std::byte* pack_block(const float* values, std::size_t count, const Wire& wire, 
   float tile[kTile];
   for (std::size_t first = 0; first < others; first += kTile) {
     const std::size_t now = std::min<std::size_t>(kTile, others - first);
-    for (std::size_t i = 0; i < now; ++i) tile[i] = values[position(positions, first + i)];
+    const Places places(positions, first, now);
+    for (std::size_t i = 0; i < now; ++i) tile[i] = values[places.at[i]];
     at = write_values(tile, now, wire, at);
   }
   return at;
 }
 
 bool ascend(const std::byte* positions, std::size_t count, std::size_t end) {
-  if (count == 0) return true;
-  unsigned wrong = position(positions, count - 1) >= end ? 1 : 0;
-  for (std::size_t i = 1; i < count; ++i)
-    wrong |= position(positions, i - 1) >= position(positions, i) ? 1u : 0u;
-  return wrong == 0;
+  std::uint32_t least = 0;  // of the next one
+  bool wrong = false;
+  for (std::size_t first = 0; first < count; first += kTile) {
+    const std::size_t now = std::min(kTile, count - first);
+    const Places places(positions, first, now);
+    wrong |= places.at[0] < least;
+    for (std::size_t i = 1; i < now; ++i) wrong |= places.at[i - 1] >= places.at[i];
+    least = places.at[now - 1] + 1u;
+  }
+  return !wrong && least <= end;
 }
 
 // Into elements that are +0. False if a value is one that need not have been sent.
@@ -137,10 +145,9 @@ bool scatter(const std::byte* positions, std::size_t others, const Wire& wire, f
   for (std::size_t first = 0; first < others; first += kTile) {
     const std::size_t now = std::min<std::size_t>(kTile, others - first);
     read_values(values + first * wire.bytes(), now, wire, tile);
-    for (std::size_t i = 0; i < now; ++i) {
-      good &= std::bit_cast<std::uint32_t>(tile[i]) != 0;
-      out[position(positions, first + i)] = tile[i];
-    }
+    const Places places(positions, first, now);
+    for (std::size_t i = 0; i < now; ++i) good &= std::bit_cast<std::uint32_t>(tile[i]) != 0;
+    for (std::size_t i = 0; i < now; ++i) out[places.at[i]] = tile[i];
   }
   return good;
 }
