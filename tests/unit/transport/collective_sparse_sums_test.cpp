@@ -77,6 +77,28 @@ TEST(SparseSums, HaveThemAlsoWhereOthersStandIn) {
   }
 }
 
+TEST(SparseSums, EndWithAMemberThatVanishesWhereverTheyAre) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    RandomValues random(seed);
+    ReductionWorldShape shape = random_shape(seed, 4, random);
+    shape.elements = 1000;
+    shape.pace = 20us;
+    ReductionWorld world(shape, random_rounds(200, shape, random), seed);
+    world.install_all();
+    ASSERT_TRUE(world.run_until(std::chrono::microseconds(100 + 37 * seed)));
+    const auto gone = static_cast<PeerId>(seed % 4);
+    world.network().cut("member " + std::to_string(gone));
+    ASSERT_TRUE(world.run());
+    EXPECT_FALSE(world.complete());
+    for (PeerId i = 0; i < 4; ++i) {
+      const auto& member = world.members()[i];
+      if (i == gone) continue;
+      EXPECT_EQ(member.peers_failed, std::vector<PeerId>{gone}) << "seed " << seed << ", " << member.name;
+      EXPECT_EQ(member.failures, std::vector<std::string>{}) << member.name;
+    }
+  }
+}
+
 // ---- what is sent
 
 std::uint64_t bytes_of(const std::vector<float>& values, ElementRange range) {
