@@ -133,6 +133,7 @@ TEST(SparseSums, SendWhatTheirFormTakesAndFarLess) {
     shape.chunk_elements = 128 * 1024;
     RandomValues random(93);
     RoundPlan plan;
+    plan.step = 0;  // where the gradient is 0 the parameters are, too
     std::vector<oracle::Values> leaves;
     for (std::uint32_t s = 0; s < kMembers; ++s) {
       leaves.emplace_back(std::vector<float>(shape.elements, 0.0F));
@@ -161,7 +162,7 @@ TEST(SparseSums, SendWhatTheirFormTakesAndFarLess) {
 
 // ---- what a peer says is not trusted to be possible
 
-/// Two members with 16 elements each; the first has opened round 1, the second one lies.
+/// Two members with two chunks of 16 elements each; the first has opened round 1, the second one lies.
 class Forgeries : public ::testing::Test {
  protected:
   static constexpr std::size_t kCount = 16;
@@ -185,7 +186,8 @@ class Forgeries : public ::testing::Test {
     shape.sparse = sparse;
     shape.shards = 2;
     shape.split = {1, 1};
-    shape.elements = 2 * kCount;
+    shape.elements = 4 * kCount;
+    shape.chunk_elements = kCount;
     return shape;
   }
   Reduction& reduction() { return *world_.members()[0].engine->reduction(); }
@@ -198,7 +200,7 @@ class Forgeries : public ::testing::Test {
     frame.incarnation = 1001;
     frame.round = 1;
     frame.node = kind == FrameKind::contribution ? 3 : 0;
-    frame.offset = kind == FrameKind::contribution ? 0 : kCount;
+    frame.offset = kind == FrameKind::contribution ? 0 : 2 * kCount;
     frame.bytes = form_.size();
     frame.more = kCount;
     return frame;
@@ -216,7 +218,7 @@ class Forgeries : public ::testing::Test {
   }
   const std::vector<std::string>& failures() { return world_.members()[0].failures; }
   bool has_result() {
-    return oracle::same_bits(world_.members()[0].result.data() + kCount, values_.data(), kCount);
+    return oracle::same_bits(world_.members()[0].result.data() + 2 * kCount, values_.data(), kCount);
   }
 
   ReductionWorld world_;
@@ -255,7 +257,9 @@ TEST_F(Forgeries, ThatCannotFitAreNotPlaced) {
     EXPECT_TRUE(refused([](Frame& f) { f.bytes = kCount * sizeof(float); }));  // as large as a dense one
     EXPECT_TRUE(refused([](Frame& f) { f.bytes = kPayloadBytesMax; }));
     EXPECT_TRUE(refused([](Frame& f) { f.more = kCount - 1; }));  // no whole pieces
-    EXPECT_TRUE(refused([](Frame& f) { f.more = 2 * kCount; }));  // more than a chunk
+    // Whole pieces, but more than has room in a chunk.
+    EXPECT_TRUE(refused([](Frame& f) { f.more = 2 * kCount; }));
+    EXPECT_TRUE(refused([](Frame& f) { f.more = 2 * kCount, f.bytes = 2 * kCount * sizeof(float) - 1; }));
     EXPECT_TRUE(refused([](Frame& f) { f.more = ~std::uint64_t{0}; }));
     EXPECT_TRUE(refused([](Frame& f) { f.more = (std::uint64_t{1} << 62) + kCount; }));
     EXPECT_TRUE(refused([](Frame& f) { f.offset = 1; }));
@@ -272,6 +276,7 @@ TEST_F(Forgeries, ThatComeTwiceCountOnce) {
     const Frame twice = frame(kind);
     const auto first = placed(twice), second = placed(twice);
     reduction().arrived(twice, first);
+    if (kind == FrameKind::result) std::fill(second.begin(), second.end(), std::byte{0});
     reduction().arrived(twice, second);
     EXPECT_TRUE(reduction().place(twice).empty());
   }
@@ -294,12 +299,22 @@ TEST_F(Forgeries, ThatArriveAfterTheEndChangeNothing) {
   reduction().close();
   reduction().arrived(sums, first);
   reduction().arrived(result, second);
-  Frame stale = sums;
-  stale.view = 1;
-  stale.bytes = 0;
-  reduction().arrived(stale, {});
   EXPECT_TRUE(failures().empty());
   EXPECT_FALSE(has_result());
+}
+
+TEST_F(Forgeries, WithoutAPayloadHaveNoPlaceToGiveBack) {
+  for (const FrameKind kind : {FrameKind::contribution, FrameKind::result}) {
+    Frame stale = frame(kind), empty = stale;
+    stale.view = 1;
+    stale.bytes = empty.bytes = 0;
+    reduction().arrived(stale, {});
+    reduction().arrived(empty, {});
+    const auto place = placed(frame(kind));
+    reduction().arrived(frame(kind), place);
+  }
+  EXPECT_TRUE(failures().empty());
+  EXPECT_TRUE(has_result());
 }
 
 class DenseForgeries : public Forgeries {

@@ -240,4 +240,17 @@ TEST(Sparse, IsRefusedIfItSaysWhatCannotBe) {
   EXPECT_TRUE(refused(with(15, 0)));    // a +0
 }
 
+TEST(Sparse, IsRefusedWhereverAPositionDoesNotAscend) {
+  std::vector<float> values(3000, 0.0F);
+  for (std::size_t i = 0; i < values.size(); i += 3) values[i] = 1.0F;
+  const Bytes good = packed(values, {}).value();
+  EXPECT_TRUE(unpacked(good, values.size(), {}));
+  for (std::size_t i = 1; i < 1000; ++i) {
+    Bytes wrong = good;
+    std::copy_n(good.begin() + 4 + 2 * static_cast<long>(i - 1), 2,
+                wrong.begin() + 4 + 2 * static_cast<long>(i));
+    EXPECT_FALSE(unpacked(wrong, values.size(), {})) << i;
+  }
+}
+
 }  // namespace
