@@ -17,6 +17,7 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.elements = reduced_elements(*bench_);
   shape.wire = wire_of(*job_);
   shape.sharded = job_->train.shard_optimizer;
+  shape.sparse = job_->train.compression.kind == CompressionKind::top_k;
   shape.copy_elements = bench_->model->layout().parameters;
   shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
