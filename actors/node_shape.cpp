@@ -14,12 +14,14 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
   shape.view = view.number;
   shape.shards = job_->train.shards;
-  shape.elements = reduced_elements(*bench_);
+  const ReducedElements elements = reduced_elements(*bench_);
+  shape.elements = elements.step;
+  shape.sketch_elements = elements.sketch;
   shape.wire = wire_of(*job_);
   shape.sharded = job_->train.shard_optimizer;
   shape.sparse = job_->train.compression.kind == CompressionKind::top_k;
   shape.copy_elements = bench_->model->layout().parameters;
-  shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
+  shape.bucket_elements = bucket_elements(*job_, elements.most(), view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> hosts;
   for (const Member& member : view.replicas) {
@@ -37,7 +39,7 @@ ReductionShape NodeState::shape_of(const View& view) const {
   }
   const auto wanted = job_->reduce.algorithm;
   shape.algorithm = wanted == ReduceAlgorithm::automatic
-                        ? choose_algorithm(std::min(shape.elements, shape.bucket_elements), hosts)
+                        ? choose_algorithm(std::min(elements.most(), shape.bucket_elements), hosts)
                         : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
   return shape;
 }

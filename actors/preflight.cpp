@@ -60,10 +60,12 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   const auto [begin, end] = intervals[replica];
   MemoryPlan plan;
   plan.state = flight.layout.total() * sizeof(float);
-  const std::size_t reduced = reduced_elements(job, flight.layout);
+  const ReducedElements elements = reduced_elements(job, flight.layout);
+  const std::size_t reduced = elements.most();
   plan.gradient = plan.state;
   if (job.train.compression.kind == CompressionKind::powersgd)
-    plan.gradient = 2 * plan.state + 2 * reduced * sizeof(float);  // and q, and what follows from the sums
+    plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
+                                         sizeof(float);  // and q, and what follows from the sums
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
     const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;

@@ -57,7 +57,7 @@ void ReplicaState::on(const Assignment& message) {
   if (in_parts()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
     bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
-                                                       reduced_elements(*bench), wire_of(bench->job));
+                                                       reduced_elements(*bench).most(), wire_of(bench->job));
   });
 }
 
@@ -204,8 +204,9 @@ void ReplicaState::begin_step() {
   RoundHeader opening = header(sketching_ ? RoundKind::sketch : RoundKind::train);
   for (const Item& item : items_) opening.shards.push_back(word(item));
   if (sketching_) words_ = opening.shards;
+  const ReducedElements elements = reduced_elements(*parts_.bench);
   self_->send(reducer_, Open{part_.view.number, opening, parts_.bench->gradient.data(),
-                             reduced_elements(*parts_.bench)});
+                             sketching_ ? elements.sketch : elements.step});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
@@ -273,7 +274,7 @@ void ReplicaState::sketched(const RoundRecord& sketch) {
   opening.shards = words_;
   opening.record_hash = sketch.hash;
   self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
-                             reduced_elements(bench)});
+                             reduced_elements(bench).step});
   if (sketch.weight == 0) return contribute({}, std::exchange(sketched_metrics_, {}));
   bench.progress->now(Activity::computing, part_.begin);
   compute([items = items_, step = opening.step, turn = turn_](Workbench& workbench) {

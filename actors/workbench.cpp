@@ -52,7 +52,7 @@ namespace {
 void prepare_powersgd(Workbench& bench) {
   const Layout& layout = bench.model->layout();
   bench.powersgd = std::make_unique<PowerSgd>(layout, bench.job.train.compression.rank);
-  bench.gradient.resize(bench.powersgd->first() + reduced_elements(bench));
+  bench.gradient.resize(bench.powersgd->first() + bench.powersgd->second());
   bench.q.resize(layout.parameters);
   bench.change.resize(layout.total());
   bench.powersgd->begin(bench.job.seed, bench.q);
@@ -60,15 +60,15 @@ void prepare_powersgd(Workbench& bench) {
 
 }  // namespace
 
-std::size_t reduced_elements(const Job& job, const Layout& layout) {
-  if (job.train.compression.kind != CompressionKind::powersgd) return layout.total();
+ReducedElements reduced_elements(const Job& job, const Layout& layout) {
+  if (job.train.compression.kind != CompressionKind::powersgd) return {0, layout.total()};
   const PowerSgd powersgd(layout, job.train.compression.rank);
-  return std::max(powersgd.first(), powersgd.second());
+  return {powersgd.first(), powersgd.second()};
 }
 
-std::size_t reduced_elements(const Workbench& bench) {
-  if (!bench.powersgd) return bench.state.size();
-  return std::max(bench.powersgd->first(), bench.powersgd->second());
+ReducedElements reduced_elements(const Workbench& bench) {
+  if (!bench.powersgd) return {0, bench.state.size()};
+  return {bench.powersgd->first(), bench.powersgd->second()};
 }
 
 std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {

@@ -2,6 +2,7 @@
 // alone: the model, the state and the accumulator by the compute thread, the reader by the loading one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -50,9 +51,14 @@ struct Workbench {
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
 
-/// Elements that members add up in a round.
-std::size_t reduced_elements(const Job& job, const Layout& layout);
-std::size_t reduced_elements(const Workbench& bench);
+/// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
+struct ReducedElements {
+  std::size_t sketch = 0;
+  std::size_t step = 0;
+  std::size_t most() const { return std::max(sketch, step); }
+};
+ReducedElements reduced_elements(const Job& job, const Layout& layout);
+ReducedElements reduced_elements(const Workbench& bench);
 
 /// What all replicas hold beside the state: the optimiser's vectors, unless it is sharded, and PowerSGD's q.
 std::vector<Optimizer::Slot> slots_of(const Workbench& bench);

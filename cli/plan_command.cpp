@@ -91,9 +91,9 @@ void print_compression(const Preflight& flight, std::uint32_t per_host) {
         TopK(parameters, train.compression.ratio).kept(), parameters);
   } else {
     const PowerSgd powersgd(flight.layout, train.compression.rank);
-    std::printf(
-        "each shard adds %zu numbers to a step instead of %zu: %zu, then %zu; it sends so much twice\n",
-        powersgd.first() + powersgd.second(), flight.layout.total(), powersgd.first(), powersgd.second());
+    std::printf("each shard adds %zu numbers to a step instead of %zu: %zu, then %zu\n",
+                powersgd.first() + powersgd.second(), flight.layout.total(), powersgd.first(),
+                powersgd.second());
   }
   const bool alone = per_host == 1 && train.compression.second_copy == SecondCopy::same_host;
   const bool anywhere = train.compression.second_copy == SecondCopy::any_host;
@@ -115,9 +115,9 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
   if (replicas < 2 || replicas > kReplicasMax) return;
   ReductionShape shape;
   shape.shards = job.train.shards;
-  shape.elements = reduced_elements(job, flight.layout);
+  const ReducedElements elements = reduced_elements(job, flight.layout);
   shape.wire = wire_of(job);
-  shape.bucket_elements = bucket_elements(job, shape.elements, replicas);
+  shape.bucket_elements = bucket_elements(job, elements.most(), replicas);
   shape.sharded = job.train.shard_optimizer;
   std::vector<std::uint32_t> hosts;
   for (const auto [begin, end] : place_shards(job.train.shards, replicas)) {
@@ -125,14 +125,22 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
     shape.members.push_back({0, 0, begin, end, hosts.back()});
   }
   const Algorithm taken = job.reduce.algorithm == ReduceAlgorithm::automatic
-                              ? choose_algorithm(std::min(shape.elements, shape.bucket_elements), hosts)
+                              ? choose_algorithm(std::min(elements.most(), shape.bucket_elements), hosts)
                               : kAlgorithms[static_cast<std::size_t>(job.reduce.algorithm) - 1];
   std::printf("a step sends, with %u replicas on %s (sums and results of %zu elements):\n", replicas,
               hosts.back() == 0 ? "1 host" : (std::to_string(hosts.back() + 1) + " hosts").c_str(),
-              shape.elements);
+              elements.sketch + elements.step);
   for (const Algorithm algorithm : kAlgorithms) {
     shape.algorithm = algorithm;
-    const ReductionCost cost = cost_of(shape);
+    ReductionCost cost;
+    for (const std::size_t round : {elements.sketch, elements.step}) {
+      if (round == 0) continue;
+      shape.elements = round;
+      const ReductionCost of_round = cost_of(shape);
+      cost.hops += of_round.hops;
+      cost.bytes += of_round.bytes;
+      cost.bytes_between_hosts += of_round.bytes_between_hosts;
+    }
     std::printf("  %-16s %2zu hops, %zu bytes, of these %zu between hosts%s\n",
                 std::string(text_of(algorithm)).c_str(), cost.hops, cost.bytes, cost.bytes_between_hosts,
                 algorithm == taken ? "  <- taken" : "");

@@ -32,7 +32,7 @@ enum class FrameKind : std::uint16_t {
   part = 14,         ///< elements of the optimiser's vectors, to a member that will hold them
   gathered = 15,     ///< elements of the optimiser's vectors, to the member that writes a checkpoint
   received = 16,     ///< the answer to each piece: it is here, and is as it was sent; no payload
-  carried = 17,   ///< elements of a shard's new state, to the buddy of the member that computes the shard
+  carried = 17,      ///< elements of a shard's new state, to the buddy of the member that computes the shard
 };
 
 /// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
@@ -45,12 +45,13 @@ struct Frame {
   std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
   std::uint64_t round = 0;        ///< batch, demand: the ticket; all but words of rounds:
                                   ///< its number
-  std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the cursor;
-                             ///< record, state, received: first byte of the piece
-  std::uint64_t bytes = 0;   ///< of the payload
-  std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard; word:
-                             ///< activity; record, state: check of the piece; received: kind of what came
-  std::uint32_t extra = 0;  ///< demand: phase of the cursor; word: shard; record, state: how many wait behind
+  std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
+                             ///< cursor; record, state, received: first byte of the piece
+  std::uint64_t bytes = 0;  ///< of the payload
+  std::uint32_t node = 0;   ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
+                           ///< word: activity; record, state: check of the piece; received: kind of what came
+  std::uint32_t extra = 0;  ///< sums, results: 1 in a sketch (collective/round.hpp); demand: phase of the
+                            ///< cursor; word: shard; record, state: how many wait behind
   std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
                             ///< whole; kept: elements; contribution, result: elements of a sparse payload
                             ///< (collective/sparse.hpp), 0: it is dense

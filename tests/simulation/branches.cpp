@@ -6,7 +6,7 @@ namespace muster::simulation {
 
 namespace {
 
-// Of a sharded optimiser, and of the states of shards.
+// Of a sharded optimiser.
 std::vector<Branch> parts_table() {
   return {
       {"parts: a newcomer is given some", true},
@@ -17,6 +17,11 @@ std::vector<Branch> parts_table() {
       {"parts: given by a buddy", true},
       {"parts: one that wants to leave is held back", false},
       {"parts: those of the view before the last", true},
+  };
+}
+
+std::vector<Branch> states_table() {
+  return {
       {"states: a newcomer is given some", true},
       {"states: a record is handed out", true},
       {"states: back to a checkpoint", false},
@@ -25,6 +30,21 @@ std::vector<Branch> parts_table() {
       {"states: given by a buddy", true},
       {"states: one that wants to leave is held back", false},
       {"states: those of the view before the last", false},
+  };
+}
+
+std::vector<Branch> sums_table() {
+  return {
+      {"sums: auto", true},
+      {"sums: direct", true},
+      {"sums: halving and doubling", true},
+      {"sums: hierarchical", true},
+      {"sums: ring", true},
+      {"sums: in buckets", true},
+      {"sums: in 16 bits", true},
+      {"sums: of a sharded optimiser", true},
+      {"sums: compressed", true},
+      {"sums: of low rank", true},
   };
 }
 
@@ -70,16 +90,6 @@ std::vector<Branch> make_table() {
       {"run: fails below min_replicas", false},
       {"run: fails without its journal", false},
       {"straggler: a step goes on without it", false},
-      {"sums: auto", true},
-      {"sums: direct", true},
-      {"sums: halving and doubling", true},
-      {"sums: hierarchical", true},
-      {"sums: ring", true},
-      {"sums: in buckets", true},
-      {"sums: in 16 bits", true},
-      {"sums: of a sharded optimiser", true},
-      {"sums: compressed", true},
-      {"sums: of low rank", true},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},
@@ -96,7 +106,8 @@ std::vector<Branch> make_table() {
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},
   };
-  for (const Branch& branch : parts_table()) table.push_back(branch);
+  for (const auto& more : {parts_table(), states_table(), sums_table()})
+    table.insert(table.end(), more.begin(), more.end());
   for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
   return table;
 }

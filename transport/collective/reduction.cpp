@@ -19,6 +19,13 @@ bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
   });
 }
 
+// The sums of a sketch go along the same trees, as one bucket.
+ReductionShape sketch_of(ReductionShape shape) {
+  shape.elements = shape.sketch_elements;
+  shape.bucket_elements = 0;
+  return shape;
+}
+
 }  // namespace
 
 Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
@@ -28,6 +35,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)),
       plan_(shape_),
       staging_(shape_.chunk_elements, transport) {
+  if (shape_.sketch_elements > 0) sketch_plan_.emplace(sketch_of(shape_));
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -41,28 +49,17 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
   for (Slot& slot : slots_) {
     slot.header_bytes.resize(shape_.members.size());
     slot.metrics_bytes.resize(shape_.members.size());
-    slot.sum = std::make_unique<TreeSum>(
-        plan_, staging_,
-        [this, &slot](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
-                      Staging::Hold hold) { send(member, frame, payload, slot, hold); });
+    slot.sum = make_sum(plan_, slot);
+    if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, slot);
     reset(slot);
   }
-}
-
-// Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
-// what is handed on or packed, which is no more. Sparse results come in there, too.
-std::size_t Reduction::staged_max() const {
-  const bool packs = shape_.wire.rounds() || shape_.sparse;
-  const std::size_t sent = packs ? plan_.down().size() + plan_.up().size() * nodes_.size() : 0;
-  const std::size_t results = shape_.sparse ? plan_.pieces().size() : 0;
-  const std::size_t sums = 2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1);
-  return slots_.size() * (sums + sent + results);
 }
 
 void Reduction::reset(Slot& slot) {
   slot.headers.assign(shape_.members.size(), std::nullopt);
   slot.metrics.assign(shape_.members.size(), std::nullopt);
   slot.sum->reset();
+  if (slot.sketch) slot.sketch->reset();
   slot.stand_ins.assign(nodes_.size(), std::nullopt);
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
@@ -80,6 +77,8 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   frame.incarnation = shape_.members[shape_.self].incarnation;
   frame.round = round_;
   frame.bytes = payload.size();
+  if (frame.kind == FrameKind::contribution || frame.kind == FrameKind::result)
+    frame.extra = sketching() ? 1 : 0;
   ++slot.sends;
   ++sends_;
   const SendToken held = hold == Staging::kNone ? 0 : SendToken{hold} + 1;
@@ -97,12 +96,13 @@ void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte>
 void Reduction::open(const RoundHeader& header, std::span<float> result) {
   if (failed_) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
-  MUSTER_CHECK(!has_sums(header.kind) || result.size() == shape_.elements, result.size());
+  MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
+  MUSTER_CHECK(header.kind != RoundKind::sketch || result.size() == shape_.sketch_elements, result.size());
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
-  current.sum->open(result, header.step);
   current.headers[shape_.self] = header;
+  open_sum().open(result, header.step);
   ++current.headers_in;
   encode_header(header, current.header_bytes[shape_.self]);
   if (header.kind == RoundKind::greeting) waits_since_ = now();
@@ -129,7 +129,7 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
   if (current.keep.empty()) current.keep.push_back(std::move(keep));
   {
     const Inside inside(inside_);
-    current.sum->offer(nodes, elements);
+    open_sum().offer(nodes, elements);
   }
   measure_hidden(current);
   step_on();
@@ -137,7 +137,7 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
 
 // While this member still computes: whether something of its is under way, and for how long.
 void Reduction::measure_hidden(Slot& current) {
-  if (current.contributed || current.under_way_since.has_value() == current.sum->under_way()) return;
+  if (current.contributed || current.under_way_since.has_value() == open_sum().under_way()) return;
   if (current.under_way_since) {
     current.hidden += now() - *std::exchange(current.under_way_since, std::nullopt);
   } else {
@@ -163,7 +163,7 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   {
     const Inside inside(inside_);
     if (!shape_.copies) say_losses(current);
-    if (!failed_) current.sum->offer(nodes, {0, shape_.elements});
+    if (!failed_) open_sum().offer(nodes, {0, sketching() ? shape_.sketch_elements : shape_.elements});
   }
   step_on();
 }
@@ -211,7 +211,7 @@ bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, 
   if (!known) return false;
   {
     const Inside inside(inside_);
-    if (!slot(known->round).sum->lent(*known, payload, loan)) return false;
+    if (!sum_of(*known).lent(*known, payload, loan)) return false;
   }
   step_on();
   return true;
@@ -219,7 +219,10 @@ bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, 
 
 void Reduction::close() {
   failed_ = true;
-  for (Slot& slot : slots_) slot.sum->close();
+  for (Slot& slot : slots_) {
+    slot.sum->close();
+    if (slot.sketch) slot.sketch->close();
+  }
 }
 
 std::span<std::byte> Reduction::place(const Frame& received) {
@@ -241,13 +244,13 @@ std::span<std::byte> Reduction::place(const Frame& received) {
       return target.metrics_bytes[frame.from];
     case FrameKind::contribution:
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
-      return target.sum->place(frame);
+      return sum_of(frame).place(frame);
     case FrameKind::result:
     case FrameKind::reduced:
     case FrameKind::carried:
       if (!opened_ || frame.round != round_) return {};
       if (Payloads::sparse(frame) && staging_.taken() >= staged_max()) return {};
-      return frame.kind == FrameKind::carried ? place_copy(target, frame) : target.sum->place(frame);
+      return frame.kind == FrameKind::carried ? place_copy(target, frame) : sum_of(frame).place(frame);
     default:
       return {};
   }
@@ -299,7 +302,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       break;
     case FrameKind::kept: {
       const Inside inside(inside_);
-      if (frame.round == round_ && target.sum->kept(frame)) break;
+      if (frame.round == round_ && sum_of(frame).kept(frame)) break;
       return fail(member_name(frame.from) + " keeps what it was not given");
     }
     case FrameKind::contribution:
@@ -308,7 +311,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       bool good = true;
       {
         const Inside inside(inside_);
-        good = target.sum->arrived(frame, payload);
+        good = sum_of(frame).arrived(frame, payload);
       }
       if (!good) return fail(member_name(frame.from) + " sent sums that cannot be");
       if (frame.kind == FrameKind::result) measure_hidden(target);
@@ -380,7 +383,7 @@ bool Reduction::advance(Slot& current) {
   }
 
   if (has_sums(kind) && current.any_present) {
-    if (failed_ || !current.sum->complete()) return false;
+    if (failed_ || !open_sum().complete()) return false;
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
   }
@@ -415,7 +418,7 @@ void Reduction::settle(Slot& current) {
   }
   for (const double weight : weights_)
     current.weight += weight;  // in the order of shards, on every member alike
-  current.sum->settle(present_, current.weight);
+  open_sum().settle(present_, current.weight);
 }
 
 RoundRecord Reduction::make_record(Slot& current) const {

@@ -74,7 +74,7 @@ class Reduction {
   /// Whether it sends, or is about to.
   bool sending() const { return sends_ > 0 || inside_ > 0; }
   /// Whether the result of the open round is partly in place.
-  bool result_begun() const { return opened_ && slot(round_).sum->result_begun(); }
+  bool result_begun() const { return opened_ && open_sum().result_begun(); }
 
   bool failed() const { return failed_; }
   /// Whether a round is open and waits for others.
@@ -115,7 +115,7 @@ class Reduction {
     bool agreed = false;       // they fit together
     bool any_present = false;  // some shard has something to add
     double weight = 0;
-    std::unique_ptr<TreeSum> sum;
+    std::unique_ptr<TreeSum> sum, sketch;  // null: there are none
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -155,6 +155,11 @@ class Reduction {
   void copy_arrived(Slot& slot, const Frame& frame);
   void say_losses(Slot& slot);
 
+  bool sketching() const;
+  TreeSum& open_sum() const;
+  TreeSum& sum_of(const Frame& frame);
+  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, Slot& slot);
+
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
@@ -178,6 +183,7 @@ class Reduction {
   Hooks hooks_;
   unsigned height_;
   SumPlan plan_;
+  std::optional<SumPlan> sketch_plan_;
   std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
   std::map<NodeId, std::size_t> node_indices_;  // of nodes_
   std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other

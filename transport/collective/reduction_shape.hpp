@@ -31,7 +31,8 @@ struct ReductionShape {
   std::uint32_t view = 0;
   std::uint32_t self = 0;  ///< this member's place in the list
   std::uint32_t shards = 0;
-  std::size_t elements = 0;  ///< float32 elements of the vector
+  std::size_t elements = 0;         ///< float32 elements of the vector
+  std::size_t sketch_elements = 0;  ///< of that of a sketch (RoundKind::sketch); 0: there are none
   std::size_t chunk_elements = 128 * 1024;
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
   bool stand_ins = false;           ///< whether a member may add nodes of another one

@@ -28,8 +28,8 @@ RoundSight Reduction::sight() const {
     peer.peer = shape_.members[member].peer;
     peer.header_in = current.headers[member].has_value();
     peer.words_in = mine.kind == RoundKind::greeting ? peer.header_in : words_in(current, member);
-    peer.sums_in = !sums_follow(current) || !current.agreed ||
-                   (!current.sum->owes(member) && copies_in(current, member));
+    peer.sums_in =
+        !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && copies_in(current, member));
     sight.peers.push_back(peer);
   }
   return sight;

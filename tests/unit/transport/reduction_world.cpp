@@ -22,12 +22,15 @@ SimulatedNetworkOptions network_options(const ReductionWorldShape& shape) {
 
 RoundPlan random_step(const ReductionWorldShape& shape, oracle::RandomValues& random) {
   RoundPlan plan;
+  const bool sketch = shape.sketch_elements > 0 && random.chance(40);
+  if (sketch) plan.kind = RoundKind::sketch;
   const bool weightless = random.chance(15);
   const std::uint64_t present = random.chance(50) ? 100 : 50;
   for (std::uint32_t s = 0; s < shape.shards; ++s) {
     LeafPlan leaf;
     if (random.chance(present)) {
-      leaf.values = shape.sparse ? random.sparse_values(shape.elements) : random.values(shape.elements);
+      const std::size_t elements = sketch ? shape.sketch_elements : shape.elements;
+      leaf.values = shape.sparse ? random.sparse_values(elements) : random.values(elements);
       leaf.weight = weightless ? 0 : 0.25 * static_cast<double>(random.below(100) + 1);
     } else {
       leaf.ended = random.chance(50);
@@ -145,8 +148,9 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     next = member.end = next + shape_.split[i];
     member.transport = network_.attach(member.name);
     member.accumulator =
-        std::make_unique<Accumulator>(shape_.shards, member.begin, member.end, shape_.elements, shape_.wire);
-    member.result.resize(shape_.elements);
+        std::make_unique<Accumulator>(shape_.shards, member.begin, member.end,
+                                      std::max(shape_.elements, shape_.sketch_elements), shape_.wire);
+    member.result.resize(std::max(shape_.elements, shape_.sketch_elements));
     if (shape_.sharded) member.update = std::make_shared<KeptGradients>(shape_.elements);
     if (shape_.state_elements > 0)
       member.states = std::make_shared<MadeStates>(shape_.shards, shape_.state_elements);
@@ -182,6 +186,10 @@ void ReductionWorld::install_all() {
   for (std::size_t i = 0; i < members_.size(); ++i) install(i, soon());
 }
 
+std::size_t ReductionWorld::elements_of(const RoundPlan& plan) const {
+  return plan.kind == RoundKind::sketch ? shape_.sketch_elements : shape_.elements;
+}
+
 std::uint32_t ReductionWorld::buddy_of(std::size_t member) const {
   return static_cast<std::uint32_t>((member + 1) % members_.size());
 }
@@ -192,6 +200,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.self = static_cast<std::uint32_t>(number);
   shape.shards = shape_.shards;
   shape.elements = shape_.elements;
+  shape.sketch_elements = shape_.sketch_elements;
   shape.chunk_elements = shape_.chunk_elements;
   shape.bucket_elements = shape_.bucket_elements;
   shape.wire = shape_.wire;
@@ -223,7 +232,7 @@ RoundHeader ReductionWorld::header_of(const Member& member, std::uint64_t round)
   header.step = plan.step + (plan.kind == RoundKind::greeting ? 0 : member.step_offset);
   header.applied = plan.step;
   header.record_hash = round == 0 ? 0 : member.records.back().hash;
-  for (std::uint32_t s = member.begin; s < member.end && plan.kind == RoundKind::train; ++s) {
+  for (std::uint32_t s = member.begin; s < member.end && has_sums(plan.kind); ++s) {
     header.shards.push_back(word_of(s, plan.leaves[s]));
   }
   return header;
@@ -235,7 +244,7 @@ void ReductionWorld::open(std::size_t number) {
   const RoundKind kind = rounds_[round].kind;
   std::fill(member.result.begin(), member.result.end(), kUntouched);
   const std::span<float> result =
-      kind == RoundKind::train ? std::span<float>(member.result) : std::span<float>();
+      std::span<float>(member.result).first(has_sums(kind) ? elements_of(rounds_[round]) : 0);
   const RoundHeader header = header_of(member, round);
   // Before the header goes out: a member alone is done within `open`.
   if (kind != RoundKind::greeting) {
@@ -256,12 +265,12 @@ void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
   const RoundPlan& plan = rounds_[round];
   // Where every shard has ended, some members say so once more, as a slow compute thread would; others do
   // not.
-  if (plan.kind == RoundKind::train && !plan.any_present() && random_.chance(50)) return;
+  if (has_sums(plan.kind) && !plan.any_present() && random_.chance(50)) return;
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
   // The sums of a round that is over must stay untouched until the next step: so they are computed only for
   // the round that is open.
-  if (plan.kind == RoundKind::train && member.records.size() == round) nodes = sums_of(member, round);
+  if (has_sums(plan.kind) && member.records.size() == round) nodes = sums_of(member, round);
   for (std::uint32_t s = member.begin; s < member.end; ++s) {
     if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
     const bool makes = member.states && plan.kind == RoundKind::train && plan.leaves[s].values;
@@ -334,7 +343,7 @@ void ReductionWorld::done(std::size_t number, RoundRecord record) {
 void ReductionWorld::expect_result(const Member& member, const RoundRecord& record) const {
   const RoundPlan& plan = rounds_[member.records.size()];
   oracle::Values expected;
-  if (plan.kind == RoundKind::train && plan.weight() != 0) {
+  if (has_sums(plan.kind) && plan.weight() != 0) {
     std::vector<oracle::Values> leaves;
     for (const LeafPlan& leaf : plan.leaves) leaves.push_back(leaf.values);
     expected = oracle::mean(leaves, static_cast<float>(plan.weight()), oracle::numbers_of(shape_.wire));
@@ -343,9 +352,9 @@ void ReductionWorld::expect_result(const Member& member, const RoundRecord& reco
       for (float& value : *expected) value = KeptGradients::made_of(value, plan.step);
     }
   } else {
-    expected = std::vector<float>(shape_.elements, kUntouched);
+    expected = std::vector<float>(elements_of(plan), kUntouched);
   }
-  EXPECT_TRUE(oracle::same_bits(member.result.data(), expected->data(), shape_.elements))
+  EXPECT_TRUE(oracle::same_bits(member.result.data(), expected->data(), elements_of(plan)))
       << member.name << ", round " << record.round;
 }
 
@@ -416,7 +425,7 @@ void ReductionWorld::expect_all_right() const {
       std::vector<ShardWord> words;
       std::vector<ShardMetrics> metrics;
       for (std::uint32_t s = 0; s < shape_.shards; ++s) {
-        if (plan.kind == RoundKind::train) words.push_back(word_of(s, plan.leaves[s]));
+        if (has_sums(plan.kind)) words.push_back(word_of(s, plan.leaves[s]));
         if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
       }
       EXPECT_EQ(record.shards, words) << member.name << ", round " << round;

@@ -82,6 +82,7 @@ struct ReductionWorldShape {
   std::uint32_t shards = 1;
   std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
   std::size_t elements = 16;
+  std::size_t sketch_elements = 0;  ///< not 0: some steps have a sketch before them
   std::size_t chunk_elements = 16;
   std::size_t bucket_elements = 0;  ///< not 0: members offer buckets early, at random
   std::size_t at_once_bytes = 8192;
@@ -162,6 +163,7 @@ class ReductionWorld {
   void expect_kept(const std::vector<float>& mean, std::uint64_t step) const;
   void expect_states(const Member& member, const RoundPlan& plan) const;
   std::uint32_t buddy_of(std::size_t member) const;
+  std::size_t elements_of(const RoundPlan& plan) const;
 
   ReductionWorldShape shape_;
   std::vector<RoundPlan> rounds_;
