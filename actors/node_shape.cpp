@@ -14,9 +14,10 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
   shape.view = view.number;
   shape.shards = job_->train.shards;
-  shape.elements = bench_->state.size();
+  shape.elements = reduced_elements(*bench_);
   shape.wire = wire_of(*job_);
   shape.sharded = job_->train.shard_optimizer;
+  shape.sparse = job_->train.compression.kind == CompressionKind::top_k;
   shape.copy_elements = bench_->model->layout().parameters;
   shape.bucket_elements = bucket_elements(*job_, shape.elements, view.replicas.size());
   std::map<std::string, std::uint32_t> numbers;
@@ -45,9 +46,9 @@ Engine::Bounds NodeState::bounds(const View& view) const {
   // Beside its floats a state has the ledger, a bit a position, and a little for each epoch and shard.
   constexpr std::size_t kPlaceBytes = std::size_t{64} << 20;
   const std::size_t elements = bench_->state.size();
-  const std::size_t slots = bench_->optimizer ? bench_->optimizer->slots().size() : 0;
+  const std::size_t slots = slots_of(*bench_).size();
   const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
-  return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, elements),
+  return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, bench_->gradient.size()),
           (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes, Part::given_bytes_max()};
 }
 

@@ -60,7 +60,10 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   const auto [begin, end] = intervals[replica];
   MemoryPlan plan;
   plan.state = flight.layout.total() * sizeof(float);
+  const std::size_t reduced = reduced_elements(job, flight.layout);
   plan.gradient = plan.state;
+  if (job.train.compression.kind == CompressionKind::powersgd)
+    plan.gradient = 2 * plan.state + 2 * reduced * sizeof(float);  // and q, and what follows from the sums
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
     const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;
@@ -71,13 +74,13 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
     const std::uint64_t copies = intervals.size() > 1 ? others_end - others_begin : 0;
     plan.shard_states = 2 * (end - begin + copies) * flight.layout.parameters * sizeof(float);
   }
-  plan.accumulator = Accumulator::bytes_max(job.train.shards, begin, end, flight.layout.total());
+  plan.accumulator = Accumulator::bytes_max(job.train.shards, begin, end, reduced);
   std::size_t remote_nodes = 0;
   for (std::uint32_t other = 0; other < intervals.size(); ++other) {
     if (other == replica) continue;
     remote_nodes += cover(tree_height(job.train.shards), intervals[other].begin, intervals[other].end).size();
   }
-  plan.staging = 2 * remote_nodes * (plan.state / job.cluster.replicas);
+  plan.staging = 2 * remote_nodes * (reduced * sizeof(float) / job.cluster.replicas);
   plan.loading = std::uint64_t{flight.prefetch_depth} * (end - begin) * flight.micro_batch_bytes;
   if (job.cluster.loaders == 0) plan.loading += flight.resident_bytes;
   return plan;

@@ -57,7 +57,7 @@ void ReplicaState::on(const Assignment& message) {
   if (in_parts()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
     bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
-                                                       bench->state.size(), wire_of(bench->job));
+                                                       reduced_elements(*bench), wire_of(bench->job));
   });
 }
 
@@ -200,13 +200,16 @@ ShardWord ReplicaState::word(const Item& item) const {
 }
 
 void ReplicaState::begin_step() {
-  RoundHeader opening = header(RoundKind::train);
+  sketching_ = parts_.bench->powersgd != nullptr;
+  RoundHeader opening = header(sketching_ ? RoundKind::sketch : RoundKind::train);
   for (const Item& item : items_) opening.shards.push_back(word(item));
-  auto& gradient = parts_.bench->gradient;
-  self_->send(reducer_, Open{part_.view.number, opening, gradient.data(), gradient.size()});
+  if (sketching_) words_ = opening.shards;
+  self_->send(reducer_, Open{part_.view.number, opening, parts_.bench->gradient.data(),
+                             reduced_elements(*parts_.bench)});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
+    sketched_metrics_.clear();
     contribute({}, {});
     computed_s_ = 0;
     return;
@@ -222,15 +225,21 @@ void ReplicaState::on(const Computed& message) {
   if (!message.error.empty()) return trouble("the model failed: " + message.error);
   if (halted_) return;
   if (message.errand != 0) return errand_done(message);
-  computed_s_ = lap();
+  const double seconds = lap();
+  const bool goes_on = parts_.bench->powersgd && !sketching_ && gathering_.phase == Phase::train;
+  computed_s_ = seconds + (goes_on ? computed_s_ : 0);
   if (gathering_.phase == Phase::evaluate) {
     phases_.evaluate_s += computed_s_;
     evaluation_ = message.metrics;
     return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
   }
-  phases_.compute_s += computed_s_;
+  phases_.compute_s += seconds;
+  if (sketching_) {
+    sketched_metrics_ = message.metrics;
+    return contribute(message.nodes, {});
+  }
   parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
-  contribute(message.nodes, message.metrics);
+  contribute(message.nodes, goes_on ? sketched_metrics_ : message.metrics);
 }
 
 // Buckets go to the reducer while the rest is computed.
@@ -252,9 +261,30 @@ void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMet
   self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0});
 }
 
+// The first sums of a step are there: each shard's second ones follow from them. Should the view end on the
+// way, the step begins again.
+void ReplicaState::sketched(const RoundRecord& sketch) {
+  sketching_ = false;
+  gradient_whole_ = false;
+  traffic_ += sketch.sent;
+  phases_.reduce_s += lap();
+  Workbench& bench = *parts_.bench;
+  RoundHeader opening = header(RoundKind::train);
+  opening.shards = words_;
+  opening.record_hash = sketch.hash;
+  self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
+                             reduced_elements(bench)});
+  if (sketch.weight == 0) return contribute({}, std::exchange(sketched_metrics_, {}));
+  bench.progress->now(Activity::computing, part_.begin);
+  compute([items = items_, step = opening.step, turn = turn_](Workbench& workbench) {
+    return compute_second(workbench, *workbench.accumulator, items, step, turn);
+  });
+}
+
 void ReplicaState::on(const RoundDone& message) {
   ++round_;
   next_turn();  // others may have stood in for this replica, which still computes
+  if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
   if (in_parts()) use_new_part();
   record_taken(message.record);
 }

@@ -99,6 +99,7 @@ class ReplicaState {
   void gathered();
   void open_epoch(std::uint64_t epoch);
   void begin_step();
+  void sketched(const RoundRecord& sketch);
   void go_on_evaluating();
   void step_recorded(const RoundRecord& record);
   void evaluation_recorded(const RoundRecord& record);
@@ -201,6 +202,10 @@ class ReplicaState {
   std::size_t items_in_ = 0;
   Cursor gathering_;
   std::vector<ShardMetrics> evaluation_;
+  // A step of two sums (RoundKind::sketch): the first is under way; what is said with the second.
+  bool sketching_ = false;
+  std::vector<ShardWord> words_;
+  std::vector<ShardMetrics> sketched_metrics_;
   std::shared_ptr<const RoundRecord> record_;
   EpochEnd epoch_;
   std::vector<EpochEnd> told_;

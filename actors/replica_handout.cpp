@@ -53,7 +53,7 @@ void ReplicaState::hand_out() {
 
 std::uint64_t ReplicaState::window() const {
   return handover_window(
-      encoded_record_bytes_max(parts_.bench->job.train.shards, parts_.bench->state.size()));
+      encoded_record_bytes_max(parts_.bench->job.train.shards, parts_.bench->gradient.size()));
 }
 
 // While a newcomer is fed records are kept for it, and for what is lost with the view.

@@ -109,7 +109,7 @@ void ShardStates::prepare(const Part* before) {
                      ? had->second.state
                      : std::make_shared<State>(State{Floats(shape_.elements), Floats(shape_.elements), 0});
   }
-  compressor_ = std::make_unique<TopK>(shape_.elements, shape_.ratio);
+  if (shape_.ratio > 0) compressor_ = std::make_unique<TopK>(shape_.elements, shape_.ratio);
   if (shape_.wire.rounds()) exact_.resize(std::min(kChunk, shape_.elements));
 }
 

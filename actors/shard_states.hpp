@@ -25,7 +25,7 @@ namespace muster {
 struct StatesShape {
   std::uint32_t shards = 0;
   std::size_t elements = 0;  ///< of each: the model's parameters
-  double ratio = 1;          ///< of the elements that a shard adds to a step
+  double ratio = 1;          ///< of the elements that a shard adds to a step; 0: `compress` is not used
   Wire wire;                 ///< what it rounds is left out, too
 };
 
@@ -44,6 +44,9 @@ class ShardStates final : public Part, public ShardCopies {
   /// Compresses the gradient of a shard that this replica computes, and makes the shard's state of this step.
   /// `gradient`: its parameters.
   void compress(std::uint32_t shard, std::uint64_t step, std::span<float> gradient);
+
+  /// What was left out until now.
+  std::span<const float> left_out(std::uint32_t shard) const { return state(shard).now; }
 
   std::span<const float> made(std::uint32_t shard) const override;
   std::span<float> copy(std::uint32_t shard) override;

@@ -47,6 +47,36 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::si
       schedule, parameters);
 }
 
+namespace {
+
+void prepare_powersgd(Workbench& bench) {
+  const Layout& layout = bench.model->layout();
+  bench.powersgd = std::make_unique<PowerSgd>(layout, bench.job.train.compression.rank);
+  bench.gradient.resize(bench.powersgd->first() + reduced_elements(bench));
+  bench.q.resize(layout.parameters);
+  bench.change.resize(layout.total());
+  bench.powersgd->begin(bench.job.seed, bench.q);
+}
+
+}  // namespace
+
+std::size_t reduced_elements(const Job& job, const Layout& layout) {
+  if (job.train.compression.kind != CompressionKind::powersgd) return layout.total();
+  const PowerSgd powersgd(layout, job.train.compression.rank);
+  return std::max(powersgd.first(), powersgd.second());
+}
+
+std::size_t reduced_elements(const Workbench& bench) {
+  if (!bench.powersgd) return bench.state.size();
+  return std::max(bench.powersgd->first(), bench.powersgd->second());
+}
+
+std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
+  auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
+  if (bench.powersgd) slots.push_back({"powersgd.q", std::span(const_cast<Workbench&>(bench).q)});
+  return slots;
+}
+
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads) {
   auto bench = std::make_shared<Workbench>();
@@ -62,6 +92,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     const Layout& layout = bench->model->layout();
     bench->state.resize(layout.total());
     bench->gradient.resize(layout.total());
+    if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
     bench->model->initialize(job.seed, bench->state);
     if (!job.train.shard_optimizer) bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters);
   }
@@ -75,13 +106,13 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 void copy_into(Snapshot& snapshot, Workbench& bench) {
   snapshot.state = bench.state;
   if (!bench.optimizer) return;
-  for (const auto& slot : bench.optimizer->slots()) {
+  for (const auto& slot : slots_of(bench)) {
     snapshot.slots.push_back({slot.name, {slot.values.begin(), slot.values.end()}});
   }
 }
 
 void restore(Workbench& bench, const SnapshotView& snapshot) {
-  const auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
+  const auto slots = slots_of(bench);
   const auto others = std::find_if(snapshot.slots.begin(), snapshot.slots.end(),
                                    [](const SnapshotView::Slot& slot) { return is_state_slot(slot.name); });
   const auto fits_into = [](std::span<const std::byte> bytes, std::span<const float> values) {
@@ -118,6 +149,7 @@ void go_back_to(Workbench& bench, const Snapshot& snapshot) {
     bench.applied = 0;
     if (bench.optimizer)
       bench.optimizer = make_optimizer(bench.job.train.optimizer, bench.model->layout().parameters);
+    if (bench.powersgd) bench.powersgd->begin(bench.job.seed, bench.q);
     return;  // the part has been prepared, and is 0
   }
   restore(bench, snapshot);
@@ -156,6 +188,20 @@ bool has_nothing(const Item& item) {
   return item.ended || item.batch->rows == 0;
 }
 
+// What compression left out before is added to the gradient; that is kept for the second sums.
+Metrics add_projection(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
+                       const StepKey& key) {
+  ShardStates& states = states_of(bench);
+  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, bench.change);
+  const std::span<const float> left_out = states.left_out(item.shard);
+  for (std::size_t i = 0; i < left_out.size(); ++i) bench.change[i] += left_out[i];
+  std::copy_n(bench.change.begin(), left_out.size(), states.copy(item.shard).begin());
+  bench.powersgd->project(bench.change, bench.q, leaf);
+  std::fill(leaf.begin() + static_cast<std::ptrdiff_t>(bench.powersgd->first()), leaf.end(), 0.0f);
+  accumulator.add_leaf();
+  return metrics;
+}
+
 // The largest elements are known when all are: nothing is added before.
 Metrics add_compressed(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
                        const StepKey& key) {
@@ -168,6 +214,7 @@ Metrics add_compressed(Workbench& bench, Accumulator& accumulator, std::span<flo
 // One shard's gradient, added bucket by bucket to the sums that it belongs to.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
                      const StepKey& key, const Offering& offering) {
+  if (bench.powersgd) return add_projection(bench, accumulator, leaf, item, key);
   if (bench.job.train.shards_have_state()) return add_compressed(bench, accumulator, leaf, item, key);
   const Buckets buckets(leaf.size(), offering.bucket_elements);
   const BucketDone& done = offering.done;
@@ -232,10 +279,50 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   }
 }
 
+namespace {
+
+// The mean gradient, or what compression makes of it.
+std::span<const float> mean_of_step(Workbench& bench) {
+  if (!bench.powersgd) return bench.gradient;
+  const auto first = std::span<const float>(bench.gradient).first(bench.powersgd->first());
+  const auto second = std::span<const float>(bench.gradient).subspan(first.size());
+  bench.powersgd->change(first, second, bench.change);
+  bench.powersgd->keep(second, bench.q);
+  return bench.change;
+}
+
+}  // namespace
+
+Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
+                        std::uint64_t step, std::uint64_t turn) {
+  Computed computed;
+  const PowerSgd& powersgd = *bench.powersgd;
+  const auto first = std::span(bench.gradient).first(powersgd.first());
+  powersgd.orthonormalize(first);
+  accumulator.start();
+  for (const Item& item : items) {
+    if (bench.turn != turn) return computed;
+    if (has_nothing(item)) {
+      accumulator.skip_leaf();
+      continue;
+    }
+    const auto leaf = accumulator.leaf(), second = leaf.first(powersgd.second());
+    const auto gradient = states_of(bench).copy(item.shard);
+    powersgd.project_back(gradient, first, second);
+    if (const Wire wire = wire_of(bench.job); wire.rounds()) round_to(wire, second.size(), second.data());
+    powersgd.leave(first, second, gradient);
+    states_of(bench).kept(item.shard, step);
+    std::fill(leaf.begin() + static_cast<std::ptrdiff_t>(second.size()), leaf.end(), 0.0f);
+    accumulator.add_leaf();
+  }
+  computed.nodes = accumulator.nodes();
+  return computed;
+}
+
 void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
-  const std::span<const float> gradient(bench.gradient);
+  const std::span<const float> gradient = mean_of_step(bench);
   if (bench.part) bench.part->commit(step, shards);
   if (!bench.optimizer) {
     std::copy(gradient.begin(), gradient.end(), bench.state.begin());

@@ -14,6 +14,7 @@
 #include "muster/config/job.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
+#include "muster/gpu/powersgd.hpp"
 #include "muster/transport/lendable.hpp"
 
 namespace muster {
@@ -35,6 +36,10 @@ struct Workbench {
   std::shared_ptr<Part> part, next_part;
   std::vector<float> state;  ///< parameters, then buffers
   Floats gradient;           ///< the reduced mean of the step; sharded: the state after it
+  /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `q` is
+  /// kept from step to step, and `change` is what follows from them.
+  std::unique_ptr<PowerSgd> powersgd;
+  std::vector<float> q, change;
   std::unique_ptr<Accumulator> accumulator;
   // Where data is read:
   std::unique_ptr<Dataset> data;
@@ -45,7 +50,14 @@ struct Workbench {
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
 
-/// Copies of the state and of the optimiser's slots, and back. A snapshot of another model or optimiser
+/// Elements that members add up in a round.
+std::size_t reduced_elements(const Job& job, const Layout& layout);
+std::size_t reduced_elements(const Workbench& bench);
+
+/// What all replicas hold beside the state: the optimiser's vectors, unless it is sharded, and PowerSGD's q.
+std::vector<Optimizer::Slot> slots_of(const Workbench& bench);
+
+/// Copies of the state and of those slots, and back. A snapshot of another model or optimiser
 /// throws Error, and changes nothing. What replicas hold parts of is not copied.
 void copy_into(Snapshot& snapshot, Workbench& bench);
 void restore(Workbench& bench, const Snapshot& snapshot);
@@ -86,6 +98,10 @@ struct Offering {
 /// unless the replica's turn is over before; then the answer is of no use.
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
                       std::uint64_t step, std::uint64_t turn, const Offering& offering = {});
+
+/// PowerSGD's second sums of the step of which compute_step made the first, whose mean is in `gradient` now.
+Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
+                        std::uint64_t step, std::uint64_t turn);
 
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);

@@ -9,8 +9,9 @@ namespace muster {
 namespace {
 
 StatesShape states_shape(const Workbench& bench) {
-  return {bench.job.train.shards, bench.model->layout().parameters, bench.job.train.compression.ratio,
-          wire_of(bench.job)};
+  const CompressionConfig& compression = bench.job.train.compression;
+  return {bench.job.train.shards, bench.model->layout().parameters,
+          compression.kind == CompressionKind::top_k ? compression.ratio : 0, wire_of(bench.job)};
 }
 
 }  // namespace
@@ -27,10 +28,9 @@ std::size_t elements_in_parts(const Workbench& bench) {
 }
 
 PartSlots part_slots(const Workbench& bench) {
-  const std::size_t vectors = make_optimizer(bench.job.train.optimizer, 1)->slots().size();
   const std::size_t parameters = bench.model->layout().parameters;
-  if (bench.job.train.shards_have_state()) return {vectors, 1, parameters};
-  return {0, vectors, parameters};
+  if (bench.job.train.shards_have_state()) return {slots_of(bench).size(), 1, parameters};
+  return {0, make_optimizer(bench.job.train.optimizer, 1)->slots().size(), parameters};
 }
 
 std::shared_ptr<Part> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,

@@ -85,10 +85,16 @@ void print_compression(const Preflight& flight, std::uint32_t per_host) {
   const TrainConfig& train = flight.job.train;
   if (!train.shards_have_state()) return;
   const std::size_t parameters = flight.layout.parameters;
-  const TopK compressor(parameters, train.compression.ratio);
-  std::printf(
-      "each shard adds %zu of %zu parameters to a step; what is sent between hosts is at most as above\n",
-      compressor.kept(), parameters);
+  if (train.compression.kind == CompressionKind::top_k) {
+    std::printf(
+        "each shard adds %zu of %zu parameters to a step; between hosts at most as much is sent as above\n",
+        TopK(parameters, train.compression.ratio).kept(), parameters);
+  } else {
+    const PowerSgd powersgd(flight.layout, train.compression.rank);
+    std::printf(
+        "each shard adds %zu numbers to a step instead of %zu: %zu, then %zu; it sends so much twice\n",
+        powersgd.first() + powersgd.second(), flight.layout.total(), powersgd.first(), powersgd.second());
+  }
   const bool alone = per_host == 1 && train.compression.second_copy == SecondCopy::same_host;
   const bool anywhere = train.compression.second_copy == SecondCopy::any_host;
   const bool between = anywhere && per_host < flight.job.cluster.replicas;
@@ -109,7 +115,7 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
   if (replicas < 2 || replicas > kReplicasMax) return;
   ReductionShape shape;
   shape.shards = job.train.shards;
-  shape.elements = flight.layout.total();
+  shape.elements = reduced_elements(job, flight.layout);
   shape.wire = wire_of(job);
   shape.bucket_elements = bucket_elements(job, shape.elements, replicas);
   shape.sharded = job.train.shard_optimizer;

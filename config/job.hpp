@@ -78,14 +78,15 @@ struct OptimizerConfig {
 enum class GradientWire { float32, float16, bfloat16 };
 
 /// What becomes of a shard's gradient before it is added up.
-enum class CompressionKind { none, top_k };
+enum class CompressionKind { none, top_k, powersgd };
 
 /// Where the second copy of a shard's state may be.
 enum class SecondCopy { same_host, any_host };
 
 struct CompressionConfig {
   CompressionKind kind = CompressionKind::none;
-  double ratio = 0.01;  ///< top-k: share of the elements that a shard adds to a step
+  double ratio = 0.01;     ///< top-k: share of the elements that a shard adds to a step
+  std::uint32_t rank = 4;  ///< powersgd: of the approximation of each matrix
   SecondCopy second_copy = SecondCopy::same_host;
 
   bool operator==(const CompressionConfig&) const = default;

@@ -139,18 +139,25 @@ std::vector<Key> train_keys() {
 
 std::vector<Key> compression_keys() {
   return {
-      bind(key(kFixes, kCompression, one_of({"none", "top-k"}),
-               "What becomes of a shard's gradient before it is added up. `top-k`: only its largest elements "
-               "are added; what is left out comes back in the shard's next step (error feedback). Between "
-               "hosts only what was added is sent. Each replica holds four vectors of the model's size for "
-               "each of its shards."),
-           MUSTER_MEMBER(train.compression.kind)),
+      bind(
+          key(kFixes, kCompression, one_of({"none", "top-k", "powersgd"}),
+              "What becomes of a shard's gradient before it is added up. `top-k`: only its largest elements "
+              "are added, and between hosts only these are sent. `powersgd`: matrices are added as two thin "
+              "ones, one after the other. What is left out comes back in the shard's next step (error "
+              "feedback): each replica holds two vectors of the model's size for each of its shards, and two "
+              "for each second copy."),
+          MUSTER_MEMBER(train.compression.kind)),
       bind(only_with(kCompression, {"top-k"},
                      key(kFixes, "train.compression.ratio", share(),
                          "Share of the elements that each shard adds. Smaller ones send less, and what is "
                          "left out comes later.")),
            MUSTER_MEMBER(train.compression.ratio)),
-      bind(only_with(kCompression, {"top-k"},
+      bind(only_with(kCompression, {"powersgd"},
+                     key(kFixes, "train.compression.rank", between(ValueType::integer, 1, 256),
+                         "Of the approximation: columns of the thin matrices. Larger ones send and compute "
+                         "more, and leave less out.")),
+           MUSTER_MEMBER(train.compression.rank)),
+      bind(only_with(kCompression, {"top-k", "powersgd"},
                      key(kFree, "train.compression.second_copy", one_of({"same_host", "any_host"}),
                          "Where another replica keeps a copy of what a shard's steps left out. `same_host`: "
                          "through shared memory; a host that is lost as a whole, and a replica that is alone "

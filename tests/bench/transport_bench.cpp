@@ -1,12 +1,14 @@
 // Two UCX transports in one process, moved by one thread: what the layer itself costs. UCX_TLS chooses the
-// transport.
+// transport. And what it costs to send sums sparse.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "muster/transport/collective/sparse.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace {
@@ -87,6 +89,41 @@ void BM_UcxStream(benchmark::State& state) {
   state.SetLabel(pair.a.transport->describe());
 }
 BENCHMARK(BM_UcxStream)->Arg(64 << 10)->Arg(512 << 10)->Arg(1 << 20)->UseRealTime();
+
+// ---- a chunk of sums; the argument: how many of 1000 elements are not +0
+
+constexpr std::size_t kChunk = 128 * 1024;
+
+std::vector<float> sums(std::int64_t in_1000) {
+  std::mt19937 random(1);
+  std::vector<float> values(kChunk, 0.0F);
+  for (float& value : values) {
+    if (random() % 1000 < static_cast<std::uint32_t>(in_1000)) value = 1.5F;
+  }
+  return values;
+}
+
+void count_dense_bytes(benchmark::State& state) {
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kChunk * sizeof(float)));
+}
+
+void BM_PackSparse(benchmark::State& state) {
+  const auto values = sums(state.range(0));
+  std::vector<std::byte> bytes(kChunk * sizeof(float));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(pack_sparse(values.data(), kChunk, {}, bytes.data(), bytes.size()));
+  count_dense_bytes(state);
+}
+BENCHMARK(BM_PackSparse)->Arg(0)->Arg(1)->Arg(10)->Arg(100)->Arg(500)->Arg(1000);
+
+void BM_UnpackSparse(benchmark::State& state) {
+  auto values = sums(state.range(0));
+  std::vector<std::byte> bytes(kChunk * sizeof(float));
+  bytes.resize(pack_sparse(values.data(), kChunk, {}, bytes.data(), bytes.size()).value());
+  for (auto _ : state) benchmark::DoNotOptimize(unpack_sparse(bytes, kChunk, {}, values.data()));
+  count_dense_bytes(state);
+}
+BENCHMARK(BM_UnpackSparse)->Arg(0)->Arg(1)->Arg(10)->Arg(100)->Arg(500);
 
 }  // namespace
 

@@ -79,6 +79,7 @@ std::vector<Branch> make_table() {
       {"sums: in 16 bits", true},
       {"sums: of a sharded optimiser", true},
       {"sums: compressed", true},
+      {"sums: of low rank", true},
       {"view: a change", true},
       {"view: a member is behind", true},
       {"view: a record is handed out", true},

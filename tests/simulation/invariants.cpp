@@ -64,7 +64,7 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 // ---- records
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
-  if (record.kind == RoundKind::greeting) return;
+  if (record.kind == RoundKind::greeting || record.kind == RoundKind::sketch) return;
   Seen& who = seen(process);
   const std::uint64_t from = views_.from(view);
   const std::uint64_t index = who.replica.next(view, from);
@@ -83,6 +83,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
     tally_.count(std::string("sums: ") + kAlgorithmNames[static_cast<std::size_t>(job_.reduce.algorithm)]);
     if (job_.train.shard_optimizer) tally_.count("sums: of a sharded optimiser");
     if (job_.train.shards_have_state()) tally_.count("sums: compressed");
+    if (job_.train.compression.kind == CompressionKind::powersgd) tally_.count("sums: of low rank");
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
     if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
   }

@@ -67,7 +67,7 @@ void Narrator::say(ProcessId who, const std::string& what) {
 }
 
 void Narrator::record(ProcessId p, std::uint32_t view, const RoundRecord& record) {
-  const char* kinds[] = {"a step", "an evaluation", "a greeting"};
+  const char* kinds[] = {"a step", "an evaluation", "a greeting", "a sketch"};
   const bool end = record.kind == RoundKind::train && record.weight == 0;
   say(p, "has the record of " + std::string(end ? "an epoch's end" : kinds[static_cast<int>(record.kind)]) +
              " in view " + std::to_string(view) + ": epoch " + std::to_string(record.epoch) + ", step " +
@@ -79,9 +79,9 @@ void Narrator::applied(ProcessId p, std::uint64_t step, std::span<const float>) 
 }
 
 void Narrator::frame(ProcessId p, const std::string& what, const Frame& frame) {
-  static const char* const kinds[] = {"?",     "header", "metrics", "contribution", "result",
-                                      "batch", "demand", "record",  "state",        "ping",
-                                      "word",  "taken",  "received"};
+  static const char* const kinds[] = {"?",       "header", "metrics", "contribution", "result",   "batch",
+                                      "demand",  "record", "state",   "ping",         "word",     "taken",
+                                      "reduced", "kept",   "part",    "gathered",     "received", "carried"};
   const auto kind = static_cast<std::size_t>(frame.kind);
   say(p, what + " " + (kind < std::size(kinds) ? kinds[kind] : "frame") + " of view " +
              std::to_string(frame.view) + " from peer " + std::to_string(frame.from) + ", number " +

@@ -67,7 +67,11 @@ class Plain {
         state_(model_->layout().total()),
         optimizer_(make_optimizer(job.train.optimizer, model_->layout().parameters)) {
     model_->initialize(job.seed, state_);
-    left_out_by_shards_.assign(job.train.shards, std::vector<float>(model_->layout().parameters));
+    left_out_by_shards_.assign(job.train.shards, std::vector<float>(parameters()));
+    if (job.train.compression.kind != CompressionKind::powersgd) return;
+    powersgd_ = std::make_unique<PowerSgd>(model_->layout(), job.train.compression.rank);
+    q_.resize(parameters());
+    powersgd_->begin(job.seed, q_);
   }
 
   OracleResult train() {
@@ -138,7 +142,10 @@ class Plain {
       if (!item.ended) {
         leaves_[shard].emplace(state_.size());
         model_->gradient(state_, *item.batch, {job_.seed, epoch, result_.steps + 1, shard}, *leaves_[shard]);
-        if (job_.train.shards_have_state())
+        if (powersgd_) {
+          for (std::size_t i = 0; i < parameters(); ++i)
+            (*leaves_[shard])[i] += left_out_by_shards_[shard][i];
+        } else if (job_.train.shards_have_state())
           keep_largest(*leaves_[shard], model_->layout().parameters, job_.train.compression.ratio,
                        oracle::numbers_of(wire_of(job_)), next_left_out_[shard]);
         word.rows = static_cast<std::uint32_t>(item.batch->rows);
@@ -158,14 +165,45 @@ class Plain {
     result_.records.push_back(std::move(record));
   }
 
-  void apply(OracleRecord& record) {
-    const std::size_t parameters = model_->layout().parameters;
+  std::size_t parameters() const { return model_->layout().parameters; }
+
+  std::vector<float> mean(const Leaves& leaves, double weight) const {
     const oracle::Numbers numbers = oracle::numbers_of(wire_of(job_));
-    auto gradient = *sum(leaves_, 0, power_of_two_from(leaves_.size()), numbers);
-    for (float& value : gradient) value = oracle::rounded(value / static_cast<float>(record.weight), numbers);
-    optimizer_->update(++result_.steps, std::span(state_).first(parameters),
-                       std::span(gradient).first(parameters));
-    for (std::size_t i = parameters; i < state_.size(); ++i) state_[i] += gradient[i];
+    auto all = *sum(leaves, 0, power_of_two_from(leaves.size()), numbers);
+    for (float& value : all) value = oracle::rounded(value / static_cast<float>(weight), numbers);
+    return all;
+  }
+
+  // The arithmetic of PowerSGD is the product's, which has tests of its own; the order of things is not.
+  std::vector<float> low_rank(double weight) {
+    const oracle::Numbers numbers = oracle::numbers_of(wire_of(job_));
+    Leaves firsts(leaves_.size()), seconds(leaves_.size());
+    for (std::size_t shard = 0; shard < leaves_.size(); ++shard) {
+      if (leaves_[shard]) powersgd_->project(*leaves_[shard], q_, firsts[shard].emplace(powersgd_->first()));
+    }
+    auto first = mean(firsts, weight);
+    powersgd_->orthonormalize(first);
+    for (std::size_t shard = 0; shard < leaves_.size(); ++shard) {
+      if (!leaves_[shard]) continue;
+      auto& second = seconds[shard].emplace(powersgd_->second());
+      powersgd_->project_back(*leaves_[shard], first, second);
+      oracle::round_all(seconds[shard], numbers);
+      next_left_out_[shard].assign(leaves_[shard]->begin(),
+                                   leaves_[shard]->begin() + static_cast<std::ptrdiff_t>(parameters()));
+      powersgd_->leave(first, second, next_left_out_[shard]);
+    }
+    const auto second = mean(seconds, weight);
+    powersgd_->keep(second, q_);
+    std::vector<float> change(state_.size());
+    powersgd_->change(first, second, change);
+    return change;
+  }
+
+  void apply(OracleRecord& record) {
+    const auto gradient = powersgd_ ? low_rank(record.weight) : mean(leaves_, record.weight);
+    optimizer_->update(++result_.steps, std::span(state_).first(parameters()),
+                       std::span(gradient).first(parameters()));
+    for (std::size_t i = parameters(); i < state_.size(); ++i) state_[i] += gradient[i];
     left_out_by_shards_ = next_left_out_;
     record.is_step = true;
     record.step = result_.steps;
@@ -200,6 +238,8 @@ class Plain {
   std::unique_ptr<Optimizer> optimizer_;
   Leaves leaves_;
   std::vector<std::vector<float>> left_out_by_shards_, next_left_out_;  // by compression
+  std::unique_ptr<PowerSgd> powersgd_;
+  std::vector<float> q_;
   OracleResult result_;
 };
 

@@ -221,9 +221,15 @@ void draw_compression(std::uint64_t seed, Plan& plan) {
   const bool may = !plan.job.train.shard_optimizer && action != StragglerAction::drop &&
                    action != StragglerAction::speculate;
   if (!may || dice.one_in(3)) return;
-  plan.job.train.compression = {CompressionKind::top_k, dice.one_of(std::vector{0.05, 0.2, 0.5, 1.0}),
-                                dice.one_of(std::vector{SecondCopy::same_host, SecondCopy::any_host})};
+  CompressionConfig& compression = plan.job.train.compression;
+  compression.kind = CompressionKind::top_k;
+  compression.ratio = dice.one_of(std::vector{0.05, 0.2, 0.5, 1.0});
+  compression.second_copy = dice.one_of(std::vector{SecondCopy::same_host, SecondCopy::any_host});
   draw_checkpoints(seed, dice, plan);
+  if (dice.one_in(2)) return;
+  compression.kind = CompressionKind::powersgd;
+  compression.ratio = CompressionConfig{}.ratio;
+  compression.rank = static_cast<std::uint32_t>(dice.between(1, 2));
 }
 
 // And how much of the steps' time a newcomer may take.

@@ -33,7 +33,7 @@ class Schedule final : public Watch {
   }
 
   void record(ProcessId, std::uint32_t, const RoundRecord& record) override {
-    if (record.kind != RoundKind::greeting) moment("commit");
+    if (record.kind != RoundKind::greeting && record.kind != RoundKind::sketch) moment("commit");
   }
   void sent(ProcessId, ProcessId, const caf::message& message) override {
     if (message.match_elements<Close>()) moment("close");

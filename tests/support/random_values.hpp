@@ -1,6 +1,7 @@
 // Random numbers whose sums depend on their order, so that a wrong order shows in the bits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -24,6 +25,20 @@ class RandomValues {
   std::vector<float> values(std::size_t count) {
     std::vector<float> all(count);
     for (float& one : all) one = value();
+    return all;
+  }
+
+  /// The same in stretches of any density: much of it is +0, some stretches have nothing else, or none of it.
+  std::vector<float> sparse_values(std::size_t count) {
+    constexpr std::uint64_t kInHundred[] = {0, 1, 10, 50, 100};
+    std::vector<float> all(count, 0.0f);
+    for (std::size_t begin = 0; begin < count;) {
+      const std::size_t end = std::min(count, begin + 1 + below(count));
+      const std::uint64_t density = kInHundred[below(5)];
+      for (; begin < end; ++begin) {
+        if (chance(density)) all[begin] = value();
+      }
+    }
     return all;
   }
 

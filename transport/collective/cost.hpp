@@ -10,7 +10,8 @@
 namespace muster {
 
 /// Of all members together, where every shard adds something. Headers of frames and words of rounds are not
-/// counted.
+/// counted. Where sums
+/// are sparse the bytes are what they take at most: as many as dense ones.
 struct ReductionCost {
   std::size_t elements = 0;                ///< that are sent
   std::size_t elements_between_hosts = 0;  ///< of these, to a member on another host

@@ -50,10 +50,13 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
 }
 
 // Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
-// what is handed on or packed, which is no more.
+// what is handed on or packed, which is no more. Sparse results come in there, too.
 std::size_t Reduction::staged_max() const {
-  const std::size_t sent = shape_.wire.rounds() ? plan_.down().size() + plan_.up().size() * nodes_.size() : 0;
-  return slots_.size() * (2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1) + sent);
+  const bool packs = shape_.wire.rounds() || shape_.sparse;
+  const std::size_t sent = packs ? plan_.down().size() + plan_.up().size() * nodes_.size() : 0;
+  const std::size_t results = shape_.sparse ? plan_.pieces().size() : 0;
+  const std::size_t sums = 2 * plan_.inputs() * (shape_.stand_ins ? shape_.members.size() : 1);
+  return slots_.size() * (sums + sent + results);
 }
 
 void Reduction::reset(Slot& slot) {
@@ -94,7 +97,7 @@ void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte>
 void Reduction::open(const RoundHeader& header, std::span<float> result) {
   if (failed_) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
-  MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
+  MUSTER_CHECK(!has_sums(header.kind) || result.size() == shape_.elements, result.size());
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
@@ -243,6 +246,7 @@ std::span<std::byte> Reduction::place(const Frame& received) {
     case FrameKind::reduced:
     case FrameKind::carried:
       if (!opened_ || frame.round != round_) return {};
+      if (Payloads::sparse(frame) && staging_.taken() >= staged_max()) return {};
       return frame.kind == FrameKind::carried ? place_copy(target, frame) : target.sum->place(frame);
     default:
       return {};
@@ -252,8 +256,9 @@ std::span<std::byte> Reduction::place(const Frame& received) {
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
   const auto known = of_member(received);
   if (!known) {  // of a round that is over: a second answer for what has come already
-    if (received.kind == FrameKind::contribution)
-      staging_.give_back(reinterpret_cast<float*>(payload.data()));
+    const bool staged = received.kind == FrameKind::contribution ||
+                        (received.kind == FrameKind::result && Payloads::sparse(received));
+    if (staged && !payload.empty()) staging_.give_back(reinterpret_cast<float*>(payload.data()));
     return;
   }
   const Frame& frame = *known;
@@ -300,10 +305,12 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
     case FrameKind::contribution:
     case FrameKind::reduced:
     case FrameKind::result: {
+      bool good = true;
       {
         const Inside inside(inside_);
-        target.sum->arrived(frame, payload);
+        good = target.sum->arrived(frame, payload);
       }
+      if (!good) return fail(member_name(frame.from) + " sent sums that cannot be");
       if (frame.kind == FrameKind::result) measure_hidden(target);
       break;
     }
@@ -372,7 +379,7 @@ bool Reduction::advance(Slot& current) {
     say_losses(current);
   }
 
-  if (kind == RoundKind::train && current.any_present) {
+  if (has_sums(kind) && current.any_present) {
     if (failed_ || !current.sum->complete()) return false;
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
@@ -391,7 +398,7 @@ bool Reduction::agree(Slot& current) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });
   });
-  if (current.headers[shape_.self]->kind == RoundKind::train && current.any_present) settle(current);
+  if (has_sums(current.headers[shape_.self]->kind) && current.any_present) settle(current);
   return !failed_;
 }
 

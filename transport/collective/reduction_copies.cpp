@@ -21,7 +21,8 @@ bool Reduction::backs_up(std::uint32_t member) const {
 
 // Whether shards have new states after this round. Known when the members agree.
 bool Reduction::copies_follow(const Slot& current) const {
-  return shape_.copies && current.agreed && sums_follow(current) && current.weight != 0;
+  return shape_.copies && current.agreed && current.headers[shape_.self]->kind == RoundKind::train &&
+         current.any_present && current.weight != 0;
 }
 
 bool Reduction::copies_in(const Slot& current, std::uint32_t member) const {

@@ -36,7 +36,8 @@ struct ReductionShape {
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
   bool stand_ins = false;           ///< whether a member may add nodes of another one
   Algorithm algorithm = Algorithm::direct;
-  Wire wire;  ///< of the sums and results between hosts
+  Wire wire;            ///< of the sums and results between hosts
+  bool sparse = false;  ///< sums are mostly +0: between hosts they travel sparse (sparse.hpp)
   std::vector<ReductionMember> members;
   /// Whether the owner of a range updates it, so that results are new parameters; and what does that.
   bool sharded = false;
@@ -51,6 +52,9 @@ struct ReductionShape {
   }
   /// The same of results; but parameters are not rounded.
   bool packs_results(std::uint32_t member) const { return packs(member) && !sharded; }
+  /// Whether they may be sparse: between hosts, if the shape has it. Parameters are not mostly 0.
+  bool thins(std::uint32_t member) const { return sparse && members[member].host != members[self].host; }
+  bool thins_results(std::uint32_t member) const { return thins(member) && !sharded; }
 };
 
 }  // namespace muster

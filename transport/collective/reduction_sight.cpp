@@ -7,8 +7,8 @@ namespace muster {
 
 // Whether this round moves elements at all. Known when all headers are in.
 bool Reduction::sums_follow(const Slot& current) const {
-  return current.headers_in == shape_.members.size() &&
-         current.headers[shape_.self]->kind == RoundKind::train && current.any_present;
+  return current.headers_in == shape_.members.size() && has_sums(current.headers[shape_.self]->kind) &&
+         current.any_present;
 }
 
 RoundSight Reduction::sight() const {

@@ -42,7 +42,7 @@ std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::
   WireHeader wire;
   if (bytes.size() < sizeof wire) return std::nullopt;
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.kind > static_cast<std::uint32_t>(RoundKind::greeting) || wire.shards > shards_max ||
+  if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.shards > shards_max ||
       bytes.size() != encoded_header_bytes(wire.shards)) {
     return std::nullopt;
   }
@@ -123,7 +123,7 @@ std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std:
   WireRecord wire;
   if (bytes.size() < sizeof wire) return std::nullopt;
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.kind > static_cast<std::uint32_t>(RoundKind::greeting) || wire.shards > shards_max ||
+  if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.shards > shards_max ||
       wire.metrics > shards_max || wire.elements > elements_max ||
       bytes.size() != sizeof wire + wire.shards * sizeof(ShardWord) + wire.metrics * sizeof(ShardMetrics) +
                           wire.elements * sizeof(float)) {

@@ -1,7 +1,8 @@
 // One round: an exchange in which every member of a view says what it adds, and after which all hold the same
 // record. A training step is a round; so are the end of an epoch (all shards ended, no step number), an
 // evaluation (metrics only) and the greeting by which the members of a new view prove that every pair can
-// talk.
+// talk. A step that needs a sum before its gradients can be added (train.compression) has a round for that
+// before its own: the sketch. It has no losses, and changes nothing that outlives its view.
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,12 @@
 
 namespace muster {
 
-enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2 };
+enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2, sketch = 3 };
+
+/// Whether members add elements up in it.
+constexpr bool has_sums(RoundKind kind) {
+  return kind == RoundKind::train || kind == RoundKind::sketch;
+}
 
 /// What one shard adds to one training round. `first` and `count` name the positions that it used
 /// (shard-local).

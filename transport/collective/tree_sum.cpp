@@ -12,11 +12,6 @@ std::span<const std::byte> as_payload(const float* values, std::size_t count) {
   return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
 }
 
-// Of a buffer whose floats were packed.
-std::span<const std::byte> as_packed_payload(const float* buffer, std::size_t count) {
-  return {reinterpret_cast<const std::byte*>(buffer), count * sizeof(std::uint16_t)};
-}
-
 Frame contribution(NodeId node, std::size_t begin) {
   Frame frame;
   frame.kind = FrameKind::contribution;
@@ -34,7 +29,11 @@ bool is_below(unsigned height, NodeId node, NodeId above) {
 }  // namespace
 
 TreeSum::TreeSum(const SumPlan& plan, Staging& staging, Send send)
-    : plan_(plan), staging_(staging), send_(std::move(send)), roles_(plan.roles().size()) {
+    : plan_(plan),
+      staging_(staging),
+      payloads_(plan.shape(), staging),
+      send_(std::move(send)),
+      roles_(plan.roles().size()) {
   reset();
 }
 
@@ -162,17 +161,14 @@ void TreeSum::offer(const SumPlan::Bucket& bucket) {
 void TreeSum::send_own(const SumPlan::Run& run) {
   for (const NodeValue& value : nodes_) {
     if (closed_) return;
-    send(run.to, contribution(value.node, run.begin), value.values + run.begin, run.count,
-         plan_.shape().packs(run.to));
+    send(run.to, contribution(value.node, run.begin),
+         payloads_.of(FrameKind::contribution, run.to, value.values + run.begin, run.count));
   }
 }
 
-// What stays where it is until it is sent, or as long as the hold lasts: as it is, or packed.
-void TreeSum::send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count, bool packs) {
-  if (!packs) return send_(to, frame, as_payload(values, count), Staging::kNone);
-  auto* const packed = staging_.take();
-  pack(plan_.shape().wire, values, count, reinterpret_cast<std::uint16_t*>(packed));
-  send_(to, frame, as_packed_payload(packed, count), staging_.hold(packed, 1));
+void TreeSum::send(std::uint32_t to, Frame frame, const Payloads::Payload& payload) {
+  frame.more = payload.more;
+  send_(to, frame, payload.bytes, payload.hold);
 }
 
 void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
@@ -189,7 +185,7 @@ void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
     frame.from = plan_.shape().self;
     frame.bytes = count * sizeof(float);
     if (adder != plan_.shape().self) {
-      send(adder, frame, values, count, plan_.shape().packs(adder));
+      send(adder, frame, payloads_.of(frame.kind, adder, values, count));
     } else if (contribution_of(frame)) {
       float* copy = staging_.take();
       std::copy_n(values, count, copy);
@@ -211,34 +207,15 @@ std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const 
   return std::nullopt;
 }
 
-bool TreeSum::packed(const Frame& frame) const {
-  switch (frame.kind) {
-    case FrameKind::contribution:
-      return plan_.shape().packs(frame.from);
-    case FrameKind::result:
-      return plan_.shape().packs_results(frame.from);
-    default:
-      return false;
-  }
-}
-
-std::size_t TreeSum::element_bytes(const Frame& frame) const {
-  return packed(frame) ? plan_.shape().wire.bytes() : sizeof(float);
-}
-
-std::size_t TreeSum::elements_of(const Frame& frame) const {
-  return frame.bytes / element_bytes(frame);
-}
-
 std::optional<TreeSum::Pieces> TreeSum::pieces_of(const Frame& frame) const {
-  if (frame.bytes % element_bytes(frame) != 0) return std::nullopt;
-  return plan_.pieces_at(frame.offset, elements_of(frame));
+  const auto elements = payloads_.elements_of(frame);
+  return elements ? plan_.pieces_at(frame.offset, *elements) : std::nullopt;
 }
 
 // The pieces that it is for, if this member adds them up and has none of them yet.
 std::optional<TreeSum::Pieces> TreeSum::contribution_of(const Frame& frame) const {
   const auto pieces = pieces_of(frame);
-  if (!pieces || elements_of(frame) > plan_.shape().chunk_elements) return std::nullopt;
+  if (!pieces || *payloads_.elements_of(frame) > plan_.shape().chunk_elements) return std::nullopt;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const auto input = input_of(plan_.pieces()[i], frame);
     if (!input || taken_[plan_.pieces()[i].first_input + *input]) return std::nullopt;
@@ -279,6 +256,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
   if (frame.kind == FrameKind::result) {
     if (!result_of(frame)) return {};
     result_begun_ = true;
+    if (Payloads::sparse(frame)) return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
     return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
   }
   if (!contribution_of(frame)) return {};
@@ -286,7 +264,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
 }
 
 bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
-  if (closed_ || plan_.shape().packs(frame.from)) return false;
+  if (closed_ || plan_.shape().packs(frame.from) || Payloads::sparse(frame)) return false;
   const auto pieces = contribution_of(frame);
   if (!pieces) return false;
   const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
@@ -294,21 +272,46 @@ bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan 
   return true;
 }
 
-void TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
-  if (payload.empty()) return;  // nobody who follows the protocol sends it; it has not been placed
+bool TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
+  if (payload.empty()) return true;  // nobody who follows the protocol sends it; it has not been placed
   const auto pieces = pieces_of(frame);
   MUSTER_CHECK(pieces, frame.offset, frame.bytes);
-  if (frame.kind == FrameKind::reduced) return keep(frame, pieces->first);
-  auto* values = reinterpret_cast<float*>(payload.data());
-  if (packed(frame))  // its place has room for floats
-    unpack(plan_.shape().wire, reinterpret_cast<const std::uint16_t*>(values), elements_of(frame), values);
+  if (Payloads::sparse(frame)) return sparse_arrived(frame, *pieces, payload);
+  if (frame.kind == FrameKind::reduced) {
+    keep(frame, pieces->first);
+  } else {
+    values_in(frame, *pieces, payloads_.unpack_dense(frame, payload));
+  }
+  return true;
+}
+
+// Its bytes lie in a buffer; what it says goes to where a dense one would have been placed.
+bool TreeSum::sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::byte> payload) {
+  auto* const buffer = reinterpret_cast<float*>(payload.data());
+  const bool result = frame.kind == FrameKind::result;
+  if (result && !result_of(frame)) {  // it came twice
+    staging_.give_back(buffer);
+    return true;
+  }
+  float* const out = result ? result_.data() + frame.offset : staging_.take();
+  const bool good = payloads_.unpack_thin(frame, payload, out);
+  staging_.give_back(buffer);
+  if (good) {
+    values_in(frame, pieces, out);
+  } else if (!result) {
+    staging_.give_back(out);
+  }
+  return good;
+}
+
+void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
   if (frame.kind == FrameKind::result) {
-    results_from_[frame.from] += elements_of(frame);
-    for (std::size_t i = pieces->first; i < pieces->end && !closed_; ++i) result_in(i);
+    results_from_[frame.from] += *payloads_.elements_of(frame);
+    for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) result_in(i);
     return;
   }
-  stage_all(frame, *pieces, values,
-            staging_.hold(values, static_cast<std::uint32_t>(pieces->end - pieces->first)));
+  stage_all(frame, pieces, values,
+            staging_.hold(values, static_cast<std::uint32_t>(pieces.end - pieces.first)));
 }
 
 void TreeSum::stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold) {
@@ -443,10 +446,8 @@ void TreeSum::hand_on(const SumPlan::Run& run) {
       const SumPlan::Piece& piece = plan_.pieces()[i];
       add(piece, addition, 1, sums + (piece.begin - run.begin));
     }
-    const bool packs = plan_.shape().packs(run.to);
-    if (packs) pack(plan_.shape().wire, sums, run.count, reinterpret_cast<std::uint16_t*>(sums));
-    send_(run.to, contribution(addition.node, run.begin),
-          packs ? as_packed_payload(sums, run.count) : as_payload(sums, run.count), staging_.hold(sums, 1));
+    send(run.to, contribution(addition.node, run.begin),
+         payloads_.of_staged(FrameKind::contribution, run.to, sums, run.count));
   }
 }
 
@@ -461,7 +462,7 @@ void TreeSum::result_in(std::size_t number) {
     Frame frame;
     frame.kind = FrameKind::result;
     frame.offset = run.begin;
-    send(run.to, frame, result_.data() + run.begin, run.count, plan_.shape().packs_results(run.to));
+    send(run.to, frame, payloads_.of(frame.kind, run.to, result_.data() + run.begin, run.count));
   }
 }
 

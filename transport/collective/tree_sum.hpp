@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "muster/transport/collective/accumulator.hpp"
+#include "muster/transport/collective/payloads.hpp"
 #include "muster/transport/collective/staging.hpp"
 #include "muster/transport/collective/sum_plan.hpp"
 
@@ -40,7 +41,8 @@ class TreeSum {
   std::span<std::byte> place(const Frame& frame);
   /// Whether it is a contribution that is added where its sender has it.
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
-  void arrived(const Frame& frame, std::span<std::byte> payload);
+  /// False if it is damaged, or comes of one who does not follow the protocol.
+  bool arrived(const Frame& frame, std::span<std::byte> payload);
   /// The buddy holds a chunk of the mean gradient. False if this member has given it none.
   bool kept(const Frame& frame);
 
@@ -76,9 +78,6 @@ class TreeSum {
   };
   using Pieces = SumPlan::Pieces;
 
-  bool packed(const Frame& frame) const;
-  std::size_t element_bytes(const Frame& frame) const;
-  std::size_t elements_of(const Frame& frame) const;
   std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
@@ -86,6 +85,8 @@ class TreeSum {
   std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
   void stage(std::size_t piece, std::size_t input, Staged staged);
   void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
+  bool sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::byte> payload);
+  void values_in(const Frame& frame, Pieces pieces, float* values);
   bool take(std::size_t piece, std::size_t input);
   void drop(Staged& staged);
   void settle_role(std::uint32_t owner, const std::vector<bool>& present);
@@ -95,7 +96,7 @@ class TreeSum {
   void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
-  void send(std::uint32_t to, const Frame& frame, const float* values, std::size_t count, bool packs);
+  void send(std::uint32_t to, Frame frame, const Payloads::Payload& payload);
   void hand_on(const SumPlan::Run& run);
   void send_own(const SumPlan::Run& run);
   void back_up(std::size_t piece);
@@ -105,6 +106,7 @@ class TreeSum {
 
   const SumPlan& plan_;
   Staging& staging_;
+  Payloads payloads_;
   const Send send_;
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;

@@ -27,8 +27,13 @@ constexpr std::uint32_t kMembers = 2;
 /// One member of a view: an engine on a progress thread, as in a node.
 class Member {
  public:
-  Member(std::uint32_t self, std::size_t elements)
-      : self_(self), gradient_(elements, 1.0F), result_(elements), transport_(make_node_transport({})) {
+  Member(std::uint32_t self, std::size_t elements, bool sparse)
+      : self_(self),
+        sparse_(sparse),
+        gradient_(elements, sparse ? 0.0F : 1.0F),
+        result_(elements),
+        transport_(make_node_transport({})) {
+    for (std::size_t i = 0; i < elements; i += 100) gradient_[i] = gradient_[elements - 1 - i] = 1.0F;
     address_ = transport_->address();
     Engine::Hooks hooks;
     hooks.round_done = [this](RoundRecord record) {
@@ -56,9 +61,10 @@ class Member {
     shape.shards = kMembers;
     shape.elements = result_.size();
     shape.bucket_elements = Buckets::suitable(shape.elements, kMembers);
+    shape.sparse = sparse_;
     std::vector<Engine::Peer> peers;
     for (std::uint32_t m = 0; m < kMembers; ++m) {
-      shape.members.push_back({m, 1, m, m + 1, 0});
+      shape.members.push_back({m, 1, m, m + 1, sparse_ ? m : 0});
       if (m != self_) peers.push_back({m, 1, addresses[m]});
     }
     thread_->run([&] {
@@ -102,6 +108,7 @@ class Member {
   }
 
   const std::uint32_t self_;
+  const bool sparse_;
   Floats gradient_, result_;
   std::unique_ptr<Transport> transport_;
   std::string address_;
@@ -117,12 +124,12 @@ struct Taken {
   std::uint64_t frames = 0;      ///< that a member sent in the last round
 };
 
-Taken taken_by(std::size_t elements) {
+Taken taken_by(std::size_t elements, bool sparse = false) {
   constexpr std::uint64_t kWarm = 30, kCounted = 100;
   std::vector<std::unique_ptr<Member>> members;
   std::vector<std::string> addresses;
   for (std::uint32_t m = 0; m < kMembers; ++m) {
-    members.push_back(std::make_unique<Member>(m, elements));
+    members.push_back(std::make_unique<Member>(m, elements, sparse));
     addresses.push_back(members.back()->address());
   }
   std::unique_ptr<AllocationWatch> watch;
@@ -155,9 +162,9 @@ Taken taken_by(std::size_t elements) {
 // The words of a round: so many small pieces a member, whatever is summed up.
 constexpr double kPiecesMax = 16, kBytesMax = 1024;
 
-void expect_no_more_than_words() {
+void expect_no_more_than_words(bool sparse = false) {
   for (const std::size_t elements : {1'000u, 4'000'000u}) {
-    const Taken taken = taken_by(elements);
+    const Taken taken = taken_by(elements, sparse);
     std::printf("a round of %zu elements takes %.1f pieces a member, of %.0f bytes together\n", elements,
                 taken.pieces, taken.bytes);
     EXPECT_LE(taken.pieces, kPiecesMax) << elements;
@@ -174,6 +181,11 @@ TEST(Allocation, OverTcpTheSame) {
   ::setenv("UCX_TLS", "tcp", 1);
   expect_no_more_than_words();
   ::unsetenv("UCX_TLS");
+}
+
+// The members say that they are on different hosts, wherever they are.
+TEST(Allocation, OfSparseSumsTheSame) {
+  expect_no_more_than_words(true);
 }
 
 // A header and the losses to each other member; the rest is sums and results, one message each way here.

@@ -77,7 +77,7 @@ TEST(Algorithms, TheHierarchicalFormCrossesHostsOnceARangeAndHost) {
 class Sums {
  public:
   Sums(Algorithm algorithm, std::uint32_t shards, const std::vector<std::uint32_t>& split, std::size_t size,
-       std::size_t chunk, std::size_t bucket = 0, Wire wire = {}) {
+       std::size_t chunk, std::size_t bucket = 0, Wire wire = {}, bool sparse = false) {
     std::uint32_t begin = 0;
     ReductionShape shape;
     shape.shards = shards;
@@ -85,6 +85,7 @@ class Sums {
     shape.chunk_elements = chunk;
     shape.bucket_elements = bucket;
     shape.wire = wire;
+    shape.sparse = sparse;
     shape.algorithm = algorithm;
     for (std::uint32_t m = 0; m < split.size(); ++m) {
       shape.members.push_back({m, 0, begin, begin + split[m], m / 2});
@@ -207,7 +208,7 @@ class Sums {
     const auto place = sum.place(message.frame);
     ASSERT_EQ(place.size(), message.payload.size());
     std::copy(message.payload.begin(), message.payload.end(), place.begin());
-    sum.arrived(message.frame, place);
+    ASSERT_TRUE(sum.arrived(message.frame, place));
   }
 
   SimulatedNetwork network_{[](std::chrono::nanoseconds, std::function<void()>) {}, 1, {}};
@@ -287,6 +288,26 @@ TEST_P(EveryAlgorithm, HasTheSameBitsOnAWireOf16Bits) {
       const std::size_t elements = 1 + random.below(300);
       const auto leaves = leaves_of(shards, elements, 30, random);
       Sums sums(GetParam(), shards, random.split(shards, members), elements, 64, random.below(3) * 60, wire);
+      sums.run(leaves, random);
+      sums.expect(expected_of(leaves, wire));
+      ASSERT_FALSE(HasFailure()) << members << " members, " << shards << " shards";
+    }
+  }
+}
+
+// Between those hosts: some messages are sparse, some are not, and no place is kept.
+TEST_P(EveryAlgorithm, HasTheSameBitsWhereSumsAreSparse) {
+  RandomValues random(85);
+  for (const Wire wire : {Wire{}, Wire{WireType::float16, 0}, Wire{WireType::bfloat16, 0}}) {
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto members = static_cast<std::uint32_t>(1 + random.below(9));
+      const auto shards = static_cast<std::uint32_t>(members + random.below(17 - members));
+      auto leaves = leaves_of(shards, 1 + random.below(300), 30, random);
+      for (auto& leaf : leaves) {
+        if (!leaf.empty()) leaf = random.sparse_values(leaf.size());
+      }
+      Sums sums(GetParam(), shards, random.split(shards, members), leaves[0].size(), 64, random.below(3) * 60,
+                wire, true);
       sums.run(leaves, random);
       sums.expect(expected_of(leaves, wire));
       ASSERT_FALSE(HasFailure()) << members << " members, " << shards << " shards";

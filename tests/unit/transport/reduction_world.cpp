@@ -27,7 +27,7 @@ RoundPlan random_step(const ReductionWorldShape& shape, oracle::RandomValues& ra
   for (std::uint32_t s = 0; s < shape.shards; ++s) {
     LeafPlan leaf;
     if (random.chance(present)) {
-      leaf.values = random.values(shape.elements);
+      leaf.values = shape.sparse ? random.sparse_values(shape.elements) : random.values(shape.elements);
       leaf.weight = weightless ? 0 : 0.25 * static_cast<double>(random.below(100) + 1);
     } else {
       leaf.ended = random.chance(50);
@@ -195,6 +195,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.chunk_elements = shape_.chunk_elements;
   shape.bucket_elements = shape_.bucket_elements;
   shape.wire = shape_.wire;
+  shape.sparse = shape_.sparse;
   shape.stand_ins = shape_.stand_ins;
   shape.algorithm = shape_.algorithm;
   shape.sharded = shape_.sharded;

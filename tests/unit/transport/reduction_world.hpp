@@ -87,6 +87,7 @@ struct ReductionWorldShape {
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   Wire wire;
+  bool sparse = false;             ///< sums travel sparse, and much of what is random is +0
   std::uint32_t per_host = 1;      ///< members on each host
   bool sharded = false;            ///< owners make results, when their buddies have what they are made of
   std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
