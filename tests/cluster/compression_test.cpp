@@ -3,89 +3,100 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <map>
+
 #include "tests/cluster/blows.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
 
-std::string job_of(const std::string& checkpoint_every = {}, const std::string& folder = {}) {
+// Whether what a test says holds for top-k or for PowerSGD.
+const std::string kTopK = "name = \"top-k\"\nratio = 0.1\n", kPowerSgd = "name = \"powersgd\"\nrank = 1\n";
+
+std::string job_of(const std::string& compression, const std::string& checkpoint_every = {},
+                   const std::string& folder = {}) {
   std::string text = linear_job();
   text.replace(text.find("epochs = 2"), 10, "epochs = 150\nevaluate = false");
-  text += "\n[train.compression]\nname = \"top-k\"\nratio = 0.1\n";
+  text += "\n[train.compression]\n" + compression;
   if (!folder.empty())
     text += "\n[checkpoint]\nfolder = \"" + folder + "\"\nevery = \"" + checkpoint_every + "\"\nkeep = 3\n";
   return text;
 }
 
-const Trained& undisturbed() {
-  static const Trained run = run_with(job_of(), {}, {});
-  return run;
-}
+class Compression : public testing::TestWithParam<std::string> {
+ protected:
+  static std::string job(const std::string& checkpoint_every = {}, const std::string& folder = {}) {
+    return job_of(GetParam(), checkpoint_every, folder);
+  }
+  static const Trained& undisturbed() {
+    static std::map<std::string, Trained> runs;
+    const auto [run, first] = runs.try_emplace(GetParam());
+    if (first) run->second = run_with(job(), {}, {});
+    return run->second;
+  }
+  static void expect_the_same(const Trained& run) { expect_same_outcome(run, undisturbed()); }
+};
 
-void expect_the_same(const Trained& run) {
-  expect_same_outcome(run, undisturbed());
-}
-
-TEST(Compression, HasTheSameBitsOnAnyTransportAndIsNotTheWholeGradient) {
-  expect_the_same(run_with(job_of(), {}, {}, {{"UCX_TLS", "tcp"}}));
-  expect_the_same(run_with(job_of(), {}, {}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}));
-  expect_the_same(run_with(job_of(), {"train.compression.second_copy=any_host"}, {}));
+TEST_P(Compression, HasTheSameBitsOnAnyTransportAndIsNotTheWholeGradient) {
+  expect_the_same(run_with(job(), {}, {}, {{"UCX_TLS", "tcp"}}));
+  expect_the_same(run_with(job(), {}, {}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}));
+  expect_the_same(run_with(job(), {"train.compression.second_copy=any_host"}, {}));
   const Folder folder;
-  const RunResult alone = run_job(folder.write("job.toml", job_of()), folder, {"--replicas", "1"});
+  const RunResult alone = run_job(folder.write("job.toml", job()), folder, {"--replicas", "1"});
   ASSERT_EQ(alone.outcome.code, 0) << alone.outcome.err;
   EXPECT_EQ(alone.report["weights_sha256"], undisturbed().report["weights_sha256"]);
-  const Trained all = run_with(job_of(), {"train.compression.ratio=1"}, {});
+  const Trained all = run_with(job_of("name = \"none\"\n"), {}, {});
   EXPECT_NE(all.report["weights_sha256"], undisturbed().report["weights_sha256"]);
 }
 
-TEST(Compression, AReplicaIsKilledAndItsBuddyHasTheStatesOfItsShards) {
-  const Trained run = run_with(job_of(), {}, {{5, {1}, SIGKILL}});
+TEST_P(Compression, AReplicaIsKilledAndItsBuddyHasTheStatesOfItsShards) {
+  const Trained run = run_with(job(), {}, {{5, {1}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 1);
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
-TEST(Compression, OneAfterTheOtherIsKilled) {
-  const Trained run = run_with(job_of(), {}, {{4, {0}, SIGKILL}, {40, {3}, SIGKILL}, {80, {1}, SIGKILL}});
+TEST_P(Compression, OneAfterTheOtherIsKilled) {
+  const Trained run = run_with(job(), {}, {{4, {0}, SIGKILL}, {40, {3}, SIGKILL}, {80, {1}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 3);
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
-TEST(Compression, OneIsStoppedForLongerThanThePatience) {
-  const Trained run = run_with(job_of(), {}, {{5, {2}, SIGSTOP}});
+TEST_P(Compression, OneIsStoppedForLongerThanThePatience) {
+  const Trained run = run_with(job(), {}, {{5, {2}, SIGSTOP}});
   expect_the_same(run);
   EXPECT_EQ(run.count("lost"), 1);
 }
 
 // On one host the buddy of a replica is the next one.
-TEST(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheBeginning) {
-  const Trained run = run_with(job_of(), {}, {{5, {1, 2}, SIGKILL}});
+TEST_P(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheBeginning) {
+  const Trained run = run_with(job(), {}, {{5, {1, 2}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("went_back"), 1);
 }
 
-TEST(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheLastCheckpoint) {
+TEST_P(Compression, AReplicaAndItsBuddyAreKilledAtOnceAndAllGoBackToTheLastCheckpoint) {
   const Folder kept;
-  const Trained run = run_with(job_of("7 steps", kept.path("checkpoints")), {}, {{20, {2, 3}, SIGKILL}});
+  const Trained run = run_with(job("7 steps", kept.path("checkpoints")), {}, {{20, {2, 3}, SIGKILL}});
   expect_the_same(run);
   EXPECT_EQ(run.count("went_back"), 1);
   EXPECT_GT(run.count("checkpoint"), 2);
 }
 
-TEST(Compression, ThoseWhoAreSentAwayTogetherLeaveNothingUndone) {
-  const Trained run = run_with(job_of(), {}, {{5, {1, 2}, SIGTERM}});
+TEST_P(Compression, ThoseWhoAreSentAwayTogetherLeaveNothingUndone) {
+  const Trained run = run_with(job(), {}, {{5, {1, 2}, SIGTERM}});
   expect_the_same(run);
   EXPECT_GE(run.count("left"), 2);
   EXPECT_EQ(run.count("lost"), 0);
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
-TEST(Compression, ACheckpointHasTheStatesOfAllShardsForAnyNumberOfReplicas) {
+TEST_P(Compression, ACheckpointHasTheStatesOfAllShardsForAnyNumberOfReplicas) {
   const Folder kept;
   const Folder folder;
-  const std::string file = folder.write("job.toml", job_of("50 steps", kept.path("checkpoints")));
+  const std::string file = folder.write("job.toml", job("50 steps", kept.path("checkpoints")));
   const auto go = [&](const Arguments& more) { return run_job(file, folder, more); };
   const RunResult first = go({"--replicas", "3", "--set", "train.epochs=40"});
   ASSERT_EQ(first.outcome.code, 0) << first.outcome.err;
@@ -95,5 +106,8 @@ TEST(Compression, ACheckpointHasTheStatesOfAllShardsForAnyNumberOfReplicas) {
   ASSERT_EQ(third.outcome.code, 0) << third.outcome.err;
   EXPECT_EQ(third.report["weights_sha256"], undisturbed().report["weights_sha256"]);
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, Compression, testing::Values(kTopK, kPowerSgd),
+                         [](const auto& of) { return of.param == kTopK ? "TopK" : "PowerSgd"; });
 
 }  // namespace
