@@ -13,6 +13,9 @@ namespace muster {
 /// error feedback: Seide et al. 2014). Only the largest elements of a gradient go on; what is left out is
 /// added to the next gradient, so nothing is lost, only late.
 ///
+/// Most of the time one pass over the elements is enough: a magnitude guessed from a sample leaves few
+/// candidates to choose from. If the guess was wrong all are looked at again; the bits never depend on it.
+///
 /// The same arguments give the same bits. One thread at a time; nothing is allocated after the constructor.
 class TopK {
  public:
@@ -28,15 +31,28 @@ class TopK {
   void compress(std::span<float> gradient, std::span<const float> left_out, std::span<float> leaves_out);
 
  private:
-  struct Threshold {
+  struct Last {
     std::uint32_t magnitude = 0;
-    std::size_t equal = 0;  ///< so many of just this magnitude are kept
+    std::size_t surplus = 0;  ///< so many of just this magnitude, the ones at the end, are not wanted
   };
-  Threshold threshold(std::span<const float> values);
+
+  std::uint32_t guess(std::span<const float> gradient, std::span<const float> left_out);
+  std::size_t split(std::uint32_t bound, std::span<float> gradient, std::span<const float> left_out,
+                    std::span<float> leaves_out);
+  void collect(std::uint32_t bound, std::span<const float> values, std::size_t first);
+  Last last_of(std::span<const float> values, std::size_t wanted);
+  void count_digit(std::span<const float> values, std::uint32_t prefix, unsigned shift, std::uint32_t bins);
+  void keep_of_candidates(std::span<float> gradient, std::span<float> leaves_out);
+  void keep_of_all(std::span<float> gradient, std::span<float> leaves_out);
 
   std::size_t elements_;
   std::size_t kept_;
+  std::size_t apart_;   ///< one block of elements of so many is sampled
+  std::size_t wanted_;  ///< the guess is the magnitude of so many of the sample; 0: no guess
   std::vector<std::uint32_t> counts_;
+  std::vector<float> candidates_;    ///< the first `found_` are those of this gradient
+  std::vector<std::size_t> places_;  ///< where each of them is
+  std::size_t found_ = 0;
 };
 
 }  // namespace muster

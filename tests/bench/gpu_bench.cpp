@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "muster/gpu/analytic/empty.hpp"
+#include "muster/gpu/compression.hpp"
 #include "muster/gpu/optimizer.hpp"
 #include "muster/gpu/random.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -40,6 +41,23 @@ void adam(benchmark::State& bench) {
   run_updates(bench, *make_adam({}, make_schedule({}), kCnnParameters));
 }
 BENCHMARK(adam);
+
+// Bell-shaped, and each time the same: what was kept and what was left out add up to the same sums again.
+void top_k(benchmark::State& bench) {
+  constexpr std::size_t kElements = 1 << 20;
+  SplitMix64 random(4);
+  std::vector<float> gradient(kElements), left_out(kElements), next(kElements);
+  for (auto& value : gradient)
+    for (int i = 0; i < 6; ++i) value += random.next_signed_unit();
+  TopK compressor(kElements, static_cast<double>(bench.range(0)) / 1000);
+  for (auto _ : bench) {
+    compressor.compress(gradient, left_out, next);
+    left_out.swap(next);
+  }
+  bench.SetItemsProcessed(bench.iterations() * static_cast<std::int64_t>(kElements));
+  bench.SetBytesProcessed(bench.iterations() * static_cast<std::int64_t>(4 * sizeof(float) * kElements));
+}
+BENCHMARK(top_k)->Arg(1)->Arg(10)->Arg(100)->Arg(500)->ArgName("of_a_thousand");
 
 void hash_of_the_state(benchmark::State& bench) {
   const auto state = numbers(1);
