@@ -24,7 +24,7 @@ struct ProgressOptions {
   unsigned spin_polls = 200;
   /// After how many idle polls it gives way to other threads at each poll; without it, processes that share a
   /// core wait for each other's time slices (8 ms).
-  unsigned polls_before_yield = 16;
+  unsigned polls_before_yield = 1;
   /// The longest that another thread drives at a time, and that it goes on when nothing moves: a peer that
   /// adds up a chunk is silent for a while.
   std::chrono::microseconds drive_for{2000};
