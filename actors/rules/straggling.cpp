@@ -66,8 +66,7 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     late.cause = cause_of(peer, options, now);
     late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
-    late.ready =
-        has_sums(sight.kind) && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
+    late.ready = has_sums(sight.kind) && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
     late.stuck = late.cause != LateCause::link &&
                  now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
     if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
