@@ -435,7 +435,8 @@ MUSTER_MESSAGE(Failing)
 struct HeldUp {
   NodeName name;  ///< who waits
   std::uint32_t view = 0;
-  std::uint64_t round = 0;  ///< within the view; 0: it says so of itself
+  std::uint64_t round = 0;   ///< within the view; 0: it says so of itself
+  std::uint64_t record = 0;  ///< that is being made, of the view, from 1
   std::uint64_t step = 0;
   std::uint32_t slot = 0;
   std::string cause;  ///< "data", "compute" or "link"
@@ -446,8 +447,8 @@ struct HeldUp {
   bool ready = false;        ///< it has applied the step before, and could leave this one out
 
   static auto fields(HeldUp& x) {
-    return std::tie(x.name, x.view, x.round, x.step, x.slot, x.cause, x.waited_for, x.waited_ms, x.stuck,
-                    x.link_broken, x.ready);
+    return std::tie(x.name, x.view, x.round, x.record, x.step, x.slot, x.cause, x.waited_for, x.waited_ms,
+                    x.stuck, x.link_broken, x.ready);
   }
 };
 MUSTER_MESSAGE(HeldUp)

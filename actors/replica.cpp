@@ -275,7 +275,9 @@ void ReplicaState::sketched(const RoundRecord& sketch) {
   opening.record_hash = sketch.hash;
   self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
                              reduced_elements(bench).step});
-  if (sketch.weight == 0) return contribute({}, std::exchange(sketched_metrics_, {}));
+  // With nothing to add there is nothing to wait for: an earlier turn may still compute.
+  const bool any = std::any_of(words_.begin(), words_.end(), [](const auto& word) { return word.present(); });
+  if (sketch.weight == 0 || !any) return contribute({}, std::exchange(sketched_metrics_, {}));
   bench.progress->now(Activity::computing, part_.begin);
   compute([items = items_, step = opening.step, turn = turn_](Workbench& workbench) {
     return compute_second(workbench, *workbench.accumulator, items, step, turn);

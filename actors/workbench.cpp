@@ -53,6 +53,7 @@ void prepare_powersgd(Workbench& bench) {
   const Layout& layout = bench.model->layout();
   bench.powersgd = std::make_unique<PowerSgd>(layout, bench.job.train.compression.rank);
   bench.gradient.resize(bench.powersgd->first() + bench.powersgd->second());
+  bench.first.resize(bench.powersgd->first());
   bench.q.resize(layout.parameters);
   bench.change.resize(layout.total());
   bench.powersgd->begin(bench.job.seed, bench.q);
@@ -281,12 +282,18 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
 
 namespace {
 
+// What all make of the first sums. These stay as they are: they are part of the step's record.
+std::span<const float> orthonormal(Workbench& bench) {
+  std::copy_n(bench.gradient.begin(), bench.first.size(), bench.first.begin());
+  bench.powersgd->orthonormalize(bench.first);
+  return bench.first;
+}
+
 // The mean gradient, or what compression makes of it.
 std::span<const float> mean_of_step(Workbench& bench) {
   if (!bench.powersgd) return bench.gradient;
-  const auto first = std::span<const float>(bench.gradient).first(bench.powersgd->first());
-  const auto second = std::span<const float>(bench.gradient).subspan(first.size());
-  bench.powersgd->change(first, second, bench.change);
+  const auto second = std::span<const float>(bench.gradient).subspan(bench.powersgd->first());
+  bench.powersgd->change(orthonormal(bench), second, bench.change);
   bench.powersgd->keep(second, bench.q);
   return bench.change;
 }
@@ -297,8 +304,7 @@ Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::v
                         std::uint64_t step, std::uint64_t turn) {
   Computed computed;
   const PowerSgd& powersgd = *bench.powersgd;
-  const auto first = std::span(bench.gradient).first(powersgd.first());
-  powersgd.orthonormalize(first);
+  const auto first = orthonormal(bench);
   accumulator.start();
   for (const Item& item : items) {
     if (bench.turn != turn) return computed;

@@ -37,10 +37,10 @@ struct Workbench {
   std::shared_ptr<Part> part, next_part;
   std::vector<float> state;  ///< parameters, then buffers
   Floats gradient;           ///< the reduced mean of the step; sharded: the state after it
-  /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `q` is
-  /// kept from step to step, and `change` is what follows from them.
+  /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
+  /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
-  std::vector<float> q, change;
+  std::vector<float> first, q, change;
   std::unique_ptr<Accumulator> accumulator;
   // Where data is read:
   std::unique_ptr<Dataset> data;

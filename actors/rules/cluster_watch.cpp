@@ -154,7 +154,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
 bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
   if (cluster_.straggler.action != StragglerAction::drop || message.link_broken || !message.ready)
     return false;
-  const std::uint64_t record = view_.records + message.round;  // round 0 is the greeting
+  const std::uint64_t record = view_.records + message.record;
   if (record < dropping_.record || late.begin == late.end) return false;
   if (record > dropping_.record) {
     dropping_ = {record, {}};

@@ -31,9 +31,9 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
       words.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
     const bool past = late.waited >= options.patience || late.stuck;
     if (!past || sight.kind == RoundKind::greeting || !said_.is_news(sight.view, sight.round, late)) continue;
-    words.held_up.push_back({name, sight.view, sight.round, sight.step, late.slot, text_of(late.cause),
-                             late.waited_for, milliseconds(late.waited), late.stuck, late.link_broken,
-                             late.ready});
+    words.held_up.push_back({name, sight.view, sight.round, sight.record, sight.step, late.slot,
+                             text_of(late.cause), late.waited_for, milliseconds(late.waited), late.stuck,
+                             late.link_broken, late.ready});
   }
   return words;
 }
@@ -77,6 +77,7 @@ std::optional<HeldUp> StallWatch::of_self(const ProgressWord& word, std::uint32_
   const NodeName name{false, self_};
   return HeldUp{name,
                 view,
+                0,
                 0,
                 step,
                 self_,

@@ -60,8 +60,8 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     Lateness late;
     late.slot = peer.peer;
     // What follows from the words of all is waited for from the last of them on.
-    late.waited =
-        now - (owes_words ? sight.waiting_since : std::max(sight.waiting_since, sight.last_word_at));
+    const bool follows = !owes_words || (peer.header_in && sight.words_follow);
+    late.waited = now - (follows ? std::max(sight.waiting_since, sight.last_word_at) : sight.waiting_since);
     late.waited_for = owed_by(peer);
     late.cause = cause_of(peer, options, now);
     late.silent = silence_of(peer, now);

@@ -23,7 +23,7 @@ std::vector<Branch> parts_table() {
 std::vector<Branch> states_table() {
   return {
       {"states: a newcomer is given some", true},
-      {"states: a record is handed out", true},
+      {"states: a record is handed out", false},
       {"states: back to a checkpoint", false},
       {"states: back to the beginning", true},
       {"states: dealt anew", true},

@@ -41,9 +41,12 @@ struct RoundSight {
   std::uint64_t round = 0;
   RoundKind kind = RoundKind::train;
   std::uint64_t step = 0;
+  std::uint64_t record = 0;                   ///< that is being made, of this view, from 1
   std::chrono::nanoseconds waiting_since{0};  ///< when this member had nothing left to do but wait
   std::chrono::nanoseconds last_word_at{0};   ///< when a header or last word of somebody came last
-  std::chrono::nanoseconds median_step{0};    ///< of the last steps; 0 before the first
+  /// Nobody says his last word before the headers of all are there (shard_copies.hpp).
+  bool words_follow = false;
+  std::chrono::nanoseconds median_step{0};  ///< of the last steps; 0 before the first
   std::chrono::nanoseconds now{0};
   std::vector<PeerSight> peers;
 };

@@ -64,6 +64,7 @@ void Reduction::reset(Slot& slot) {
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
   slot.copied.assign(shape_.copies ? shape_.shards : 0, 0);
+  slot.kept.assign(shape_.copies ? shape_.shards : 0, false);
   slot.keep.clear();
   slot.weight = 0;
   slot.under_way_since.reset();
@@ -297,12 +298,16 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       last_word_at_ = now();
       break;
     }
-    case FrameKind::carried:
+    case FrameKind::carried: {
+      const Inside inside(inside_);
       if (!payload.empty()) copy_arrived(target, frame);
       break;
+    }
     case FrameKind::kept: {
       const Inside inside(inside_);
-      if (frame.round == round_ && sum_of(frame).kept(frame)) break;
+      const bool right =
+          frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : sum_of(frame).kept(frame));
+      if (right) break;
       return fail(member_name(frame.from) + " keeps what it was not given");
     }
     case FrameKind::contribution:
@@ -378,7 +383,7 @@ bool Reduction::advance(Slot& current) {
   if (!current.agreed && !agree(current)) return false;
   if (current.contributed && shape_.copies) {
     give_copies(current);
-    if (!copies_in(current)) return false;
+    if (!copies_kept(current)) return false;
     say_losses(current);
   }
 
@@ -459,6 +464,7 @@ std::chrono::nanoseconds Reduction::now() const {
 
 void Reduction::finish(Slot& current) {
   RoundRecord record = make_record(current);
+  if (record.kind != RoundKind::greeting && record.kind != RoundKind::sketch) ++records_;
   reset(current);
   opened_ = false;
   waits_since_.reset();

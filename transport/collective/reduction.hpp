@@ -107,6 +107,7 @@ class Reduction {
     bool said = false;                // so, to all: the losses are sent
     bool copies_given = false;        // the new states of own shards are sent
     std::vector<std::size_t> copied;  // by shard: pieces that are here, if this member backs it up
+    std::vector<bool> kept;           // by shard: the buddy has it
     // Since when something that was offered early is under way, and for how long something has been.
     std::optional<std::chrono::nanoseconds> under_way_since;
     std::chrono::nanoseconds hidden{0};
@@ -148,8 +149,8 @@ class Reduction {
   std::size_t copy_pieces() const;
   bool backs_up(std::uint32_t member) const;
   bool copies_follow(const Slot& slot) const;
-  bool copies_in(const Slot& slot, std::uint32_t member) const;
-  bool copies_in(const Slot& slot) const;
+  bool copies_kept(const Slot& slot) const;
+  bool copy_kept(Slot& slot, const Frame& frame);
   void give_copies(Slot& slot);
   std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
   void copy_arrived(Slot& slot, const Frame& frame);
@@ -192,7 +193,8 @@ class Reduction {
   std::vector<double> weights_;                 // likewise
   Staging staging_;
   std::array<Slot, 2> slots_;
-  std::uint64_t round_ = 0;  // open, or the next to open
+  std::uint64_t round_ = 0;    // open, or the next to open
+  std::uint64_t records_ = 0;  // so far, in this view
   std::uint32_t last_word_ = 0;
   std::chrono::nanoseconds last_word_at_{0};
   std::optional<std::chrono::nanoseconds> waits_since_;

@@ -25,17 +25,12 @@ bool Reduction::copies_follow(const Slot& current) const {
          current.any_present && current.weight != 0;
 }
 
-bool Reduction::copies_in(const Slot& current, std::uint32_t member) const {
-  if (!backs_up(member) || !copies_follow(current) || canary("no-state-copy")) return true;
-  for (std::uint32_t shard = shape_.members[member].begin; shard < shape_.members[member].end; ++shard) {
-    if (present_[shard] && current.copied[shard] < copy_pieces()) return false;
-  }
-  return true;
-}
-
-bool Reduction::copies_in(const Slot& current) const {
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    if (!copies_in(current, member)) return false;
+// Whether the buddy holds all that this member made.
+bool Reduction::copies_kept(const Slot& current) const {
+  const ReductionMember& self = shape_.members[shape_.self];
+  if (!copies_follow(current) || self.buddy == shape_.self || canary("no-state-copy")) return true;
+  for (std::uint32_t shard = self.begin; shard < self.end; ++shard) {
+    if (present_[shard] && !current.kept[shard]) return false;
   }
   return true;
 }
@@ -70,8 +65,21 @@ std::span<std::byte> Reduction::place_copy(Slot& current, const Frame& frame) {
 }
 
 void Reduction::copy_arrived(Slot& current, const Frame& frame) {
-  if (++current.copied[frame.node] == copy_pieces())
-    shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
+  if (++current.copied[frame.node] < copy_pieces()) return;
+  shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
+  Frame word;
+  word.kind = FrameKind::kept;
+  word.node = frame.node;
+  send(frame.from, word, {}, current);
+}
+
+// The buddy's answer. False if this member has given it no such state.
+bool Reduction::copy_kept(Slot& current, const Frame& frame) {
+  const ReductionMember& self = shape_.members[shape_.self];
+  const bool may = frame.from == self.buddy && current.copies_given && frame.node >= self.begin &&
+                   frame.node < self.end && present_[frame.node] && !current.kept[frame.node];
+  if (may) current.kept[frame.node] = true;
+  return may;
 }
 
 void Reduction::abandoned(const Frame& frame) {

@@ -21,6 +21,9 @@ RoundSight Reduction::sight() const {
   const RoundHeader& mine = *current.headers[shape_.self];
   sight.kind = mine.kind;
   sight.step = mine.step;
+  sight.record = records_ + 1;
+  sight.words_follow = shape_.copies != nullptr;
+  const std::uint32_t buddy = shape_.members[shape_.self].buddy;
   sight.last_word_at = last_word_at_;
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     if (member == shape_.self) continue;
@@ -28,8 +31,10 @@ RoundSight Reduction::sight() const {
     peer.peer = shape_.members[member].peer;
     peer.header_in = current.headers[member].has_value();
     peer.words_in = mine.kind == RoundKind::greeting ? peer.header_in : words_in(current, member);
-    peer.sums_in =
-        !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && copies_in(current, member));
+    // Where shards have states, nobody is done before all have opened the round.
+    peer.words_in = peer.words_in || (shape_.copies && peer.header_in && !current.agreed);
+    const bool keeps = member == buddy && current.copies_given && !copies_kept(current);
+    peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
     sight.peers.push_back(peer);
   }
   return sight;

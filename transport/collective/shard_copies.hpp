@@ -1,7 +1,7 @@
 // The second copies of what belongs to a shard (its state): made anew in a step, by whoever computes the
 // shard, and given to that one's buddy before the step can be over.
 //
-// A member says that its part of a round is done only when it holds the new states of all whose buddy it is.
+// A member says that its part of a round is done only when its buddy has said that it holds the new states.
 // So whoever holds a record knows that each state that belongs to it is in two places.
 #pragma once
 

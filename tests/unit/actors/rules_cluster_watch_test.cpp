@@ -35,6 +35,7 @@ HeldUp held_up(std::uint32_t by, std::uint32_t slot, const std::string& cause = 
   message.name = replica(by);
   message.view = 4;
   message.round = 3;
+  message.record = 3;
   message.step = 17;
   message.slot = slot;
   message.cause = cause;
@@ -117,6 +118,7 @@ TEST(ClusterWatch, AStepGoesOnWithoutThoseWhoAreLateForIt) {
   other.view = 5;
   EXPECT_FALSE(watch.held_up(other).drops) << "nothing would be left";
   other.round = 4;
+  other.record = 4;
   EXPECT_TRUE(watch.held_up(other).drops) << "the next record";
   EXPECT_EQ(watch.dropping(), (Dropping{4, {{0, 2}}}));
 }

@@ -137,6 +137,19 @@ TEST(WhoIsLate, ElementsAreWaitedForFromTheLastWordOn) {
   EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
 }
 
+// A member that may not say its last word before all headers are there is not blamed for the last of these.
+TEST(WhoIsLate, WordsThatFollowHeadersAreWaitedForFromThoseOn) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  seen.last_word_at = milliseconds(11'900);
+  EXPECT_EQ(late_at(seen, kNow).size(), 1u);
+  seen.words_follow = true;
+  EXPECT_TRUE(late_at(seen, kNow).empty());
+  EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
+  seen.peers[1].header_in = seen.peers[1].words_in = false;
+  EXPECT_EQ(late_at(seen, kNow).at(0).slot, 2u) << "a header waits for nobody";
+}
+
 TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;

@@ -91,8 +91,18 @@ TEST_F(JobRoundTrip, RandomJobs) {
         key.set(job, key.value.choices[random() % key.value.choices.size()]);
       }
     }
+    if (job.train.shards_have_state()) {  // what goes not together with compression
+      job.train.shard_optimizer = false;
+      job.cluster.straggler.action = StragglerAction::shed;
+    }
     expect_same(job);
   }
+}
+
+TEST_F(JobRoundTrip, Compression) {
+  expect_same(read({"train.compression.name=top-k", "train.compression.ratio=0.25"}));
+  expect_same(read({"train.compression.name=powersgd", "train.compression.rank=2",
+                    "train.compression.second_copy=any_host"}));
 }
 
 }  // namespace

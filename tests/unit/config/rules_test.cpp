@@ -122,6 +122,20 @@ TEST_F(JobRules, NesterovNeedsMomentum) {
   EXPECT_EQ(optimizer("nesterov = true\nmomentum = 0.9"), "");
 }
 
+TEST_F(JobRules, CompressionExcludesWhatCannotHaveTheStatesOfShards) {
+  const std::string text = replaced(job_text(file_), "remainder = \"keep\"",
+                                    "compression = {name = \"powersgd\"}\nshard_optimizer = true") +
+                           "[cluster.straggler]\naction = \"speculate\"\n";
+  const std::string found = render(read_job_text(text, "job.toml", {}, sample::declarations()).mistakes);
+  EXPECT_NE(found.find("train.shard_optimizer: not together with train.compression"), std::string::npos)
+      << found;
+  EXPECT_NE(found.find("cluster.straggler.action: not together with train.compression"), std::string::npos)
+      << found;
+  const std::string ratio =
+      mistakes("remainder = \"keep\"", "compression = {name = \"powersgd\", ratio = 0.5}");
+  EXPECT_NE(ratio.find("train.compression.ratio: belongs to name \"top-k\""), std::string::npos) << ratio;
+}
+
 TEST_F(JobRules, PatienceCoversThreeHeartbeats) {
   EXPECT_EQ(mistakes("\"10s\"", "\"299ms\""),
             "job.toml:24:12: cluster.detect.patience: too short for the heartbeat; found \"299ms\"; allowed: "

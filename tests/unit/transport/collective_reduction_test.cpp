@@ -57,7 +57,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
     if (random.chance(30)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
     shape.sharded = random.chance(40);
-    if (random.chance(40)) shape.state_elements = 1 + random.below(50);
+    if (!shape.sharded && random.chance(40)) shape.state_elements = 1 + random.below(50);
     if (!shape.sharded && random.chance(40)) shape.sketch_elements = 1 + random.below(2000);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
