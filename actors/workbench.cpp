@@ -47,31 +47,6 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::si
       schedule, parameters);
 }
 
-namespace {
-
-void prepare_powersgd(Workbench& bench) {
-  const Layout& layout = bench.model->layout();
-  bench.powersgd = std::make_unique<PowerSgd>(layout, bench.job.train.compression.rank);
-  bench.gradient.resize(bench.powersgd->first() + bench.powersgd->second());
-  bench.first.resize(bench.powersgd->first());
-  bench.q.resize(layout.parameters);
-  bench.change.resize(layout.total());
-  bench.powersgd->begin(bench.job.seed, bench.q);
-}
-
-}  // namespace
-
-ReducedElements reduced_elements(const Job& job, const Layout& layout) {
-  if (job.train.compression.kind != CompressionKind::powersgd) return {0, layout.total()};
-  const PowerSgd powersgd(layout, job.train.compression.rank);
-  return {powersgd.first(), powersgd.second()};
-}
-
-ReducedElements reduced_elements(const Workbench& bench) {
-  if (!bench.powersgd) return {0, bench.state.size()};
-  return {bench.powersgd->first(), bench.powersgd->second()};
-}
-
 std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
   auto slots = bench.optimizer ? bench.optimizer->slots() : std::vector<Optimizer::Slot>{};
   if (bench.powersgd) slots.push_back({"powersgd.q", std::span(const_cast<Workbench&>(bench).q)});
@@ -185,38 +160,14 @@ std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t re
 
 namespace {
 
-bool has_nothing(const Item& item) {
-  return item.ended || item.batch->rows == 0;
-}
-
-// What compression left out before is added to the gradient; that is kept for the second sums.
-Metrics add_projection(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
-                       const StepKey& key) {
-  ShardStates& states = states_of(bench);
-  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, bench.change);
-  const std::span<const float> left_out = states.left_out(item.shard);
-  for (std::size_t i = 0; i < left_out.size(); ++i) bench.change[i] += left_out[i];
-  std::copy_n(bench.change.begin(), left_out.size(), states.copy(item.shard).begin());
-  bench.powersgd->project(bench.change, bench.q, leaf);
-  std::fill(leaf.begin() + static_cast<std::ptrdiff_t>(bench.powersgd->first()), leaf.end(), 0.0f);
-  accumulator.add_leaf();
-  return metrics;
-}
-
-// The largest elements are known when all are: nothing is added before.
-Metrics add_compressed(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
-                       const StepKey& key) {
-  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, leaf);
-  states_of(bench).compress(item.shard, key.step, leaf.first(bench.model->layout().parameters));
-  accumulator.add_leaf();
-  return metrics;
-}
-
 // One shard's gradient, added bucket by bucket to the sums that it belongs to.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
                      const StepKey& key, const Offering& offering) {
-  if (bench.powersgd) return add_projection(bench, accumulator, leaf, item, key);
-  if (bench.job.train.shards_have_state()) return add_compressed(bench, accumulator, leaf, item, key);
+  if (bench.job.train.shards_have_state()) {
+    const Metrics metrics = compressed_gradient(bench, leaf, item, key);
+    accumulator.add_leaf();
+    return metrics;
+  }
   const Buckets buckets(leaf.size(), offering.bucket_elements);
   const BucketDone& done = offering.done;
   BucketsReady complete(buckets);
@@ -241,11 +192,11 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
   Computed computed;
   accumulator.start();
   auto last = items.size();  // the last one that has something
-  while (last > 0 && has_nothing(items[last - 1])) --last;
+  while (last > 0 && !has_rows(items[last - 1])) --last;
   for (std::size_t i = 0; i < last; ++i) {
     if (bench.turn != turn) return computed;
     const Item& item = items[i];
-    if (has_nothing(item)) {
+    if (!has_rows(item)) {
       accumulator.skip_leaf();
       continue;
     }
@@ -278,51 +229,6 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
     sum->correct += metrics.correct;
     sum->weight += bench.model->weight(*item.batch);
   }
-}
-
-namespace {
-
-// What all make of the first sums. These stay as they are: they are part of the step's record.
-std::span<const float> orthonormal(Workbench& bench) {
-  std::copy_n(bench.gradient.begin(), bench.first.size(), bench.first.begin());
-  bench.powersgd->orthonormalize(bench.first);
-  return bench.first;
-}
-
-// The mean gradient, or what compression makes of it.
-std::span<const float> mean_of_step(Workbench& bench) {
-  if (!bench.powersgd) return bench.gradient;
-  const auto second = std::span<const float>(bench.gradient).subspan(bench.powersgd->first());
-  bench.powersgd->change(orthonormal(bench), second, bench.change);
-  bench.powersgd->keep(second, bench.q);
-  return bench.change;
-}
-
-}  // namespace
-
-Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
-                        std::uint64_t step, std::uint64_t turn) {
-  Computed computed;
-  const PowerSgd& powersgd = *bench.powersgd;
-  const auto first = orthonormal(bench);
-  accumulator.start();
-  for (const Item& item : items) {
-    if (bench.turn != turn) return computed;
-    if (has_nothing(item)) {
-      accumulator.skip_leaf();
-      continue;
-    }
-    const auto leaf = accumulator.leaf(), second = leaf.first(powersgd.second());
-    const auto gradient = states_of(bench).copy(item.shard);
-    powersgd.project_back(gradient, first, second);
-    if (const Wire wire = wire_of(bench.job); wire.rounds()) round_to(wire, second.size(), second.data());
-    powersgd.leave(first, second, gradient);
-    states_of(bench).kept(item.shard, step);
-    std::fill(leaf.begin() + static_cast<std::ptrdiff_t>(second.size()), leaf.end(), 0.0f);
-    accumulator.add_leaf();
-  }
-  computed.nodes = accumulator.nodes();
-  return computed;
 }
 
 void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards) {

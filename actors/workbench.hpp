@@ -105,6 +105,19 @@ struct Offering {
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
                       std::uint64_t step, std::uint64_t turn, const Offering& offering = {});
 
+/// Whether it adds something to a step.
+inline bool has_rows(const Item& item) {
+  return !item.ended && item.batch->rows > 0;
+}
+
+// Where gradients are compressed (workbench_compression.cpp):
+
+/// What PowerSGD needs; of a workbench that has its model.
+void prepare_powersgd(Workbench& bench);
+/// What a shard adds to the step's first sums; the shard's new state, or what it will follow from, is made.
+Metrics compressed_gradient(Workbench& bench, std::span<float> leaf, const Item& item, const StepKey& key);
+/// The mean gradient of the step that is in `gradient`, or what follows from its sums.
+std::span<const float> mean_of_step(Workbench& bench);
 /// PowerSGD's second sums of the step of which compute_step made the first, whose mean is in `gradient` now.
 Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
                         std::uint64_t step, std::uint64_t turn);

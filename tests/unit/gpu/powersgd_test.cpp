@@ -127,6 +127,9 @@ TEST(PowerSgd, ColumnsBecomeOrthonormalOrZero) {
   double dot = 0;
   for (std::size_t i = 0; i < 9; ++i) dot += static_cast<double>(first[i]) * first[9 + i];
   EXPECT_NEAR(dot, 0, 1e-6);
+  std::vector<float> broken(powersgd.first(), std::nanf(""));
+  powersgd.orthonormalize(broken);
+  EXPECT_TRUE(std::isnan(broken[0])) << "what is no number is not hidden";
   std::vector<float> none(powersgd.first());
   powersgd.orthonormalize(none);
   EXPECT_EQ(length(none.data(), none.size()), 0);
