@@ -10,10 +10,11 @@
 
 namespace {
 
-int counter = 0;  // guarded by nothing: that is the race
+// Guarded by nothing: that is the race. Each of many accesses is one, so that no lucky moment hides it.
+volatile int counter = 0;
 
 void count() {
-  for (int i = 0; i < 100000; ++i) ++counter;
+  for (int i = 0; i < 100000; ++i) counter = counter + 1;
 }
 
 }  // namespace
