@@ -28,7 +28,7 @@ enum class FrameKind : std::uint16_t {
   word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
   taken = 11,        ///< from a newcomer to its donor: it has applied the records up to this; no payload
   reduced = 12,      ///< elements of the mean gradient, from the owner of the range to its buddy
-  kept = 13,         ///< the answer: the buddy holds them; no payload
+  kept = 13,         ///< the answer, also to `carried`: the buddy holds them; no payload
   part = 14,         ///< elements of the optimiser's vectors, to a member that will hold them
   gathered = 15,     ///< elements of the optimiser's vectors, to the member that writes a checkpoint
   received = 16,     ///< the answer to each piece: it is here, and is as it was sent; no payload
@@ -48,8 +48,9 @@ struct Frame {
   std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
                              ///< cursor; record, state, received: first byte of the piece
   std::uint64_t bytes = 0;   ///< of the payload
-  std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
-                           ///< word: activity; record, state: check of the piece; received: kind of what came
+  std::uint32_t node =
+      0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried (and kept): shard;
+          ///< word: activity; record, state: check of the piece; received: kind of what came
   std::uint32_t extra = 0;  ///< sums, results: 1 in a sketch (collective/round.hpp); demand: phase of the
                             ///< cursor; word: shard; record, state: how many wait behind
   std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
