@@ -48,9 +48,8 @@ struct Frame {
   std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
                              ///< cursor; record, state, received: first byte of the piece
   std::uint64_t bytes = 0;   ///< of the payload
-  std::uint32_t node =
-      0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried (and kept): shard;
-          ///< word: activity; record, state: check of the piece; received: kind of what came
+  std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
+                           ///< word: activity; record, state: check of the piece; received: kind of what came
   std::uint32_t extra = 0;  ///< sums, results: 1 in a sketch (collective/round.hpp); demand: phase of the
                             ///< cursor; word: shard; record, state: how many wait behind
   std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
