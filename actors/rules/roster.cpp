@@ -421,28 +421,33 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
 }
 
 Roster::Next Roster::next_view(const View& last) const {
+  PartSource source = in_parts_ ? source_after(last, took()) : PartSource{};
+  const std::set<std::uint32_t> held_back = to_hold_back(source);
+  // Who wants to leave and is held back counts as any other.
+  const auto leaves = [&](const NodeName& name, const NodeRecord& record) {
+    return record.leaving && !held_back.contains(name.slot);
+  };
   std::uint64_t records = 0;
   for (const auto& [name, record] : nodes_) {
-    if (view_.holds(name) && !name.loader && !gone(record) && !record.leaving)
+    if (view_.holds(name) && !name.loader && !gone(record) && !leaves(name, record))
       records = canary("least-records") ? record.records : std::max(records, record.records);
   }
   // The donor: of those that hold every record, the one that can go back furthest.
   const NodeRecord* best = nullptr;
   std::uint32_t donor = 0;
   for (const auto& [name, record] : nodes_) {
-    if (!view_.holds(name) || name.loader || gone(record) || record.leaving || record.records < records)
+    if (!view_.holds(name) || name.loader || gone(record) || leaves(name, record) || record.records < records)
       continue;
     if (best && record.kept_from >= best->kept_from) continue;
     best = &record;
     donor = name.slot;
   }
   if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
-  PartSource source = in_parts_ ? source_after(last, took()) : PartSource{};
   const auto lost = lost_part(source, replicas_left());
   const bool from_disk = in_parts_ && (lost || source.view == 0);
   if (from_disk) records = source.records;
   View view = make_view(last.number + 1, from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
-                                                   : staying(records, best->kept_from, to_hold_back(source)));
+                                                   : staying(records, best->kept_from, held_back));
   view.source = std::move(source);
   view.term = last.term;
   view.facts = last.facts;

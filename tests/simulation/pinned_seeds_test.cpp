@@ -65,5 +65,11 @@ TEST(PinnedSeeds, OnlyAMemberGivesItsState) {
   expect_good({16553});
 }
 
+// Who wanted to leave with the only copy of a part was held back, but the record that it alone had left did
+// not count: a step would have been done twice.
+TEST(PinnedSeeds, WhoIsHeldBackCountsAsAnyOther) {
+  expect_good({5467, 5815});
+}
+
 }  // namespace
 }  // namespace muster::simulation
