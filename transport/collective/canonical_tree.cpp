@@ -103,21 +103,40 @@ kernels::Scale scale_by(float divisor) {
   return factor != 0 ? kernels::Scale{factor, false} : kernels::Scale{divisor, true};
 }
 
+// Whether the sum of four operands, (a + b) + (c + d), begins there.
+constexpr std::size_t kFour = 7;
+bool four_at(const FoldProgram& program, std::size_t at) {
+  const auto& code = program.code;
+  const auto operand = [&](std::size_t i) { return code[at + i] != FoldProgram::kAdd; };
+  return at + kFour <= code.size() && operand(0) && operand(1) && !operand(2) && operand(3) && operand(4) &&
+         !operand(5) && !operand(6);
+}
+
 void fold_block(const FoldProgram& program, std::span<const float* const> operands, std::size_t offset,
                 std::size_t count, kernels::Scale by, const Wire& wire, float* out) {
   // One buffer a level of the stack; a sum overwrites the buffer of its left operand's level.
   static thread_local std::array<std::array<float, kBlock>, kDepthMax> scratch;
   std::array<const float*, kDepthMax> stack{};
   std::size_t top = 0;
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    const std::uint32_t code = program.code[i];
-    if (code != FoldProgram::kAdd) {
-      stack[top++] = operands[code] + offset;
+  const auto& code = program.code;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (!wire.rounds() && four_at(program, i)) {
+      const std::array<const float*, 4> four{operands[code[i]] + offset, operands[code[i + 1]] + offset,
+                                             operands[code[i + 3]] + offset, operands[code[i + 4]] + offset};
+      i += kFour - 1;
+      if (i + 1 == code.size()) return kernels::add_four_and_scale(four, count, by, out + offset);
+      kernels::add_four_and_scale(four, count, {}, scratch[top].data());
+      stack[top] = scratch[top].data();
+      ++top;
+      continue;
+    }
+    if (code[i] != FoldProgram::kAdd) {
+      stack[top++] = operands[code[i]] + offset;
       continue;
     }
     const float* left = stack[top - 2];
     const float* right = stack[top - 1];
-    const bool last = i + 1 == program.code.size();
+    const bool last = i + 1 == code.size();
     if (last && !wire.rounds()) return kernels::add_and_scale(left, right, count, by, out + offset);
     float* sum = scratch[top - 2].data();
     kernels::add(left, right, count, sum);
@@ -128,14 +147,21 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
   if (wire.rounds()) round_to(wire, count, out + offset);
 }
 
+// Whether one pass does it, with nothing in between that has to stay in a cache.
+bool is_one_pass(const FoldProgram& program, const Wire& wire) {
+  return !wire.rounds() &&
+         (program.code.size() <= 3 || (program.code.size() == kFour && four_at(program, 0)));
+}
+
 }  // namespace
 
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
           float divisor, float* out, const Wire& wire) {
   if (program.code.empty()) return;
   const kernels::Scale by = scale_by(divisor);
-  for (std::size_t offset = 0; offset < count; offset += kBlock) {
-    fold_block(program, operands, offset, std::min(kBlock, count - offset), by, wire, out);
+  const std::size_t block = is_one_pass(program, wire) ? count : kBlock;
+  for (std::size_t offset = 0; offset < count; offset += block) {
+    fold_block(program, operands, offset, std::min(block, count - offset), by, wire, out);
   }
 }
 

@@ -61,6 +61,22 @@ void AddDivide(const float* left, const float* right, std::size_t count, float d
   });
 }
 
+template <class D>
+HWY_INLINE auto SumOfFour(D d, const float* const* v, std::size_t i) {
+  return hn::Add(hn::Add(hn::LoadU(d, v[0] + i), hn::LoadU(d, v[1] + i)),
+                 hn::Add(hn::LoadU(d, v[2] + i), hn::LoadU(d, v[3] + i)));
+}
+
+void AddFourMultiply(const float* const* v, std::size_t count, float factor, float* out) {
+  for_all(count, [&](auto d, std::size_t i)
+                     HWY_ATTR { hn::StoreU(hn::Mul(SumOfFour(d, v, i), hn::Set(d, factor)), d, out + i); });
+}
+
+void AddFourDivide(const float* const* v, std::size_t count, float divisor, float* out) {
+  for_all(count, [&](auto d, std::size_t i)
+                     HWY_ATTR { hn::StoreU(hn::Div(SumOfFour(d, v, i), hn::Set(d, divisor)), d, out + i); });
+}
+
 }  // namespace muster::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -72,6 +88,8 @@ HWY_EXPORT(Multiply);
 HWY_EXPORT(Divide);
 HWY_EXPORT(AddMultiply);
 HWY_EXPORT(AddDivide);
+HWY_EXPORT(AddFourMultiply);
+HWY_EXPORT(AddFourDivide);
 
 void add(const float* left, const float* right, std::size_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(Add)(left, right, count, out);
@@ -90,6 +108,14 @@ void add_and_scale(const float* left, const float* right, std::size_t count, Sca
     HWY_DYNAMIC_DISPATCH(AddDivide)(left, right, count, by.factor, out);
   } else {
     HWY_DYNAMIC_DISPATCH(AddMultiply)(left, right, count, by.factor, out);
+  }
+}
+
+void add_four_and_scale(const std::array<const float*, 4>& v, std::size_t count, Scale by, float* out) {
+  if (by.divides) {
+    HWY_DYNAMIC_DISPATCH(AddFourDivide)(v.data(), count, by.factor, out);
+  } else {
+    HWY_DYNAMIC_DISPATCH(AddFourMultiply)(v.data(), count, by.factor, out);
   }
 }
 

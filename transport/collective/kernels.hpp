@@ -5,6 +5,7 @@
 // Any alignment. `out` may be an operand, but must not overlap one otherwise.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 namespace muster::kernels {
@@ -23,6 +24,10 @@ void scale(const float* values, std::size_t count, Scale by, float* out);
 
 /// out[i] = (left[i] + right[i]) * factor, or / factor
 void add_and_scale(const float* left, const float* right, std::size_t count, Scale by, float* out);
+
+/// out[i] = ((v[0][i] + v[1][i]) + (v[2][i] + v[3][i])) * factor, or / factor. Each value is read once, and
+/// all at the same time: a core waits for four other ones' memory at once.
+void add_four_and_scale(const std::array<const float*, 4>& v, std::size_t count, Scale by, float* out);
 
 /// What was chosen ("AVX3_ZEN4"), for people.
 const char* chosen();

@@ -195,12 +195,15 @@ bool Reduction::belongs(const Frame& frame) const {
          (frame.round == round_ || frame.round == round_ + 1);
 }
 
-// The frame with its sender as a place in the list of members.
-std::optional<Frame> Reduction::of_member(Frame frame) const {
-  const auto member = members_.find(frame.from);
+// The frame with its sender as a place in the list of members. Copied before it is changed: a copy after a
+// narrow write waits until all writes before it have left this core.
+std::optional<Frame> Reduction::of_member(const Frame& received) const {
+  const auto member = members_.find(received.from);
   if (member == members_.end()) return std::nullopt;
-  frame.from = member->second;
-  return belongs(frame) ? std::optional(frame) : std::nullopt;
+  std::optional<Frame> frame(received);
+  frame->from = member->second;
+  if (!belongs(*frame)) frame.reset();
+  return frame;
 }
 
 std::string Reduction::member_name(std::uint32_t member) const {

@@ -169,7 +169,7 @@ class Reduction {
   bool agree(Slot& slot);
   void settle(Slot& slot);
   bool belongs(const Frame& frame) const;
-  std::optional<Frame> of_member(Frame frame) const;
+  std::optional<Frame> of_member(const Frame& received) const;
   std::string member_name(std::uint32_t member) const;
   bool sums_follow(const Slot& slot) const;
   std::chrono::nanoseconds now() const;

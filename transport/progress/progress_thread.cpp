@@ -62,8 +62,8 @@ void ProgressThread::work() {
 bool ProgressThread::poll() {
   const bool commanded = commands_.run();
   const bool moved = transport_->progress();
-  const Time now = std::chrono::steady_clock::now();
-  if (now >= next_tick_) tick(now);
+  now_ = std::chrono::steady_clock::now();
+  if (now_ >= next_tick_) tick(now_);
   return commanded || moved;
 }
 
@@ -135,14 +135,13 @@ void ProgressThread::drive(Command command) {
     const Lock lock(driving_);
     commands_.stay_awake();
     commands_.post(std::move(command));
-    const Time end = std::chrono::steady_clock::now() + options_.drive_for;
     Time moved = std::chrono::steady_clock::now();
+    const Time end = moved + options_.drive_for;
     idle_polls_ = 0;
     for (;;) {
       const bool any = poll();
-      const Time now = std::chrono::steady_clock::now();
-      if (any) moved = now;
-      if (!options_.busy || !options_.busy() || now > end || now > moved + options_.drive_idle_for) break;
+      if (any) moved = now_;
+      if (!options_.busy || !options_.busy() || now_ > end || now_ > moved + options_.drive_idle_for) break;
       idle_polls_ = any ? 0 : idle_polls_ + 1;
       if (idle_polls_ > options_.polls_before_yield) sched_yield();
     }

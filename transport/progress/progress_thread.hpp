@@ -93,6 +93,7 @@ class ProgressThread {
   bool sleeping_ = false;   // the progress thread waits for its descriptors
   bool left_busy_ = false;  // who drove last has left a round to the progress thread
   unsigned idle_polls_ = 0;
+  Time now_{};  // after the last poll
   Time warm_until_{};
   Time next_tick_;
   std::thread thread_;  // last: it uses all of the above

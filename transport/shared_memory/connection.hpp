@@ -69,6 +69,9 @@ struct Incoming {
   }
 };
 
+/// What the other side wants to be woken for, if it rests.
+enum class News : std::uint8_t { none, room, words };
+
 struct Pending {
   Frame frame;
   std::span<const std::byte> payload;
@@ -97,6 +100,7 @@ struct Outgoing {
   std::uint64_t freed = 0;         // segments_freed(), when it was last told
   Incoming* in = nullptr;          // what the other process says to this one, once it has connected
   std::uint64_t poked = 0;         // the rest word for which it was
+  News news = News::none;          // said since it was last looked whether the other side rests
   bool writing = false;            // what is sent from within its callbacks waits for its turn
   bool failed = false;
   bool closed = false;

@@ -52,6 +52,7 @@ class SharedMemoryTransport final : public Transport {
   static void keep(Incoming& in, const Heard& heard);
   void refuse(const In& in, const std::string& why);
   void answer(Incoming& in);
+  bool write_all();
   bool write(const Out& out);
   bool write_queue(Outgoing& out);
   bool lend(Outgoing& out);
@@ -62,7 +63,9 @@ class SharedMemoryTransport final : public Transport {
   void end(const In& in);
   void break_off(Incoming& in);
   void fail(const Out& out, const std::string& reason);
-  void poke(Outgoing& out, bool only_for_room);
+  void tell(Outgoing& out, News news);
+  void poke_all();
+  static void poke(Outgoing& out, News news);
   void rest(bool resting);
   Out outgoing_to(const std::string& name) const;
 
@@ -77,6 +80,7 @@ class SharedMemoryTransport final : public Transport {
   std::vector<std::pair<PeerId, SendToken>> ended_sends_;
   std::vector<Frame> ended_frames_;
   bool to_dial_ = false;  // some are to be dialled again
+  bool news_ = false;     // some are to be poked, if they rest
   bool resting_ = false;
   std::uint64_t rests_ = 0;
   bool look_ = true;

@@ -25,6 +25,10 @@ bool has_returned(const Outgoing& out) {
   return returned >= out.lent.front().number && returned <= out.last_loan;
 }
 
+bool has_nothing_to_say(const Outgoing& out) {
+  return out.queue.empty() && !has_returned(out) && out.freed == segments_freed();
+}
+
 }  // namespace
 
 // ---- writing
@@ -42,8 +46,7 @@ void SharedMemoryTransport::send(PeerId peer, const Frame& frame, std::span<cons
 // As much as there is room for. Ends of sends are told at once, and may lead to new sends and to the end of
 // the connection.
 bool SharedMemoryTransport::write(const Out& out) {
-  if ((out->queue.empty() && out->lent.empty() && out->freed == segments_freed()) || out->writing)
-    return false;
+  if (out->writing) return false;
   out->writing = true;
   const bool any = write_queue(*out);
   out->writing = false;
@@ -72,12 +75,12 @@ bool SharedMemoryTransport::write_queue(Outgoing& out) {
     out.box.publish();
     const SendToken token = pending.token;
     out.queue.pop_front();
-    poke(out, false);
+    tell(out, News::words);
     sink_->sent(out.peer, token, true);
   }
   if (any && !out.closed && !out.failed) {
     out.box.publish();
-    poke(out, false);
+    tell(out, News::words);
   }
   return any;
 }
@@ -105,7 +108,7 @@ bool SharedMemoryTransport::lend(Outgoing& out) {
   out.box.put(std::as_bytes(std::span(&frame, 1)), false);
   out.box.put(std::as_bytes(std::span(&reference, 1)), false);
   out.box.publish();
-  poke(out, false);
+  tell(out, News::words);
   out.lent.push_back({reference.number, pending.token});
   out.queue.pop_front();
   return true;
@@ -148,16 +151,32 @@ void SharedMemoryTransport::look_what_was_taken(Outgoing& out) {
     out.box.was_taken(theirs.taken.load(std::memory_order_acquire));
 }
 
+// Who rests is woken before this side does anything else for long.
+void SharedMemoryTransport::tell(Outgoing& out, News news) {
+  out.news = std::max(out.news, news);
+  news_ = true;
+}
+
+// The fence waits until all that was written has left this core: once for all messages, and never while
+// nothing is said.
+void SharedMemoryTransport::poke_all() {
+  if (!std::exchange(news_, false)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // what was written is seen before the word is read
+  for (const auto& [peer, out] : outgoing_) {
+    if (const News news = std::exchange(out->news, News::none); news != News::none) poke(*out, news);
+  }
+}
+
 // Whoever rests is woken, once: it looks at everything then.
-void SharedMemoryTransport::poke(Outgoing& out, bool only_for_room) {
+void SharedMemoryTransport::poke(Outgoing& out, News news) {
   if (!out.socket) return;
+  const bool only_room = news == News::room;
   if (out.in == nullptr) {  // it has not connected, and cannot say that it rests
-    if (!only_for_room) shm::poke(out.socket);
+    if (!only_room) shm::poke(out.socket);
     return;
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // what was written is seen before the word is read
   const RestWord word{out.in->box->head().rest.load(std::memory_order_relaxed)};
-  if (!word.resting() || (only_for_room && !word.wants_room()) || word.word == out.poked) return;
+  if (!word.resting() || (only_room && !word.wants_room()) || word.word == out.poked) return;
   out.poked = word.word;
   shm::poke(out.socket);
 }
@@ -168,8 +187,13 @@ bool SharedMemoryTransport::read_all() {
   bool any = false;
   // By number: what is told may end this one or another.
   for (auto at = incoming_.begin(); at != incoming_.end();) {
+    if (Inbox* const box = at->second->box.get(); box == nullptr || (box->unread() == 0 && !box->broken())) {
+      ++at;
+      continue;
+    }
     const In in = at->second;
-    if (in->box != nullptr) any |= read(in);
+    any |= read(in);
+    poke_all();
     at = incoming_.upper_bound(in->number);
   }
   return any;
@@ -204,7 +228,7 @@ bool SharedMemoryTransport::read(const In& in) {
     sink_->refused("an outbox whose counters cannot be");
     end(in);
   }
-  if (any && !in->closed && in->back != nullptr) poke(*in->back, true);
+  if (any && !in->closed && in->back != nullptr) tell(*in->back, News::room);
   return any;
 }
 
@@ -300,7 +324,7 @@ void SharedMemoryTransport::give_back(Loan loan) {
   if (in->closed && in->loans.empty()) lenders_.erase(found);
   if (in->closed || in->back == nullptr) return;
   in->back->box.head().returned.store(in->returned(), std::memory_order_release);
-  poke(*in->back, true);
+  tell(*in->back, News::room);
 }
 
 // Whether it is whole.
@@ -321,15 +345,27 @@ void SharedMemoryTransport::answer(Incoming& in) {
 
 bool SharedMemoryTransport::progress() {
   if (resting_) rest(false);
+  poke_all();
   bool any = tell_ends();
   any |= dial_again();
   any |= read_all();
+  any |= write_all();
+  poke_all();
+  if (look_ || ++polls_ >= kPollsPerLook) any |= look();
+  return any;
+}
+
+bool SharedMemoryTransport::write_all() {
+  bool any = false;
   for (auto at = outgoing_.begin(); at != outgoing_.end();) {
+    if (has_nothing_to_say(*at->second)) {
+      ++at;
+      continue;
+    }
     const Out out = at->second;
     any |= write(out);
     at = outgoing_.upper_bound(out->peer);
   }
-  if (look_ || ++polls_ >= kPollsPerLook) any |= look();
   return any;
 }
 
@@ -343,6 +379,7 @@ void SharedMemoryTransport::rest(bool resting) {
 }
 
 bool SharedMemoryTransport::arm() {
+  poke_all();
   if (!ended_sends_.empty() || !ended_frames_.empty() || to_dial_) return false;
   look_ = true;
   rest(true);

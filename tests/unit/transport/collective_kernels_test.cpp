@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -61,6 +62,29 @@ TEST_P(Kernels, HaveTheBitsOfThePlainLoops) {
         }
       }
       EXPECT_EQ(out[count], 42.0f) << "written beyond the end";
+    }
+  }
+}
+
+TEST_P(Kernels, AddFourAsAddsByThemselvesWould) {
+  for (const std::size_t count : {0u, 1u, 17u, 64u, 777u}) {
+    std::array<std::vector<float>, 4> values;
+    std::array<const float*, 4> v{};
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      values[k] = numbers(10 + k, count + k);
+      v[k] = values[k].data() + k;
+    }
+    for (const float by : {1.0f, 0.5f, 3.0f, 1e-30f}) {
+      for (const bool divides : {false, true}) {
+        std::vector<float> out(count + 1, 42.0f);
+        kernels::add_four_and_scale(v, count, {by, divides}, out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const volatile float left = v[0][i] + v[1][i], right = v[2][i] + v[3][i];
+          const volatile float sum = left + right;
+          EXPECT_TRUE(same(out[i], divides ? sum / by : sum * by)) << i;
+        }
+        EXPECT_EQ(out[count], 42.0f) << "written beyond the end";
+      }
     }
   }
 }
