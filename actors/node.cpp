@@ -71,8 +71,8 @@ void NodeState::start(Self self, NodeParts parts) {
 
 Engine::Hooks NodeState::hooks() const {
   Engine::Hooks hooks;
-  hooks.round_done = [board = board_](RoundRecord record) {
-    caf::anon_send(board->actors.reducer, RoundDone{std::make_shared<const RoundRecord>(std::move(record))});
+  hooks.round_done = [board = board_](std::shared_ptr<const RoundRecord> record) {
+    caf::anon_send(board->actors.reducer, RoundDone{std::move(record)});
   };
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});

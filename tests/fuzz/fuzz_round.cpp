@@ -10,21 +10,21 @@ constexpr std::size_t kShardsMax = 8;
 constexpr std::size_t kElementsMax = 64;
 
 bool accepts_header(Input input) {
-  const auto header = decode_header(input, kShardsMax);
-  if (!header) return false;
-  MUSTER_CHECK(header->shards.size() <= kShardsMax, header->shards.size());
+  RoundHeader header;
+  if (!decode_header(input, kShardsMax, header)) return false;
+  MUSTER_CHECK(header.shards.size() <= kShardsMax, header.shards.size());
   Bytes again;
-  encode_header(*header, again);
+  encode_header(header, again);
   MUSTER_CHECK(same_bytes(again, input));
   return true;
 }
 
 bool accepts_metrics(Input input) {
-  const auto metrics = decode_metrics(input, kShardsMax);
-  if (!metrics) return false;
-  MUSTER_CHECK(metrics->size() <= kShardsMax, metrics->size());
+  std::vector<ShardMetrics> metrics;
+  if (!decode_metrics(input, kShardsMax, metrics)) return false;
+  MUSTER_CHECK(metrics.size() <= kShardsMax, metrics.size());
   Bytes again;
-  encode_metrics(*metrics, again);
+  encode_metrics(metrics, again);
   MUSTER_CHECK(same_bytes(again, input));
   return true;
 }

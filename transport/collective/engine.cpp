@@ -63,7 +63,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   for (const Peer& peer : peers) connect(peer);
   if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
-    const auto done = [this](RoundRecord record) { round_is_over(std::move(record)); };
+    const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
     reduction_ = std::make_unique<Reduction>(*shape, transport_,
                                              Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
   }
@@ -78,10 +78,10 @@ void Engine::say_what_was_given(const std::vector<Peer>& members) {
   }
 }
 
-void Engine::round_is_over(RoundRecord record) {
-  record.sent = transport_.traffic().since(told_of_);
-  told_of_ += record.sent;
-  const bool step = record.kind == RoundKind::train && record.weight != 0;
+void Engine::round_is_over(std::shared_ptr<RoundRecord> record) {
+  record->sent = transport_.traffic().since(told_of_);
+  told_of_ += record->sent;
+  const bool step = record->kind == RoundKind::train && record->weight != 0;
   liveness_.round_done(step, now());
   handover_.round_over(step, now());
   hooks_.round_done(std::move(record));

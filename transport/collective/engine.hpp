@@ -23,7 +23,7 @@ namespace muster {
 class Engine final : public FrameSink {
  public:
   struct Hooks {
-    std::function<void(RoundRecord)> round_done;
+    std::function<void(std::shared_ptr<const RoundRecord>)> round_done;
     std::function<void(const std::string& reason)> reduction_failed;  ///< at most once
     /// A micro-batch (encoded) for a shard of this node, from a loader on another.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
@@ -137,7 +137,7 @@ class Engine final : public FrameSink {
   std::chrono::nanoseconds now() const;
   void connect(const Peer& peer);
   void say_what_was_given(const std::vector<Peer>& members);
-  void round_is_over(RoundRecord record);
+  void round_is_over(std::shared_ptr<RoundRecord> record);
   void go_on_giving();
   std::span<std::byte> place_whole(const Frame& frame);
   std::span<std::byte> place_piece(const Frame& frame);

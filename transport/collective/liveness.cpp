@@ -15,16 +15,15 @@ std::chrono::nanoseconds& spent_with(std::array<std::chrono::nanoseconds, kActiv
 }  // namespace
 
 void StepClock::step_took(std::chrono::nanoseconds time) {
-  last_.push_back(time);
-  if (last_.size() > kWindow) last_.pop_front();
+  last_[steps_++ % kWindow] = time;
 }
 
 std::chrono::nanoseconds StepClock::median() const {
-  if (last_.empty()) return std::chrono::nanoseconds{0};
-  std::vector<std::chrono::nanoseconds> sorted(last_.begin(), last_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  if (steps_ == 0) return std::chrono::nanoseconds{0};
+  auto sorted = last_;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(steps_, kWindow));
+  std::nth_element(sorted.begin(), sorted.begin() + count / 2, sorted.begin() + count);
+  return sorted[static_cast<std::size_t>(count / 2)];
 }
 
 void Liveness::enter() {

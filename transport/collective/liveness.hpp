@@ -8,8 +8,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -61,7 +61,8 @@ class StepClock {
   std::chrono::nanoseconds median() const;
 
  private:
-  std::deque<std::chrono::nanoseconds> last_;
+  std::array<std::chrono::nanoseconds, kWindow> last_{};  // in no order
+  std::size_t steps_ = 0;
 };
 
 class Liveness {

@@ -49,6 +49,9 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
   for (Slot& slot : slots_) {
     slot.header_bytes.resize(shape_.members.size());
     slot.metrics_bytes.resize(shape_.members.size());
+    slot.headers.resize(shape_.members.size());
+    slot.metrics.resize(shape_.members.size());
+    slot.stand_ins.resize(nodes_.size());
     slot.sum = make_sum(plan_, slot);
     if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, slot);
     reset(slot);
@@ -56,11 +59,11 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
 }
 
 void Reduction::reset(Slot& slot) {
-  slot.headers.assign(shape_.members.size(), std::nullopt);
-  slot.metrics.assign(shape_.members.size(), std::nullopt);
+  for (auto& header : slot.headers) header.reset();
+  for (auto& metrics : slot.metrics) metrics.reset();
+  for (auto& metrics : slot.stand_ins) metrics.reset();
   slot.sum->reset();
   if (slot.sketch) slot.sketch->reset();
-  slot.stand_ins.assign(nodes_.size(), std::nullopt);
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
   slot.copied.assign(shape_.copies ? shape_.shards : 0, 0);
@@ -146,8 +149,8 @@ void Reduction::measure_hidden(Slot& current) {
   }
 }
 
-void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
-                           std::vector<ShardMetrics> metrics, std::shared_ptr<const void> keep) {
+void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
+                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) {
   if (failed_ || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
@@ -157,7 +160,7 @@ void Reduction::contribute(std::uint64_t round, std::vector<NodeValue> nodes,
   current.contributed = true;
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
-  current.metrics[shape_.self] = std::move(metrics);
+  current.metrics[shape_.self] = metrics;
   ++current.metrics_in;
   if (!same_as_stand_ins(current, shape_.self)) return;
   check_own(nodes);
@@ -274,12 +277,11 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
   const std::size_t shards = member.end - member.begin;
   switch (frame.kind) {
     case FrameKind::header: {
-      auto header = decode_header(payload, shards);
-      if (!header || header->round != frame.round || target.headers[frame.from] ||
-          !speaks_for(*header, member)) {
-        return fail(member_name(frame.from) + " sent a header that cannot be");
-      }
-      target.headers[frame.from] = std::move(header);
+      auto& header = target.headers[frame.from];
+      const bool can_be = !header && header.fill([&](RoundHeader& out) {
+        return decode_header(payload, shards, out) && out.round == frame.round && speaks_for(out, member);
+      });
+      if (!can_be) return fail(member_name(frame.from) + " sent a header that cannot be");
       ++target.headers_in;
       last_word_ = frame.from;
       last_word_at_ = now();
@@ -290,11 +292,10 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
         if (!stand_in_arrived(target, frame, payload)) return;
         break;
       }
-      auto metrics = decode_metrics(payload, shards);
-      if (!metrics || target.metrics[frame.from]) {
-        return fail(member_name(frame.from) + " sent metrics that cannot be");
-      }
-      target.metrics[frame.from] = std::move(metrics);
+      auto& metrics = target.metrics[frame.from];
+      const bool can_be =
+          !metrics && metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
+      if (!can_be) return fail(member_name(frame.from) + " sent metrics that cannot be");
       ++target.metrics_in;
       if (!same_as_stand_ins(target, frame.from)) return;
       last_word_ = frame.from;
@@ -429,17 +430,19 @@ void Reduction::settle(Slot& current) {
   open_sum().settle(present_, current.weight);
 }
 
-RoundRecord Reduction::make_record(Slot& current) const {
+void Reduction::make_record(const Slot& current, RoundRecord& record) const {
   const RoundHeader& mine = *current.headers[shape_.self];
-  RoundRecord record{mine.round, mine.kind, mine.epoch, mine.step, {}, {}, 0, kHashStart, {}};
+  record.round = mine.round;
+  record.kind = mine.kind;
+  record.epoch = mine.epoch;
+  record.step = mine.step;
   record.shards.reserve(shape_.shards);
   record.metrics.reserve(shape_.shards);
   for (const auto& header : current.headers) {
     record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
   }
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    const auto metrics = metrics_of(current, member);
-    record.metrics.insert(record.metrics.end(), metrics.begin(), metrics.end());
+    append_metrics(current, member, record.metrics);
   }
   const auto by_shard = [](const auto& a, const auto& b) { return a.shard < b.shard; };
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
@@ -458,7 +461,6 @@ RoundRecord Reduction::make_record(Slot& current) const {
     }
   }
   record.hash = hash;
-  return record;
 }
 
 std::chrono::nanoseconds Reduction::now() const {
@@ -466,8 +468,9 @@ std::chrono::nanoseconds Reduction::now() const {
 }
 
 void Reduction::finish(Slot& current) {
-  RoundRecord record = make_record(current);
-  if (record.kind != RoundKind::greeting && record.kind != RoundKind::sketch) ++records_;
+  auto record = pool_.take();
+  make_record(current, *record);
+  if (record->kind != RoundKind::greeting && record->kind != RoundKind::sketch) ++records_;
   reset(current);
   opened_ = false;
   waits_since_.reset();

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "muster/transport/collective/kept.hpp"
 #include "muster/transport/collective/liveness.hpp"
+#include "muster/transport/collective/record_pool.hpp"
 #include "muster/transport/collective/reduction_shape.hpp"
 #include "muster/transport/collective/round.hpp"
 #include "muster/transport/collective/tree_sum.hpp"
@@ -28,7 +30,8 @@ namespace muster {
 class Reduction {
  public:
   struct Hooks {
-    std::function<void(RoundRecord)> done;
+    /// The record may be changed until it is shared.
+    std::function<void(std::shared_ptr<RoundRecord>)> done;
     std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
     /// The clock, for the record's arrival times; none: they are 0.
     std::function<std::chrono::nanoseconds()> now = nullptr;
@@ -49,12 +52,12 @@ class Reduction {
 
   /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and
   /// unchanged until `done` or the end of this object; `keep` is held as long.
-  void contribute(std::uint64_t round, std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                  std::shared_ptr<const void> keep);
+  void contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
+                  const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep);
 
   /// Adds a node of another member to the open round, of whom it has not come yet: whichever answer comes
   /// first counts, for they have the same bits. `value` stays valid as in `contribute`.
-  void stand_in(std::uint64_t round, const NodeValue& value, std::vector<ShardMetrics> metrics,
+  void stand_in(std::uint64_t round, const NodeValue& value, const std::vector<ShardMetrics>& metrics,
                 std::shared_ptr<const void> keep);
 
   std::span<std::byte> place(const Frame& frame);
@@ -93,13 +96,13 @@ class Reduction {
   };
   // One of two rounds in flight.
   struct Slot {
-    std::vector<std::vector<std::byte>> header_bytes;   // by member; own: what is sent
-    std::vector<std::vector<std::byte>> metrics_bytes;  // by member
-    std::vector<std::optional<RoundHeader>> headers;
-    std::vector<std::optional<std::vector<ShardMetrics>>> metrics;
+    std::vector<std::vector<std::byte>> header_bytes;      // by member; own: what is sent
+    std::vector<std::vector<std::byte>> metrics_bytes;     // by member
+    std::vector<Kept<RoundHeader>> headers;                // by member
+    std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
     // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
     // to round: one may still arrive when its round is over.
-    std::vector<std::optional<std::vector<ShardMetrics>>> stand_ins;
+    std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
     std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::byte>> stand_in_bytes;
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
@@ -144,7 +147,7 @@ class Reduction {
   bool node_present(const Slot& slot, std::size_t index) const;
   bool words_in(const Slot& slot, std::uint32_t member) const;
   bool words_of_all(const Slot& slot) const;
-  std::vector<ShardMetrics> metrics_of(const Slot& slot, std::uint32_t member) const;
+  void append_metrics(const Slot& slot, std::uint32_t member, std::vector<ShardMetrics>& to) const;
 
   std::size_t copy_pieces() const;
   bool backs_up(std::uint32_t member) const;
@@ -177,7 +180,7 @@ class Reduction {
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
-  RoundRecord make_record(Slot& slot) const;
+  void make_record(const Slot& slot, RoundRecord& record) const;
 
   ReductionShape shape_;
   Transport& transport_;
@@ -193,6 +196,7 @@ class Reduction {
   std::vector<double> weights_;                 // likewise
   Staging staging_;
   std::array<Slot, 2> slots_;
+  RecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open
   std::uint64_t records_ = 0;  // so far, in this view
   std::uint32_t last_word_ = 0;

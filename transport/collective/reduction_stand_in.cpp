@@ -7,8 +7,8 @@
 
 namespace muster {
 
-void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vector<ShardMetrics> metrics,
-                         std::shared_ptr<const void> keep) {
+void Reduction::stand_in(std::uint64_t round, const NodeValue& value,
+                         const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) {
   if (failed_ || !opened_ || round != round_) return;  // it is not needed any more
   Slot& current = slot(round_);
   const std::size_t index = index_of(value.node);
@@ -17,7 +17,7 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value, std::vecto
   current.keep.push_back(std::move(keep));
   auto& bytes = current.stand_in_bytes[{index, shape_.self}];
   encode_metrics(metrics, bytes);
-  current.stand_ins[index] = std::move(metrics);
+  current.stand_ins[index] = metrics;
   {
     const Inside inside(inside_);
     Frame frame;
@@ -46,15 +46,16 @@ bool Reduction::stand_in_arrived(Slot& target, const Frame& frame, std::span<con
   const std::size_t index = node_of(frame);
   if (index == nodes_.size() || payload.empty() || target.stand_ins[index]) return false;
   const auto leaves = leaves_below(height_, frame.node);
-  auto metrics = decode_metrics(payload, leaves.end - leaves.begin);
-  const bool can_be = metrics && std::all_of(metrics->begin(), metrics->end(), [&](const ShardMetrics& m) {
-                        return m.shard >= leaves.begin && m.shard < leaves.end;
-                      });
+  const bool can_be = target.stand_ins[index].fill([&](auto& metrics) {
+    return decode_metrics(payload, leaves.end - leaves.begin, metrics) &&
+           std::all_of(metrics.begin(), metrics.end(), [&](const ShardMetrics& m) {
+             return m.shard >= leaves.begin && m.shard < leaves.end;
+           });
+  });
   if (!can_be) {
     fail(member_name(frame.from) + " sent metrics that cannot be");
     return false;
   }
-  target.stand_ins[index] = std::move(metrics);
   return same_as_stand_ins(target, nodes_[index].member);
 }
 
@@ -103,14 +104,15 @@ bool Reduction::words_of_all(const Slot& current) const {
   return true;
 }
 
-std::vector<ShardMetrics> Reduction::metrics_of(const Slot& current, std::uint32_t member) const {
-  if (current.metrics[member]) return *current.metrics[member];
-  std::vector<ShardMetrics> all;
+void Reduction::append_metrics(const Slot& current, std::uint32_t member,
+                               std::vector<ShardMetrics>& to) const {
+  const auto append = [&](const std::vector<ShardMetrics>& metrics) {
+    to.insert(to.end(), metrics.begin(), metrics.end());
+  };
+  if (current.metrics[member]) return append(*current.metrics[member]);
   for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
-    if (current.stand_ins[i])
-      all.insert(all.end(), current.stand_ins[i]->begin(), current.stand_ins[i]->end());
+    if (current.stand_ins[i]) append(*current.stand_ins[i]);
   }
-  return all;
 }
 
 }  // namespace muster

@@ -38,21 +38,25 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
   }
 }
 
-std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::size_t shards_max) {
+bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, RoundHeader& header) {
   WireHeader wire;
-  if (bytes.size() < sizeof wire) return std::nullopt;
+  if (bytes.size() < sizeof wire) return false;
   std::memcpy(&wire, bytes.data(), sizeof wire);
   if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.shards > shards_max ||
       bytes.size() != encoded_header_bytes(wire.shards)) {
-    return std::nullopt;
+    return false;
   }
-  RoundHeader header{
-      wire.round,       static_cast<RoundKind>(wire.kind),  wire.epoch, wire.step, wire.applied,
-      wire.record_hash, std::vector<ShardWord>(wire.shards)};
+  header.round = wire.round;
+  header.kind = static_cast<RoundKind>(wire.kind);
+  header.epoch = wire.epoch;
+  header.step = wire.step;
+  header.applied = wire.applied;
+  header.record_hash = wire.record_hash;
+  header.shards.resize(wire.shards);
   if (wire.shards > 0) {
     std::memcpy(header.shards.data(), bytes.data() + sizeof wire, bytes.size() - sizeof wire);
   }
-  return header;
+  return true;
 }
 
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out) {
@@ -60,13 +64,13 @@ void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte
   if (!metrics.empty()) std::memcpy(out.data(), metrics.data(), metrics.size_bytes());
 }
 
-std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes,
-                                                        std::size_t shards_max) {
+bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
+                    std::vector<ShardMetrics>& metrics) {
   const std::size_t count = bytes.size() / sizeof(ShardMetrics);
-  if (bytes.size() % sizeof(ShardMetrics) != 0 || count > shards_max) return std::nullopt;
-  std::vector<ShardMetrics> metrics(count);
+  if (bytes.size() % sizeof(ShardMetrics) != 0 || count > shards_max) return false;
+  metrics.resize(count);
   if (count > 0) std::memcpy(metrics.data(), bytes.data(), bytes.size());
-  return metrics;
+  return true;
 }
 
 namespace {

@@ -92,12 +92,12 @@ struct RoundRecord {
 std::size_t encoded_header_bytes(std::size_t shards);
 std::size_t encoded_record_bytes_max(std::size_t shards, std::size_t elements);
 void encode_header(const RoundHeader& header, std::vector<std::byte>& out);
-/// Nothing if the bytes are not a header with at most `shards_max` shards.
-std::optional<RoundHeader> decode_header(std::span<const std::byte> bytes, std::size_t shards_max);
+/// False, and `header` as it may be, if the bytes are not one with at most `shards_max` shards.
+bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, RoundHeader& header);
 
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
-std::optional<std::vector<ShardMetrics>> decode_metrics(std::span<const std::byte> bytes,
-                                                        std::size_t shards_max);
+bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
+                    std::vector<ShardMetrics>& metrics);
 
 /// A whole record and, if it was a step, its result: what a member hands to one that missed it.
 void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out);

@@ -28,7 +28,7 @@ struct Pair {
     for (Side* side : {&replica, &loader}) {
       side->transport = network.attach(side == &replica ? "replica" : "loader");
       Engine::Hooks hooks;
-      hooks.round_done = [](RoundRecord) {};
+      hooks.round_done = [](std::shared_ptr<const RoundRecord>) {};
       hooks.reduction_failed = [](const std::string&) {};
       hooks.batch = [side](const Frame& frame, std::vector<std::byte> payload) {
         side->batches.emplace_back(frame, std::move(payload));

@@ -84,7 +84,9 @@ class LivenessWorld {
       Member& member = members[i];
       member.transport = network_.attach("member " + std::to_string(i));
       Engine::Hooks hooks;
-      hooks.round_done = [&member](RoundRecord record) { member.records.push_back(std::move(record)); };
+      hooks.round_done = [&member](std::shared_ptr<const RoundRecord> record) {
+        member.records.push_back(*record);
+      };
       hooks.reduction_failed = [&member](const std::string& why) { member.failures.push_back(why); };
       hooks.peer_failed = [&member](PeerId, const std::string& why) { member.failures.push_back(why); };
       hooks.refused = [&member](const std::string& why) { member.failures.push_back(why); };

@@ -155,7 +155,7 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     if (shape_.state_elements > 0)
       member.states = std::make_shared<MadeStates>(shape_.shards, shape_.state_elements);
     Engine::Hooks hooks;
-    hooks.round_done = [this, i](RoundRecord record) { done(i, std::move(record)); };
+    hooks.round_done = [this, i](std::shared_ptr<const RoundRecord> record) { done(i, *record); };
     hooks.reduction_failed = [&member](const std::string& reason) { member.failures.push_back(reason); };
     hooks.batch = [&member](const Frame&, std::vector<std::byte>) { ++member.foreign; };
     hooks.demand = [&member](const Frame&) { ++member.foreign; };
