@@ -8,6 +8,7 @@
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/placing_sink.hpp"
 
 namespace muster::fuzz {
 namespace {
@@ -17,15 +18,10 @@ constexpr int kTurnsMax = 100'000;
 constexpr PeerId kPeer = 1;
 constexpr std::size_t kSegmentBytes = 1 << 16;
 
-class CountingSink final : public FrameSink {
+// One that is lent payloads, and is connected.
+class LentSink final : public PlacingSink {
  public:
-  std::span<std::byte> place(const Frame& frame) override {
-    if (frame.view == 1 || frame.bytes > 8 * kCapacity)
-      return {};  // as a member does with what it did not ask for
-    MUSTER_CHECK(place_.empty());
-    place_.resize(frame.bytes);
-    return place_;
-  }
+  LentSink() : PlacingSink(8 * kCapacity) {}
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
     MUSTER_CHECK(payload.size() == frame.bytes && payload.size() <= kSegmentBytes, payload.size());
     sum_ += payload.empty()
@@ -35,27 +31,15 @@ class CountingSink final : public FrameSink {
     if (frame.view == 2) loans.push_back(loan);
     return frame.view == 2;
   }
-  void arrived(const Frame& frame, std::span<std::byte> payload) override {
-    MUSTER_CHECK(payload.size() == frame.bytes, payload.size(), frame.bytes);
-    if (!payload.empty()) place_.clear();
-    ++accepted;
-  }
-  void dropped(const Frame& frame) override {
-    MUSTER_CHECK(place_.size() == frame.bytes);
-    place_.clear();
-  }
   void sent(PeerId, SendToken, bool) override { ++back; }
   void peer_failed(PeerId, const std::string&) override { failed = true; }
-  void refused(const std::string& why) override { MUSTER_CHECK(!why.empty()); }
-  bool holds_a_place() const { return !place_.empty(); }
 
-  std::size_t accepted = 0, back = 0;
+  std::size_t back = 0;
   bool failed = false;
   std::vector<Loan> loans;
 
  private:
   unsigned sum_ = 0;
-  std::vector<std::byte> place_;
 };
 
 Bytes said(std::uint16_t lines, std::uint64_t stream, std::uint64_t taken, std::uint64_t returned,
@@ -71,7 +55,7 @@ bool accepts(Input input) {
   const auto answers = choices.number<std::uint64_t>();
   const auto taken = choices.number<std::uint64_t>();
   const auto returned = choices.number<std::uint64_t>();
-  CountingSink sink;
+  LentSink sink;
   const auto transport = make_shared_memory_transport();
   transport->set_sink(&sink);
 

@@ -8,41 +8,13 @@
 #include "muster/transport/tcp/sockets.hpp"
 #include "muster/transport/tcp/tcp_transport.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/placing_sink.hpp"
 
 namespace muster::fuzz {
 namespace {
 
 constexpr std::size_t kBytesMax = 1 << 15;  // less than a socket holds
 constexpr int kTurnsMax = 1'000'000;
-
-class CountingSink final : public FrameSink {
- public:
-  std::span<std::byte> place(const Frame& frame) override {
-    if (frame.view == 1 || frame.bytes > 8 * kBytesMax)
-      return {};  // as a member does with what it did not ask for
-    MUSTER_CHECK(place_.empty());
-    place_.resize(frame.bytes);
-    return place_;
-  }
-  void arrived(const Frame& frame, std::span<std::byte> payload) override {
-    MUSTER_CHECK(payload.size() == frame.bytes, payload.size(), frame.bytes);
-    if (!payload.empty()) place_.clear();
-    ++accepted;
-  }
-  void dropped(const Frame& frame) override {
-    MUSTER_CHECK(place_.size() == frame.bytes);
-    place_.clear();
-  }
-  void sent(PeerId, SendToken, bool) override { MUSTER_CHECK(false, "nothing was sent"); }
-  void peer_failed(PeerId, const std::string&) override { MUSTER_CHECK(false, "nobody was connected"); }
-  void refused(const std::string& why) override { MUSTER_CHECK(!why.empty()); }
-  bool holds_a_place() const { return !place_.empty(); }
-
-  std::size_t accepted = 0;
-
- private:
-  std::vector<std::byte> place_;
-};
 
 void say(const tcp::Descriptor& socket, Input bytes) {
   if (!bytes.empty()) ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -58,7 +30,7 @@ bool let_go(const tcp::Descriptor& socket) {
 bool accepts(Input input) {
   Choices choices(input);
   const auto first = choices.number<std::uint16_t>();
-  CountingSink sink;
+  PlacingSink sink(8 * kBytesMax);
   const auto transport = make_tcp_transport();
   transport->set_sink(&sink);
   const tcp::Address address = tcp::open_address(transport->address());

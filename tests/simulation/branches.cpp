@@ -6,30 +6,17 @@ namespace muster::simulation {
 
 namespace {
 
-// Of a sharded optimiser.
-std::vector<Branch> parts_table() {
+// What becomes of the parts of a sharded optimiser, and of the states of shards.
+std::vector<Branch> dealt_table(const std::string& what, bool handed_out, bool before_the_last) {
   return {
-      {"parts: a newcomer is given some", true},
-      {"parts: a record is handed out", true},
-      {"parts: back to a checkpoint", false},
-      {"parts: back to the beginning", true},
-      {"parts: dealt anew", true},
-      {"parts: given by a buddy", true},
-      {"parts: one that wants to leave is held back", false},
-      {"parts: those of the view before the last", true},
-  };
-}
-
-std::vector<Branch> states_table() {
-  return {
-      {"states: a newcomer is given some", true},
-      {"states: a record is handed out", false},
-      {"states: back to a checkpoint", false},
-      {"states: back to the beginning", true},
-      {"states: dealt anew", true},
-      {"states: given by a buddy", true},
-      {"states: one that wants to leave is held back", false},
-      {"states: those of the view before the last", false},
+      {what + ": a newcomer is given some", true},
+      {what + ": a record is handed out", handed_out},
+      {what + ": back to a checkpoint", false},
+      {what + ": back to the beginning", true},
+      {what + ": dealt anew", true},
+      {what + ": given by a buddy", true},
+      {what + ": one that wants to leave is held back", false},
+      {what + ": those of the view before the last", before_the_last},
   };
 }
 
@@ -106,7 +93,8 @@ std::vector<Branch> make_table() {
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},
   };
-  for (const auto& more : {parts_table(), states_table(), sums_table()})
+  for (const auto& more :
+       {dealt_table("parts", true, true), dealt_table("states", false, false), sums_table()})
     table.insert(table.end(), more.begin(), more.end());
   for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
   return table;

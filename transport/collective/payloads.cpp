@@ -20,34 +20,12 @@ std::uint16_t* halves_in(float* buffer) {
 
 }  // namespace
 
-bool Payloads::packs(FrameKind kind, std::uint32_t member) const {
-  switch (kind) {
-    case FrameKind::contribution:
-      return shape_.packs(member);
-    case FrameKind::result:
-      return shape_.packs_results(member);
-    default:
-      return false;
-  }
-}
-
-bool Payloads::thins(FrameKind kind, std::uint32_t member) const {
-  switch (kind) {
-    case FrameKind::contribution:
-      return shape_.thins(member);
-    case FrameKind::result:
-      return shape_.thins_results(member);
-    default:
-      return false;
-  }
-}
-
 // ---- what is sent
 
 // In a buffer of its own, if that is smaller.
 std::optional<Payloads::Payload> Payloads::thinned(FrameKind kind, std::uint32_t to, const float* values,
                                                    std::size_t count) {
-  if (!thins(kind, to)) return std::nullopt;
+  if (!shape_.thins(kind, to)) return std::nullopt;
   float* const buffer = staging_.take();
   auto* const bytes = reinterpret_cast<std::byte*>(buffer);
   const auto size = pack_sparse(values, count, shape_.wire, bytes, count * sizeof(float));
@@ -60,7 +38,7 @@ std::optional<Payloads::Payload> Payloads::thinned(FrameKind kind, std::uint32_t
 
 Payloads::Payload Payloads::of(FrameKind kind, std::uint32_t to, const float* values, std::size_t count) {
   if (const auto thin = thinned(kind, to, values, count)) return *thin;
-  if (!packs(kind, to)) return dense(values, count, Staging::kNone);
+  if (!shape_.packs(kind, to)) return dense(values, count, Staging::kNone);
   float* const buffer = staging_.take();
   pack(shape_.wire, values, count, halves_in(buffer));
   return packed(buffer, count, staging_.hold(buffer, 1));
@@ -72,7 +50,7 @@ Payloads::Payload Payloads::of_staged(FrameKind kind, std::uint32_t to, float* b
     return *thin;
   }
   const Staging::Hold hold = staging_.hold(buffer, 1);
-  if (!packs(kind, to)) return dense(buffer, count, hold);
+  if (!shape_.packs(kind, to)) return dense(buffer, count, hold);
   pack(shape_.wire, buffer, count, halves_in(buffer));
   return packed(buffer, count, hold);
 }
@@ -80,20 +58,20 @@ Payloads::Payload Payloads::of_staged(FrameKind kind, std::uint32_t to, float* b
 // ---- what comes in
 
 std::size_t Payloads::element_bytes(const Frame& frame) const {
-  return packs(frame.kind, frame.from) ? shape_.wire.bytes() : sizeof(float);
+  return shape_.packs(frame.kind, frame.from) ? shape_.wire.bytes() : sizeof(float);
 }
 
 std::optional<std::size_t> Payloads::elements_of(const Frame& frame) const {
   const std::size_t each = element_bytes(frame);
   if (!sparse(frame)) return frame.bytes % each == 0 ? std::optional(frame.bytes / each) : std::nullopt;
   // Its bytes lie in a buffer of the staging until they are unpacked.
-  if (!thins(frame.kind, frame.from) || frame.more > shape_.chunk_elements) return std::nullopt;
+  if (!shape_.thins(frame.kind, frame.from) || frame.more > shape_.chunk_elements) return std::nullopt;
   return frame.bytes < frame.more * each ? std::optional<std::size_t>(frame.more) : std::nullopt;
 }
 
 float* Payloads::unpack_dense(const Frame& frame, std::span<std::byte> payload) const {
   auto* const values = reinterpret_cast<float*>(payload.data());
-  if (packs(frame.kind, frame.from))
+  if (shape_.packs(frame.kind, frame.from))
     unpack(shape_.wire, halves_in(values), payload.size() / sizeof(std::uint16_t), values);
   return values;
 }

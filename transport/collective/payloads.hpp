@@ -38,8 +38,6 @@ class Payloads {
   bool unpack_thin(const Frame& frame, std::span<const std::byte> payload, float* out) const;
 
  private:
-  bool packs(FrameKind kind, std::uint32_t member) const;
-  bool thins(FrameKind kind, std::uint32_t member) const;
   std::size_t element_bytes(const Frame& frame) const;
   std::optional<Payload> thinned(FrameKind kind, std::uint32_t to, const float* values, std::size_t count);
 

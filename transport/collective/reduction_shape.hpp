@@ -47,15 +47,16 @@ struct ReductionShape {
   std::shared_ptr<ShardCopies> copies;
   std::size_t copy_elements = 0;  ///< of each
 
-  /// Whether sums that go to or come from a member are packed: between hosts, if the wire rounds.
-  bool packs(std::uint32_t member) const {
-    return wire.rounds() && members[member].host != members[self].host;
+  /// Whether a payload that goes to or comes from a member is made smaller: sums and results, between hosts;
+  /// but parameters are neither rounded nor mostly 0.
+  bool shrinks(FrameKind kind, std::uint32_t member) const {
+    const bool gradients = kind == FrameKind::contribution || (kind == FrameKind::result && !sharded);
+    return gradients && members[member].host != members[self].host;
   }
-  /// The same of results; but parameters are not rounded.
-  bool packs_results(std::uint32_t member) const { return packs(member) && !sharded; }
-  /// Whether they may be sparse: between hosts, if the shape has it. Parameters are not mostly 0.
-  bool thins(std::uint32_t member) const { return sparse && members[member].host != members[self].host; }
-  bool thins_results(std::uint32_t member) const { return thins(member) && !sharded; }
+  /// Whether it is packed into 16 bits.
+  bool packs(FrameKind kind, std::uint32_t member) const { return wire.rounds() && shrinks(kind, member); }
+  /// Whether it may be sparse.
+  bool thins(FrameKind kind, std::uint32_t member) const { return sparse && shrinks(kind, member); }
 };
 
 }  // namespace muster

@@ -264,7 +264,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
 }
 
 bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
-  if (closed_ || plan_.shape().packs(frame.from) || Payloads::sparse(frame)) return false;
+  if (closed_ || plan_.shape().packs(frame.kind, frame.from) || Payloads::sparse(frame)) return false;
   const auto pieces = contribution_of(frame);
   if (!pieces) return false;
   const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
