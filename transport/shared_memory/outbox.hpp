@@ -70,13 +70,18 @@ class Outbox {
   /// bytes are the last of a message, and what is left of their line is skipped.
   std::size_t put(std::span<const std::byte> bytes, bool ends);
   /// Shows it to the other side.
-  void publish() { head().written.store(at_, std::memory_order_release); }
+  void publish() {
+    if (at_ == published_) return;  // the other side looks there all the time: each write takes it the line
+    head().written.store(at_, std::memory_order_release);
+    published_ = at_;
+  }
 
  private:
   const std::size_t capacity_;
   Mapping memory_;
   Descriptor shared_;
   std::uint64_t at_ = 0;
+  std::uint64_t published_ = 0;
   std::uint64_t taken_ = 0;
 };
 

@@ -54,7 +54,8 @@ bool SharedMemoryTransport::write(const Out& out) {
 }
 
 bool SharedMemoryTransport::write_queue(Outgoing& out) {
-  look_what_was_taken(out);
+  // Where the other side writes all the time, and only when it matters.
+  if (out.box.room() < out.box.capacity() / 2) look_what_was_taken(out);
   bool any = tell_returned(out);
   forget_freed(out);
   while (!out.closed && !out.failed && !out.queue.empty() && out.box.room() > 0) {
@@ -199,7 +200,8 @@ bool SharedMemoryTransport::read_all() {
   return any;
 }
 
-// At most half a ring, so that the other side may write while this one does something else.
+// At most half a ring, so that the other side may write while this one does something else. What was taken
+// is said once, or with each piece of a payload.
 bool SharedMemoryTransport::read(const In& in) {
   std::size_t budget = kRingBytes / 2;
   bool any = false;
@@ -209,13 +211,12 @@ bool SharedMemoryTransport::read(const In& in) {
     any = true;
     if (in->frame && !in->lent) {
       const std::size_t before = in->read;
-      if (read_payload(*in, unread)) {
+      const bool whole = read_payload(*in, unread);
+      if (!whole || in->read > kPiece) answer(*in);  // the other side goes on
+      if (whole) {
         const Frame frame = *std::exchange(in->frame, std::nullopt);
         const std::span<std::byte> place = std::exchange(in->place, {});
-        answer(*in);
         if (!place.empty()) sink_->arrived(frame, place);
-      } else {
-        answer(*in);
       }
       budget -= std::min(budget, in->read - before);
       continue;
@@ -228,7 +229,10 @@ bool SharedMemoryTransport::read(const In& in) {
     sink_->refused("an outbox whose counters cannot be");
     end(in);
   }
-  if (any && !in->closed && in->back != nullptr) tell(*in->back, News::room);
+  if (any && !in->closed && in->back != nullptr) {
+    answer(*in);
+    tell(*in->back, News::room);
+  }
   return any;
 }
 
@@ -244,7 +248,6 @@ bool SharedMemoryTransport::read_frame(const In& in, std::size_t unread) {
     Forget forget;
     std::memcpy(&forget, line.data(), sizeof forget);
     in->segments.erase(forget.segment);
-    answer(*in);
     return true;
   }
   const bool lent = magic == kLentMagic;
@@ -256,7 +259,6 @@ bool SharedMemoryTransport::read_frame(const In& in, std::size_t unread) {
     return false;
   }
   if (frame->bytes == 0) {
-    answer(*in);
     sink_->arrived(*frame, {});
     return true;
   }
@@ -299,7 +301,6 @@ bool SharedMemoryTransport::take_loan(const In& in, const Frame& frame, const Re
     give_back(loan);
     if (!place.empty()) sink_->arrived(frame, place);
   }
-  if (!in->closed) answer(*in);
   return true;
 }
 
