@@ -27,12 +27,20 @@ void look_at_data(const Workbench& bench, Preflight& flight) {
                                           flight.micro_batch_bytes, most, flight.job.data.prefetch});
 }
 
+// Whether model and data fit each other, as far as the first micro-batch shows. Generators are not opened.
+void look_at_first_batch(const Workbench& bench) {
+  if (!bench.reader->dealing()) return;
+  const Item first = bench.reader->read(0, {});
+  if (!first.ended) bench.model->check_batch(*first.batch);
+}
+
 void look_at_workbench(const Registry& registry, const Places& places, Preflight& flight) {
   try {
     const auto bench = make_workbench(flight.job, registry, "cpu:0", true, true);
     flight.layout = bench->model->layout();
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
+    look_at_first_batch(*bench);
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
   } catch (const Error& error) {

@@ -2,11 +2,14 @@
 
 #include "muster/actors/pipeline/idx.hpp"
 #include "muster/actors/pipeline/synthetic.hpp"
+#include "muster/actors/pipeline/tokens.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/analytic/empty.hpp"
 #include "muster/gpu/analytic/linear.hpp"
 #ifdef MUSTER_WITH_TORCH
 #include "muster/gpu/torch/builtin.hpp"
+#include "muster/gpu/torch/gpt2.hpp"
+#include "muster/gpu/torch/resnet.hpp"
 #endif
 
 namespace muster {
@@ -43,9 +46,12 @@ Registry builtin_registry() {
 #ifdef MUSTER_WITH_TORCH
   registry.add_model("mlp", mlp_options(), make_mlp);
   registry.add_model("fashion_cnn", fashion_cnn_options(), make_fashion_cnn);
+  registry.add_model("resnet18", resnet18_options(), make_resnet18);
+  registry.add_model("gpt2", gpt2_options(), make_gpt2);
 #endif
   registry.add_source("idx", idx_options(), make_idx);
   registry.add_source("synthetic", synthetic_options(), make_synthetic);
+  registry.add_source("tokens", tokens_options(), make_tokens);
   return registry;
 }
 

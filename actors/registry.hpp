@@ -37,7 +37,8 @@ class Registry {
   std::map<std::string, SourceFactory> sources_;
 };
 
-/// Models linear and empty, and with libtorch mlp and fashion_cnn; sources idx and synthetic.
+/// Models linear and empty, and with libtorch mlp, fashion_cnn, resnet18 and gpt2; sources idx, synthetic and
+/// tokens.
 Registry builtin_registry();
 
 }  // namespace muster

@@ -68,6 +68,10 @@ class Model {
   /// a model refuses `remainder = "pad"`.
   virtual bool mixes_samples() const { return false; }
 
+  /// Throws JobError if batches like this one are not for this model: another type or shape, a label that it
+  /// does not have. Asked with the first micro-batch before anything starts; computes nothing.
+  virtual void check_batch(const Batch& batch) const { static_cast<void>(batch); }
+
   /// Forward and backward of one micro-batch with at least one row. Writes every element of `gradient` (same
   /// size as the state): for parameters the gradient of the *sum* of the loss over the batch's samples; for
   /// buffers weight(batch) times the change of the buffer (value after minus value before). `state` is not

@@ -69,8 +69,13 @@ std::unique_ptr<Model> make_mlp(const Options& options, const ModelContext& cont
   const auto sizes = option<std::vector<std::int64_t>>(options, "sizes");
   if (sizes.size() < 2)
     throw JobError("model.sizes", "at least two sizes are needed: the inputs and the classes");
-  return make_torch_model([sizes] { return torch_module(std::make_shared<Mlp>(sizes)); },
-                          TorchLoss::cross_entropy, context);
+  const auto build = [sizes] {
+    TorchModule made = torch_module(std::make_shared<Mlp>(sizes));
+    made.sample = {sizes.front()};
+    made.outputs = sizes.back();
+    return made;
+  };
+  return make_torch_model(build, TorchLoss::cross_entropy, context);
 }
 
 std::vector<OptionSpec> fashion_cnn_options() {
@@ -78,8 +83,13 @@ std::vector<OptionSpec> fashion_cnn_options() {
 }
 
 std::unique_ptr<Model> make_fashion_cnn(const Options&, const ModelContext& context) {
-  return make_torch_model([] { return torch_module(std::make_shared<FashionCnn>()); },
-                          TorchLoss::cross_entropy, context);
+  const auto build = [] {
+    TorchModule made = torch_module(std::make_shared<FashionCnn>());
+    made.sample = {28 * 28};
+    made.outputs = 10;
+    return made;
+  };
+  return make_torch_model(build, TorchLoss::cross_entropy, context);
 }
 
 }  // namespace muster

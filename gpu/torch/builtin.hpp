@@ -1,5 +1,5 @@
-// The models that Muster brings along, both classifiers through the libtorch back end. No libtorch in this
-// header; the functions exist only in builds that found libtorch.
+// The small classifiers that Muster brings along, through the libtorch back end. No libtorch in this header;
+// the functions exist only in builds that found libtorch.
 #pragma once
 
 #include <memory>

@@ -12,6 +12,7 @@
 #include "muster/gpu/random.hpp"
 #include "muster/gpu/torch/runtime.hpp"
 #include "muster/gpu/torch/slope_hooks.hpp"
+#include "muster/gpu/torch/torch_loss.hpp"
 
 namespace muster {
 namespace {
@@ -37,62 +38,10 @@ at::Tensor view(const float* data, at::IntArrayRef shape) {
   return at::from_blob(const_cast<float*>(data), shape, at::kFloat);
 }
 
-/// The rows of a batch as tensors, without a copy and without the padding.
-struct Rows {
-  at::Tensor inputs;
-  std::span<const std::int64_t> labels;
-};
-
-Rows rows_of(const Batch& batch) {
-  const auto fail = [](const std::string& what) -> Rows { throw Error(Advice::fix_job, "model: " + what); };
-  const std::int64_t all = static_cast<std::int64_t>(batch.rows) + batch.padding;
-  if (batch.rows == 0) return fail("a batch without rows");
-  if (batch.tensors.size() < 2) return fail("a batch must hold inputs and labels");
-  const Tensor& inputs = batch.tensors[0];
-  const Tensor& labels = batch.tensors[1];
-  if (inputs.dtype != DType::float32 || inputs.shape.empty() || inputs.shape[0] != all)
-    return fail("inputs must be float32 [rows, ...]");
-  if (labels.dtype != DType::int64 || labels.shape != std::vector<std::int64_t>{all})
-    return fail("labels must be int64 [rows]");
-  MUSTER_CHECK(inputs.bytes.size() == (Field{inputs.dtype, inputs.shape}.bytes()), inputs.bytes.size());
-  MUSTER_CHECK(labels.bytes.size() == (Field{labels.dtype, labels.shape}.bytes()), labels.bytes.size());
-  std::vector<std::int64_t> shape = inputs.shape;
-  shape[0] = batch.rows;
-  return {view(inputs.as<float>().data(), shape), labels.as<std::int64_t>().first(batch.rows)};
-}
-
-void check_logits(const at::Tensor& logits, std::span<const std::int64_t> labels) {
-  if (logits.dim() != 2 || logits.size(0) != static_cast<std::int64_t>(labels.size()))
-    throw Error(Advice::give_up, "model: forward must return logits [rows, classes]");
-  for (const auto label : labels)
-    if (label < 0 || label >= logits.size(1))
-      throw Error(Advice::fix_job, "model: label " + std::to_string(label) +
-                                       " in the data, but the model has " + std::to_string(logits.size(1)) +
-                                       " outputs");
-}
-
-/// Sum of the cross-entropy: its value, and its slope for the logits where `slope` is asked for.
-Metrics cross_entropy(const at::Tensor& logits, std::span<const std::int64_t> labels, at::Tensor* slope) {
-  const at::NoGradGuard no_grad;
-  const at::Tensor scores = at::log_softmax(logits, 1).contiguous();
-  const float* score = scores.data_ptr<float>();
-  const std::int64_t classes = scores.size(1);
-  Metrics metrics;
-  if (slope != nullptr) *slope = scores.exp();
-  for (std::size_t r = 0; r < labels.size(); ++r) {
-    const float* row = score + static_cast<std::int64_t>(r) * classes;
-    metrics.loss -= static_cast<double>(row[labels[r]]);
-    metrics.correct += std::max_element(row, row + classes) - row == labels[r] ? 1 : 0;
-    if (slope != nullptr)
-      slope->data_ptr<float>()[static_cast<std::int64_t>(r) * classes + labels[r]] -= 1.0F;
-  }
-  return metrics;
-}
-
 class TorchModel final : public Model {
  public:
-  TorchModel(std::function<TorchModule()> build, const ModelContext& context)
-      : build_(std::move(build)), threads_(context.threads) {
+  TorchModel(std::function<TorchModule()> build, TorchLoss loss, const ModelContext& context)
+      : build_(std::move(build)), loss_(loss), threads_(context.threads) {
     prepare_torch_process();
     prepare_torch_thread(threads_);
     with_torch_errors([&] {
@@ -104,6 +53,13 @@ class TorchModel final : public Model {
   const Layout& layout() const override { return layout_; }
 
   bool mixes_samples() const override { return mixes_samples_; }
+
+  double weight(const Batch& batch) const override { return weight_of(batch, loss_); }
+
+  void check_batch(const Batch& batch) const override {
+    const TorchRows rows = rows_of(batch, parts_, loss_);
+    if (parts_.outputs > 0) check_labels(rows.labels, parts_.outputs);
+  }
 
   void initialize(std::uint64_t seed, std::span<float> state) override {
     MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
@@ -134,9 +90,9 @@ class TorchModel final : public Model {
     return with_torch_errors([&] {
       bind(state);
       parts_.module->train();
-      const Rows rows = rows_of(batch);
-      const at::Tensor logits = forward(rows.inputs, key);
-      check_logits(logits, rows.labels);
+      const TorchRows rows = rows_of(batch, parts_, loss_);
+      const at::Tensor logits = flat_logits(forward(rows.inputs, key), rows, loss_);
+      check_labels(rows.labels, logits.size(1));
       at::Tensor slope;
       const Metrics metrics = cross_entropy(logits, rows.labels, &slope);
       write_buffer_changes(state, weight(batch), gradient);
@@ -152,9 +108,9 @@ class TorchModel final : public Model {
       const at::NoGradGuard no_grad;
       bind(state);
       parts_.module->eval();
-      const Rows rows = rows_of(batch);
-      const at::Tensor logits = parts_.forward(rows.inputs);
-      check_logits(logits, rows.labels);
+      const TorchRows rows = rows_of(batch, parts_, loss_);
+      const at::Tensor logits = flat_logits(parts_.forward(rows.inputs), rows, loss_);
+      check_labels(rows.labels, logits.size(1));
       return cross_entropy(logits, rows.labels, nullptr);
     });
   }
@@ -245,6 +201,7 @@ class TorchModel final : public Model {
   }
 
   std::function<TorchModule()> build_;
+  TorchLoss loss_;
   int threads_;
   TorchModule parts_;
   Layout layout_;
@@ -260,11 +217,10 @@ class TorchModel final : public Model {
 
 std::unique_ptr<Model> make_torch_model(std::function<TorchModule()> build, TorchLoss loss,
                                         const ModelContext& context) {
-  MUSTER_CHECK(loss == TorchLoss::cross_entropy, static_cast<int>(loss));
   if (context.device != "cpu" && !context.device.starts_with("cpu:"))
     throw Error(Advice::fix_job,
                 "device " + context.device + ": this version's models compute on the CPU only");
-  return std::make_unique<TorchModel>(std::move(build), context);
+  return std::make_unique<TorchModel>(std::move(build), loss, context);
 }
 
 }  // namespace muster

@@ -19,9 +19,14 @@ namespace muster {
 struct TorchModule {
   std::shared_ptr<torch::nn::Module> module;
   std::function<torch::Tensor(const torch::Tensor&)>
-      forward;                 ///< inputs [rows, ...] to logits [rows, classes]
+      forward;                 ///< inputs [rows, ...] to logits [rows, classes] (or as the loss says)
   bool random = false;         ///< draws random numbers that are not from a Dropout module (those are found)
   bool mixes_samples = false;  ///< looks across samples other than by a BatchNorm module (those are found)
+  /// Shape of one sample's inputs, which each batch is held against. With cross_entropy one number stands for
+  /// any shape with as many elements, which the module is given flat; with next_token for the most tokens
+  /// that a sample may predict. Empty: not checked.
+  std::vector<std::int64_t> sample = {};
+  std::int64_t outputs = 0;  ///< classes, or the vocabulary; 0: what the first forward pass shows
 };
 
 /// A TorchModule from a module that has `torch::Tensor forward(torch::Tensor)`.
@@ -33,14 +38,20 @@ TorchModule torch_module(std::shared_ptr<M> module) {
 
 enum class TorchLoss {
   cross_entropy,  ///< sum over the rows of log-softmax and negative log-likelihood; labels are int64
+  next_token,     ///< the same over the tokens of each row, each predicted from those before it
 };
 
 /// `build` makes a fresh module with freshly drawn weights; it is called once at once, and once for each
 /// initialize(), with libtorch's default generator seeded. It must build the same thing each time.
 ///
-/// Batch: tensors[0] float32 [rows, ...], tensors[1] int64 [rows]. Only the first `rows` rows are handed to
-/// the module, so padding cannot touch a bit of the result. Metrics: the sum of the loss, the number of rows
-/// whose largest logit is the label's (the first of equals).
+/// Batch with cross_entropy: tensors[0] float32 [rows, ...], tensors[1] int64 [rows]. Only the first `rows`
+/// rows are handed to the module, so padding cannot touch a bit of the result. Metrics: the sum of the loss,
+/// the number of rows whose largest logit is the label's (the first of equals).
+///
+/// Batch with next_token: tensors[0] int64 [rows, length + 1]. The module is given [rows, length] tokens, all
+/// but the last of each row, and returns logits [rows, length, vocabulary]; the labels are all but the first.
+/// A token below 0 stands behind the end of a text: as a label it does not count, as an input it reads as 0.
+/// A batch weighs what there are labels, and metrics are sums over them.
 ///
 /// State: named_parameters(), then named_buffers(), in declared order and with their dotted names; integer
 /// buffers are kept as float32 (exact up to 2^24). Random modules draw from a seed made of the StepKey.

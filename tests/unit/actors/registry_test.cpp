@@ -14,10 +14,10 @@ TEST(Registry, BuiltInNamesAreDeclared) {
   const Registry registry = builtin_registry();
   for (const char* name : {"linear", "empty"})
     EXPECT_TRUE(registry.declarations().models.contains(name)) << name;
-  for (const char* name : {"idx", "synthetic"})
+  for (const char* name : {"idx", "synthetic", "tokens"})
     EXPECT_TRUE(registry.declarations().sources.contains(name)) << name;
 #ifdef MUSTER_WITH_TORCH
-  for (const char* name : {"mlp", "fashion_cnn"})
+  for (const char* name : {"mlp", "fashion_cnn", "resnet18", "gpt2"})
     EXPECT_TRUE(registry.declarations().models.contains(name)) << name;
 #endif
 }
