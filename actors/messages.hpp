@@ -54,7 +54,7 @@ MUSTER_MESSAGE(Join)
 struct Welcome {
   NodeName name;  ///< its name from now on
   std::uint64_t term = 0;
-  std::string job_toml;  ///< the whole job; a node needs no file but the data
+  std::string job_toml;  ///< the whole job; a node needs no file but the data and model.file or library
   std::string device;
   bool loader_thread = false;  ///< whether loading has a thread of its own
   std::string resume;          ///< manifest in checkpoint.folder to go on from; empty: the beginning
@@ -75,14 +75,15 @@ struct Prepared {
   std::string state_sha256;  ///< of the initial state; empty on a loader
   std::string probe_sha256;  ///< of the gradient of a fixed micro-batch; empty where none can be read
   std::string shapes;        ///< names and shapes of the parameters, hashed
+  std::string model_sha256;  ///< of the model's file or library; empty where it has a name
   bool loads = false;        ///< whether this node reads the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
 
   static auto fields(Prepared& x) {
-    return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes, x.loads,
-                    x.facts, x.elements, x.batch_bytes_max);
+    return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes,
+                    x.model_sha256, x.loads, x.facts, x.elements, x.batch_bytes_max);
   }
 };
 MUSTER_MESSAGE(Prepared)

@@ -180,6 +180,7 @@ void NodeState::on(const Ready& message) {
     prepared.facts = data_facts(*bench_);
   }
   prepared.probe_sha256 = message.probe_sha256;
+  prepared.model_sha256 = job_->model.content;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;
   may_be_member_ = parts_.name.loader;  // the next view takes it in without asking

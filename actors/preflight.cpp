@@ -54,7 +54,9 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   Preflight flight;
   flight.mistakes = check_job(job, places, registry.declarations());
   if (!flight.mistakes.empty()) return flight;
-  flight.job = with_defaults(job, registry.declarations());
+  flight.job = job;
+  flight.job.model.content.clear();  // as the file is now, not as it was when the job was read
+  flight.job = with_defaults(flight.job, registry.declarations());
   const DeviceInventory devices = discover_devices();
   flight.placement = place_devices(flight.job, {devices.cores, devices.cuda_devices, devices.cuda_reason},
                                    places, flight.mistakes);

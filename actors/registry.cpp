@@ -1,15 +1,18 @@
 #include "muster/actors/registry.hpp"
 
+#include "muster/actors/model_libraries.hpp"
 #include "muster/actors/pipeline/idx.hpp"
 #include "muster/actors/pipeline/synthetic.hpp"
 #include "muster/actors/pipeline/tokens.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/analytic/empty.hpp"
 #include "muster/gpu/analytic/linear.hpp"
+#include "muster/gpu/state_hash.hpp"
 #ifdef MUSTER_WITH_TORCH
 #include "muster/gpu/torch/builtin.hpp"
 #include "muster/gpu/torch/gpt2.hpp"
 #include "muster/gpu/torch/resnet.hpp"
+#include "muster/gpu/torch/script.hpp"
 #endif
 
 namespace muster {
@@ -33,6 +36,34 @@ std::unique_ptr<Model> Registry::make_model(const std::string& name, const Optio
   return found->second(options, context);
 }
 
+Registry& Registry::take_scripts(std::vector<OptionSpec> options, ScriptFactory make) {
+  declarations_.script = std::move(options);
+  declarations_.hash_file = sha256_of_file;
+  script_ = std::move(make);
+  return *this;
+}
+
+Registry& Registry::take_libraries() {
+  libraries_ = std::make_shared<ModelLibraries>();
+  declarations_.hash_file = sha256_of_file;
+  declarations_.open_library = [libraries = libraries_](const std::string& path) {
+    return libraries->open(path).declarations().models;
+  };
+  return *this;
+}
+
+std::unique_ptr<Model> Registry::make_model(const ModelConfig& model, const ModelContext& context) const {
+  if (model.file) {
+    if (!script_) throw JobError("model.file", "this program reads no models from files");
+    return script_(*model.file, model.content, model.options, context);
+  }
+  if (!model.library) return make_model(model.name, model.options, context);
+  if (!libraries_) throw JobError("model.library", "this program loads no libraries");
+  const Registry& library = libraries_->open(*model.library);
+  const auto& models = library.declarations().models;
+  return library.make_model(model.entry.value_or(models.begin()->first), model.options, context);
+}
+
 Dataset Registry::make_source(const std::string& name, const Options& options) const {
   const auto found = sources_.find(name);
   if (found == sources_.end()) throw JobError("data.source", "no source is registered as '" + name + "'");
@@ -41,12 +72,14 @@ Dataset Registry::make_source(const std::string& name, const Options& options) c
 
 Registry builtin_registry() {
   Registry registry;
+  registry.take_libraries();
   registry.add_model("linear", linear_options(), make_linear);
   registry.add_model("empty", empty_options(), make_empty);
 #ifdef MUSTER_WITH_TORCH
   registry.add_model("mlp", mlp_options(), make_mlp);
   registry.add_model("fashion_cnn", fashion_cnn_options(), make_fashion_cnn);
   registry.add_model("resnet18", resnet18_options(), make_resnet18);
+  registry.take_scripts(script_options(), make_script_model);
   registry.add_model("gpt2", gpt2_options(), make_gpt2);
 #endif
   registry.add_source("idx", idx_options(), make_idx);

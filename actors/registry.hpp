@@ -9,13 +9,19 @@
 #include <vector>
 
 #include "muster/actors/pipeline/source.hpp"
+#include "muster/config/job.hpp"
 #include "muster/config/options.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/model_context.hpp"
 
 namespace muster {
 
+class ModelLibraries;
+
 using ModelFactory = std::function<std::unique_ptr<Model>(const Options&, const ModelContext&)>;
+/// From a file with this SHA-256.
+using ScriptFactory = std::function<std::unique_ptr<Model>(const std::string& path, const std::string& sha256,
+                                                           const Options&, const ModelContext&)>;
 using SourceFactory = std::function<Dataset(const Options&)>;
 
 class Registry {
@@ -24,9 +30,14 @@ class Registry {
   Registry& add_model(const std::string& name, std::vector<OptionSpec> options, ModelFactory make);
   Registry& add_source(const std::string& name, std::vector<OptionSpec> options, SourceFactory make);
 
+  /// Lets jobs name a file (model.file) or a library (model.library) in place of a model's name.
+  Registry& take_scripts(std::vector<OptionSpec> options, ScriptFactory make);
+  Registry& take_libraries();
+
   const Declarations& declarations() const { return declarations_; }
 
-  /// Throws JobError for a name that is not there.
+  /// Throws JobError for a name that is not there, and for a file or library that holds no such model.
+  std::unique_ptr<Model> make_model(const ModelConfig& model, const ModelContext& context) const;
   std::unique_ptr<Model> make_model(const std::string& name, const Options& options,
                                     const ModelContext& context) const;
   Dataset make_source(const std::string& name, const Options& options) const;
@@ -35,10 +46,12 @@ class Registry {
   Declarations declarations_;
   std::map<std::string, ModelFactory> models_;
   std::map<std::string, SourceFactory> sources_;
+  ScriptFactory script_;
+  std::shared_ptr<ModelLibraries> libraries_;  // shared by copies of the registry
 };
 
-/// Models linear and empty, and with libtorch mlp, fashion_cnn, resnet18 and gpt2; sources idx, synthetic and
-/// tokens.
+/// Takes libraries, and with libtorch files. Models linear and empty, and with libtorch mlp, fashion_cnn,
+/// resnet18 and gpt2; sources idx, synthetic and tokens.
 Registry builtin_registry();
 
 }  // namespace muster

@@ -59,10 +59,10 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
   bench->job = job;
   if (computes) {
     const ModelContext context{device.substr(0, device.find(':')), static_cast<int>(job.train.threads)};
-    bench->model = registry.make_model(job.model.name, job.model.options, context);
+    bench->model = registry.make_model(job.model, context);
     if (job.train.remainder == Remainder::pad && bench->model->mixes_samples()) {
       throw JobError("train.remainder",
-                     "\"pad\" is not for model " + job.model.name +
+                     "\"pad\" is not for model " + job.model.shown() +
                          ": padded rows would change the others' result (batch normalisation)");
     }
     const Layout& layout = bench->model->layout();

@@ -28,7 +28,7 @@ void print_data(const Preflight& flight) {
   const Job& job = flight.job;
   const bool known = flight.facts.samples >= 0;
   const char* unit = flight.facts.unit_is_batch ? "batches" : "samples";
-  std::printf("job %s: model %s, %zu parameters, %zu buffers\n", job.name.c_str(), job.model.name.c_str(),
+  std::printf("job %s: model %s, %zu parameters, %zu buffers\n", job.name.c_str(), job.model.shown().c_str(),
               flight.layout.parameters, flight.layout.buffers);
   std::printf("data %s: %s %s an epoch, %s steps an epoch, %" PRIu64 " dropped\n", job.data.source.c_str(),
               count(static_cast<std::uint64_t>(flight.facts.samples), known).c_str(), unit,

@@ -14,9 +14,21 @@
 
 namespace muster {
 
+/// Exactly one of name, file and library is given.
 struct ModelConfig {
-  std::string name;
-  Options options;  ///< declared by the model
+  std::string name;                    ///< of a registered model
+  std::optional<std::string> file;     ///< path of a TorchScript module
+  std::optional<std::string> library;  ///< path of a shared library that registers models
+  std::optional<std::string> entry;    ///< which of the library's models; may be left out if it has one
+  Options options;                     ///< declared by the model
+  /// SHA-256 of the file or the library as this process read it; filled in with the defaults (job_file.hpp),
+  /// never written. Empty with a name.
+  std::string content;
+
+  /// Of the file or the library; empty with a name.
+  std::string path() const { return file.value_or(library.value_or(std::string())); }
+  /// For people: the name, the file, or the library and which of its models.
+  std::string shown() const { return name + path() + (entry ? " (" + *entry + ")" : std::string()); }
 
   bool operator==(const ModelConfig&) const = default;
 };

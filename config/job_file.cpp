@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 
 #include "muster/config/file_check.hpp"
+#include "muster/config/model_choice.hpp"
 #include "muster/config/nearest.hpp"
 #include "muster/config/option_check.hpp"
 #include "muster/config/rules.hpp"
@@ -14,6 +16,10 @@
 namespace muster {
 namespace {
 
+// What says which options are declared.
+constexpr std::string_view kNames[] = {"model.name", "model.file", "model.library", "model.entry",
+                                       "data.source"};
+
 // Walks the tree of a file: known keys into the job, the rest into mistakes.
 class Reader {
  public:
@@ -23,7 +29,8 @@ class Reader {
   Job read(const TomlNode& root) {
     result_.places[""] = root.place;
     // The names first: they decide which options are known beside them.
-    for (const char* name : {"model.name", "data.source"}) {
+    for (const std::string_view view : kNames) {
+      const std::string name(view);
       if (const TomlEntry* entry = find_path(root, name)) {
         read_key(*find_key(name), *entry, name);
       }
@@ -53,7 +60,7 @@ class Reader {
 
   void read_entry(const std::string& table, const TomlEntry& entry) {
     const std::string path = join_path(table, key_text(entry.key));
-    if (path == "model.name" || path == "data.source") {
+    if (std::find(std::begin(kNames), std::end(kNames), path) != std::end(kNames)) {
       return;  // read before
     }
     if (const Key* key = find_key(path)) {
@@ -103,7 +110,7 @@ class Reader {
   }
 
   void read_declared(const std::string& table, const std::string& path, const TomlEntry& entry) {
-    const std::vector<OptionSpec>* options = declared_options(table, job_, declarations_);
+    const auto options = declared_options(table, job_, declarations_);
     if (!options) {
       return;  // the name is unknown, and reported: nobody can say what belongs to it
     }
@@ -145,7 +152,7 @@ class Reader {
         }
       }
       for (const char* table : {"model", "data"}) {
-        const std::vector<OptionSpec>* options = declared_options(table, job_, declarations_);
+        const auto options = declared_options(table, job_, declarations_);
         for (std::size_t i = 0; options && (table == first_table) == first && i < options->size(); ++i) {
           paths.push_back(join_path(table, key_text((*options)[i].key)));
         }
@@ -268,7 +275,7 @@ std::vector<Mistake> check_job(const Job& job, const Places& places, const Decla
 
 Job with_defaults(Job job, const Declarations& declarations) {
   for (const char* table : {"model", "data"}) {
-    const std::vector<OptionSpec>* options = declared_options(table, job, declarations);
+    const auto options = declared_options(table, job, declarations);
     Options& values = std::string(table) == "model" ? job.model.options : job.data.options;
     for (std::size_t i = 0; options && i < options->size(); ++i) {
       const OptionSpec& option = (*options)[i];
@@ -279,6 +286,9 @@ Job with_defaults(Job job, const Declarations& declarations) {
   }
   if (!job.train.epochs && !job.train.steps) {
     job.train.epochs = 1;
+  }
+  if (job.model.content.empty()) {
+    job.model.content = chosen_content(job.model, declarations);
   }
   return job;
 }

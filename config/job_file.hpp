@@ -1,7 +1,7 @@
 // Reads a job from TOML with all its mistakes at once, checks jobs built in C++ by the same rules, and writes
-// jobs as TOML. Nothing here throws on bad input; a mistake is a value. The only thing looked at outside of
-// the text is whether declared files are there. Functions are pure otherwise, and may be called from any
-// thread.
+// jobs as TOML. Nothing here throws on bad input; a mistake is a value. Looked at outside of the text is only
+// whether declared files are there, what a library of models declares, and the content of the model's file.
+// Functions are pure otherwise, and may be called from any thread.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,8 @@ ParsedJob read_job_file(const std::string& path, const std::vector<std::string>&
 /// Declared options that have a default may be left out of the job; call with_defaults before it runs.
 std::vector<Mistake> check_job(const Job& job, const Places& places, const Declarations& declarations);
 
-/// Fills in the defaults of declared options, and epochs = 1 where neither epochs nor steps is given.
+/// Fills in the defaults of declared options, epochs = 1 where neither epochs nor steps is given, and the
+/// content of the model's file or library where it is not filled in yet.
 Job with_defaults(Job job, const Declarations& declarations);
 
 /// The job as a complete job file: every key that applies, options included. read_job_text gives an equal job

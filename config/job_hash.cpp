@@ -2,6 +2,7 @@
 
 #include "muster/config/check.hpp"
 #include "muster/config/job_file.hpp"
+#include "muster/config/option_check.hpp"
 #include "muster/config/schema.hpp"
 #include "muster/config/text.hpp"
 
@@ -9,8 +10,8 @@ namespace muster {
 
 namespace {
 
-void add_options(const std::string& table, const Options& options, const std::vector<OptionSpec>* declared,
-                 std::string& text) {
+void add_options(const std::string& table, const Options& options,
+                 const std::optional<std::vector<OptionSpec>>& declared, std::string& text) {
   for (const auto& [key, value] : options) {
     bool names_a_file = false;
     for (std::size_t i = 0; declared && i < declared->size(); ++i) {
@@ -31,6 +32,7 @@ std::string job_mathematics(const Job& job, const Declarations& declarations) {
     const auto value = key.get(whole);
     text += key.path + " = " + (value ? value_text(key.value, *value) : std::string("not given")) + "\n";
   }
+  if (!whole.model.content.empty()) text += "model content = " + whole.model.content + "\n";
   add_options("model", whole.model.options, declared_options("model", whole, declarations), text);
   add_options("data", whole.data.options, declared_options("data", whole, declarations), text);
   return text;

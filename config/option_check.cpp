@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/config/model_choice.hpp"
 #include "muster/config/nearest.hpp"
 #include "muster/config/schema.hpp"
 #include "muster/config/text.hpp"
@@ -10,46 +11,39 @@
 namespace muster {
 namespace {
 
-struct Name {
-  std::string key;
-  std::string kind;  // for messages
-  std::string value;
-  std::vector<std::string> declared;
-};
-
-Name name_of(const std::string& table, const Job& job, const Declarations& declarations) {
-  const bool model = table == "model";
-  Name name{model ? "model.name" : "data.source",
-            model ? "model" : "source",
-            model ? job.model.name : job.data.source,
-            {}};
-  for (const auto& [declared, options] : model ? declarations.models : declarations.sources) {
-    name.declared.push_back(declared);
+void check_source(const Job& job, const Places& places, const Declarations& declarations, BrokenKeys& broken,
+                  std::vector<Mistake>& mistakes) {
+  const std::string key = "data.source";
+  if (is_broken(broken, key) || declarations.sources.contains(job.data.source)) {
+    return;
   }
-  return name;
+  std::vector<std::string> names;
+  for (const auto& [name, options] : declarations.sources) {
+    names.push_back(name);
+  }
+  const std::string near = nearest(job.data.source, names);
+  const std::string allowed = names.empty() ? "none, no source is declared" : any_of_text(quoted_all(names));
+  const bool missing = job.data.source.empty() && !places.contains(key);
+  broken.insert(key);
+  mistakes.push_back(mistake_at(places, key, missing ? "missing" : "unknown source",
+                                missing ? "" : shortened(quoted(job.data.source)), allowed,
+                                near.empty() ? "" : quoted(near)));
 }
 
 }  // namespace
 
 void check_name(const std::string& table, const Job& job, const Places& places,
                 const Declarations& declarations, BrokenKeys& broken, std::vector<Mistake>& mistakes) {
-  const Name name = name_of(table, job, declarations);
-  if (is_broken(broken, name.key) || declared_options(table, job, declarations)) {
-    return;
+  if (table == "model") {
+    check_model_choice(job, places, declarations, broken, mistakes);
+  } else {
+    check_source(job, places, declarations, broken, mistakes);
   }
-  const std::string near = nearest(name.value, name.declared);
-  const std::string allowed = name.declared.empty() ? "none, no " + name.kind + " is declared"
-                                                    : any_of_text(quoted_all(name.declared));
-  const bool missing = name.value.empty() && !places.contains(name.key);
-  broken.insert(name.key);
-  mistakes.push_back(mistake_at(places, name.key, missing ? "missing" : "unknown " + name.kind,
-                                missing ? "" : shortened(quoted(name.value)), allowed,
-                                near.empty() ? "" : quoted(near)));
 }
 
 void check_options(const std::string& table, const Job& job, const Places& places,
                    const Declarations& declarations, BrokenKeys& broken, std::vector<Mistake>& mistakes) {
-  const std::vector<OptionSpec>* declared = declared_options(table, job, declarations);
+  const auto declared = declared_options(table, job, declarations);
   if (!declared) {
     return;
   }
@@ -79,7 +73,7 @@ void check_options(const std::string& table, const Job& job, const Places& place
 void check_missing_options(const std::string& table, const Job& job, const Places& places,
                            const Declarations& declarations, const BrokenKeys& broken,
                            std::vector<Mistake>& mistakes) {
-  const std::vector<OptionSpec>* declared = declared_options(table, job, declarations);
+  const auto declared = declared_options(table, job, declarations);
   if (!declared || is_broken(broken, table)) {
     return;
   }
@@ -91,6 +85,13 @@ void check_missing_options(const std::string& table, const Job& job, const Place
     }
     mistakes.push_back(mistake_at(places, path, "missing", "", allowed_text(value_spec(option))));
   }
+}
+
+std::optional<std::vector<OptionSpec>> declared_options(const std::string& table, const Job& job,
+                                                        const Declarations& declarations) {
+  if (table == "model") return chosen_options(job.model, declarations);
+  const auto found = declarations.sources.find(job.data.source);
+  return found == declarations.sources.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // `table` is "model" or "data" in each function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,13 @@
 
 namespace muster {
 
-/// The name is given and declared. A mistake marks the name's key as broken.
+/// The options of the job's model or source ("model", "data"), declared for the name, the file or the library
+/// that the job gives; none where it is not declared, or is not one.
+std::optional<std::vector<OptionSpec>> declared_options(const std::string& table, const Job& job,
+                                                        const Declarations& declarations);
+
+/// The model or source is given and declared (for models see model_choice.hpp). A mistake marks its key as
+/// broken.
 void check_name(const std::string& table, const Job& job, const Places& places,
                 const Declarations& declarations, BrokenKeys& broken, std::vector<Mistake>& mistakes);
 

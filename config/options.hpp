@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,8 +33,17 @@ struct OptionSpec {
 /// What a job file may name: each model and source with its own options. Filled from a registry; config knows
 /// neither.
 struct Declarations {
-  std::map<std::string, std::vector<OptionSpec>> models;
-  std::map<std::string, std::vector<OptionSpec>> sources;
+  using Named = std::map<std::string, std::vector<OptionSpec>>;
+
+  Named models;
+  Named sources;
+  /// Options beside model.file; none: this build cannot read such files.
+  std::optional<std::vector<OptionSpec>> script;
+  /// The models of the library at a path. Throws std::exception that says what is wrong with it; null: no
+  /// libraries here.
+  std::function<Named(const std::string& path)> open_library;
+  /// SHA-256 of a file. Throws std::exception; null: files are not told apart.
+  std::function<std::string(const std::string& path)> hash_file;
 };
 
 /// The value of a declared option. Throws std::bad_variant_access or std::out_of_range on a wrong type or

@@ -63,6 +63,13 @@ void add_options(const std::map<std::string, std::vector<OptionSpec>>& declared,
 std::vector<Section> all_sections(const Declarations& declarations) {
   std::vector<Section> sections = key_sections();
   add_options(declarations.models, "model", "name", sections);
+  if (declarations.script) {
+    Section section{"[model] with file", "", {}};
+    for (const OptionSpec& option : *declarations.script) {
+      section.lines.push_back(line_of(option));
+    }
+    sections.push_back(section);
+  }
   add_options(declarations.sources, "data", "source", sections);
   return sections;
 }
@@ -85,8 +92,8 @@ std::string without_backquotes(std::string text) {
 std::string job_reference_markdown(const Declarations& declarations) {
   std::string page =
       "# The job file\n\n"
-      "A job is one TOML file. Every key but `model.name` and `data.source` may be left out. On the command "
-      "line "
+      "A job is one TOML file. Every key but `data.source` and one of `model.name`, `model.file` and "
+      "`model.library` may be left out. On the command line "
       "`--set table.key=value` overrides any key. A mistake is shown with its place and the nearest key or "
       "value.\n";
   for (const Section& section : all_sections(declarations)) {

@@ -33,9 +33,43 @@ std::vector<Key> top_keys() {
                "the same "
                "weights, bit for bit."),
            MUSTER_MEMBER(seed)),
+  };
+}
+
+// An empty name stands for none: then the model is a file's or a library's.
+Key model_name() {
+  Key name =
       bind(required(key(kFixes, "model.name", name_spec(),
-                        "The model to train; its own options stand beside the name.", "none, must be given")),
-           MUSTER_MEMBER(model.name)),
+                        "The model to train, by the name under which it is registered; its own options "
+                        "stand beside it. Exactly one of `name`, `file` and `library` is given.",
+                        "none")),
+           MUSTER_MEMBER(model.name));
+  name.get = [](const Job& job) {
+    return job.model.name.empty() ? std::nullopt : std::optional<Value>(job.model.name);
+  };
+  return name;
+}
+
+std::vector<Key> model_keys() {
+  return {
+      model_name(),
+      // Where the file lies is free: what is in it is part of the hash.
+      bind(
+          key(kFree, "model.file", name_spec(),
+              "A model as a TorchScript module, which `torch.jit.save` writes: it begins with the weights in "
+              "the file. Every replica reads the file, and must find the same content.",
+              "none"),
+          MUSTER_MEMBER(model.file)),
+      bind(
+          key(kFree, "model.library", name_spec(),
+              "A shared library with a model in C++ (actors/model_library.hpp); its own options stand beside "
+              "it. Every replica loads the library, and must find the same content.",
+              "none"),
+          MUSTER_MEMBER(model.library)),
+      bind(key(kFixes, "model.entry", name_spec(),
+               "Which of the library's models; only with `library`, and needed where it registers several.",
+               "the only one"),
+           MUSTER_MEMBER(model.entry)),
   };
 }
 
@@ -376,8 +410,8 @@ std::vector<Key> checkpoint_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (std::vector<Key> part :
-       {top_keys(), data_keys(), train_keys(), compression_keys(), optimizer_keys(), schedule_keys()}) {
+  for (std::vector<Key> part : {top_keys(), model_keys(), data_keys(), train_keys(), compression_keys(),
+                                optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
   for (std::vector<Key> part :
@@ -432,14 +466,6 @@ std::string default_text(const Key& key) {
   }
   const std::optional<Value> value = key.get(Job{});
   return value ? '`' + value_text(key.value, *value) + '`' : "none";
-}
-
-const std::vector<OptionSpec>* declared_options(const std::string& table, const Job& job,
-                                                const Declarations& declarations) {
-  const bool model = table == "model";
-  const auto& declared = model ? declarations.models : declarations.sources;
-  const auto found = declared.find(model ? job.model.name : job.data.source);
-  return found == declared.end() ? nullptr : &found->second;
 }
 
 }  // namespace muster

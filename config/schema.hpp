@@ -47,11 +47,6 @@ bool applies(const Key& key, const Job& job);
 /// The default as TOML, or in words.
 std::string default_text(const Key& key);
 
-/// The options of the job's model or source ("model", "data"), declared for the name that the job gives; null
-/// where the name is not declared.
-const std::vector<OptionSpec>* declared_options(const std::string& table, const Job& job,
-                                                const Declarations& declarations);
-
 /// The reference page of the job file in Markdown: every key with type, range, default and meaning; then the
 /// options of each declared model and source.
 std::string job_reference_markdown(const Declarations& declarations = {});

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <bit>
+#include <fstream>
+#include <vector>
 
 #include "muster/config/error.hpp"
 
@@ -49,6 +51,18 @@ std::string Sha256::hex() {
 std::string sha256_hex(std::span<const std::byte> bytes) {
   Sha256 hash;
   hash.add(bytes);
+  return hash.hex();
+}
+
+std::string sha256_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::vector<char> part(std::size_t{1} << 20);
+  while (file) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    hash.add(std::as_bytes(std::span(part).first(static_cast<std::size_t>(file.gcount()))));
+  }
+  if (!file.eof()) throw Error(Advice::fix_job, path + " cannot be read");
   return hash.hex();
 }
 

@@ -12,6 +12,9 @@ namespace muster {
 /// refuses.
 std::string sha256_hex(std::span<const std::byte> bytes);
 
+/// The same, of a file's content. Throws Error (fix_job) if it cannot be read.
+std::string sha256_of_file(const std::string& path);
+
 /// The same, of bytes that come in parts.
 class Sha256 {
  public:

@@ -138,6 +138,11 @@ std::string Roster::prepared(const Prepared& message) {
       return message.name.text() + " reads other data than " + name.text() + " (fingerprints " +
              message.facts.fingerprint + " and " + other.prepared.facts.fingerprint + ")";
     }
+    if (message.model_sha256 != other.prepared.model_sha256) {
+      return message.name.text() + " has another model.file or model.library than " + name.text() +
+             " (SHA-256 " + message.model_sha256 + " and " + other.prepared.model_sha256 +
+             "): copy the same one to every host";
+    }
     if (message.name.loader || name.loader) continue;
     if (message.shapes != other.prepared.shapes) {
       return message.name.text() + " has other parameters (names or shapes) than " + name.text();

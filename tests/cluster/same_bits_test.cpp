@@ -1,49 +1,11 @@
 // One job, any hardware: the same bits, those of a plain loop; and an exact ledger.
 #include <gtest/gtest.h>
 
-#include "tests/cluster/muster_process.hpp"
-#include "tests/cluster/plain_training.hpp"
+#include "tests/cluster/same_bits.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
-
-Arguments overrides(const std::vector<std::string>& sets) {
-  Arguments arguments;
-  for (const std::string& set : sets) {
-    arguments.push_back("--set");
-    arguments.push_back(set);
-  }
-  return arguments;
-}
-
-void expect_ledger(const Json& report, std::size_t epochs, std::uint64_t used, std::uint64_t dropped) {
-  ASSERT_EQ(report["ledger"].size(), epochs);
-  for (const Json& row : report["ledger"]) {
-    EXPECT_EQ(row["complete"], true) << row;
-    EXPECT_EQ(row["used"], used) << row;
-    EXPECT_EQ(row["repeated"], 0) << row;
-    EXPECT_EQ(row["missed"], 0) << row;
-    EXPECT_EQ(row["dropped"], dropped) << row;
-  }
-}
-
-/// Expects the bits of the plain loop from a run with these overrides and arguments; gives the report.
-Json expect_plain_bits(const std::string& text, const std::vector<std::string>& sets,
-                       const Arguments& more = {}, const Environment& environment = {}) {
-  const Folder folder;
-  const std::string file = folder.write("job.toml", text);
-  const PlainResult plain = train_plainly(file, sets);
-  Arguments arguments = overrides(sets);
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const RunResult run = run_job(file, folder, arguments, environment);
-  EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
-  EXPECT_EQ(run.report["outcome"], "completed");
-  EXPECT_EQ(run.report["weights_sha256"], plain.weights_sha256);
-  EXPECT_EQ(run.report["steps"], plain.steps);
-  EXPECT_EQ(run.report["samples"], plain.samples);
-  return run.report;
-}
 
 class SameBits : public ::testing::TestWithParam<int> {};
 
@@ -177,17 +139,6 @@ TEST(SameBitsWith, StepsThatEndWithAnEpoch) {
 }
 
 #ifdef MUSTER_WITH_TORCH
-std::string fashion_job(const std::string& model) {
-  const std::string folder = "/usr/share/datasets/fashion-mnist/";
-  return "name = \"odd\"\nseed = 7\n[model]\nname = \"" + model +
-         "\"\n[data]\nsource = \"idx\"\ntrain_images = \"" + folder +
-         "train-images-idx3-ubyte.gz\"\ntrain_labels = \"" + folder +
-         "train-labels-idx1-ubyte.gz\"\ntest_images = \"" + folder +
-         "t10k-images-idx3-ubyte.gz\"\ntest_labels = \"" + folder +
-         "t10k-labels-idx1-ubyte.gz\"\ntake = 1237\n[train]\nshards = 5\nbatch = 16\n[train.optimizer]\n"
-         "learning_rate = 0.05\n[cluster]\nreplicas = 3\n";
-}
-
 TEST(SameBitsWith, FashionImagesAndAPerceptron) {
   const Json report = expect_plain_bits(fashion_job("mlp"), {});
   expect_ledger(report, 1, 1237, 0);

@@ -1,33 +1,11 @@
 // Every wrong input: its message with place and help, exit code 2, no process; from `plan` as from `run`.
 #include <gtest/gtest.h>
 
-#include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/refusals.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
-
-void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in:\n" << text;
-}
-
-/// `run` and `plan` refuse this job with these words.
-void expect_refused(const Folder& folder, const std::string& text, const std::vector<std::string>& parts,
-                    const Arguments& more = {}) {
-  const std::string file = folder.write("job.toml", text);
-  std::string said;
-  for (const char* command : {"run", "plan"}) {
-    Arguments arguments{command, file};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_muster(arguments);
-    EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_EQ(outcome.out, "") << command;
-    expect_parts(outcome.err, parts);
-    if (said.empty()) said = outcome.err;
-    EXPECT_EQ(outcome.err, said) << "plan says something else than run";
-  }
-}
 
 std::string with(const std::string& from, const std::string& to) {
   std::string text = linear_job();

@@ -86,6 +86,18 @@ TEST(Roster, OtherWeightsOrOtherDataAreSaid) {
   EXPECT_NE(roster.prepared(reader).find("loader 1 reads other data than loader 0"), std::string::npos);
 }
 
+TEST(Roster, AnotherModelFileIsSaid) {
+  Roster roster = joined_roster(2, 0);
+  Prepared one = prepared_of(kReplica0), other = prepared_of(kReplica1);
+  one.model_sha256 = "aa";
+  other.model_sha256 = "bb";
+  EXPECT_EQ(roster.prepared(one), "");
+  const std::string said = roster.prepared(other);
+  EXPECT_NE(said.find("replica 1 has another model.file or model.library than replica 0 (SHA-256 bb and aa)"),
+            std::string::npos)
+      << said;
+}
+
 TEST(Roster, OtherBitsOfTheProbeAreRefusedUnlessLooseIsAskedFor) {
   for (const auto reproducible : {Reproducible::strict, Reproducible::loose}) {
     Job job = job_of(2, 0);

@@ -1,0 +1,25 @@
+// Which model a job means: one by name, one in a file, or one of a library.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "muster/config/job.hpp"
+#include "muster/config/mistake.hpp"
+#include "muster/config/options.hpp"
+#include "muster/config/rules.hpp"
+
+namespace muster {
+
+/// Where the chosen model declares its options; none where not exactly one is chosen, or it is not declared.
+std::optional<std::vector<OptionSpec>> chosen_options(const ModelConfig& model,
+                                                      const Declarations& declarations);
+
+/// Exactly one is chosen, and it is there. A mistake marks its key as broken. Opens a library.
+void check_model_choice(const Job& job, const Places& places, const Declarations& declarations,
+                        BrokenKeys& broken, std::vector<Mistake>& mistakes);
+
+/// SHA-256 of the chosen file or library; empty with a name, or where it cannot be read.
+std::string chosen_content(const ModelConfig& model, const Declarations& declarations);
+
+}  // namespace muster
