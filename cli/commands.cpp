@@ -14,6 +14,8 @@ const std::vector<Command>& commands() {
        coordinate_command},
       {"join", "add this machine to a run, at any time", true, join_command},
       {"plan", "show what a job would run, and run nothing", true, plan_command},
+      {"devices", "what this machine can compute on, and what its network can do with it", true,
+       devices_command},
       {"bench", "measure the reduction (allreduce) or the cost of an empty step (step)", true, bench_command},
       {"scaling", "predict the time of a step on many replicas, by a model of cost", true, scaling_command},
       {"job", "the reference of the job file", true, job_command},

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "muster/config/error.hpp"
 #ifdef MUSTER_WITH_CUDA
@@ -53,10 +54,10 @@ DeviceInventory discover_devices() {
   DeviceInventory inventory;
   inventory.cores = allowed_cores();
 #ifdef MUSTER_WITH_CUDA
-  const CudaCards cards = discover_cuda();
-  inventory.cuda_names = cards.names;
+  CudaCards found = discover_cuda();
+  inventory.cuda_cards = std::move(found.cards);
   inventory.cuda_reason =
-      cards.names.empty() ? cards.reason : "this build's libtorch computes on the CPU only";
+      inventory.cuda_cards.empty() ? found.reason : "this build's libtorch computes on the CPU only";
 #else
   inventory.cuda_reason = "this build has no CUDA";
 #endif
@@ -73,6 +74,14 @@ void pin_this_thread(int core) {
   if (code != 0)
     throw Error(Advice::give_up,
                 "cannot pin a thread to core " + std::to_string(core) + ": " + std::strerror(code));
+}
+
+std::string cuda_driver_version() {
+#ifdef MUSTER_WITH_CUDA
+  return cuda_driver_supports();
+#else
+  return {};
+#endif
 }
 
 std::string cuda_version() {

@@ -1,17 +1,27 @@
 // What this process can compute on, and the pinning of a compute thread to its core.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace muster {
 
+/// A card as the CUDA runtime describes it.
+struct CudaCard {
+  std::string name;
+  std::string compute_capability;  ///< "9.0", say
+  std::uint64_t memory_bytes = 0;  ///< all of it, whoever uses it
+  int multiprocessors = 0;
+  std::string bus;         ///< PCI address, "0000:17:00.0" say
+  std::vector<int> peers;  ///< other cards whose memory it can reach directly, ascending
+};
+
 struct DeviceInventory {
-  std::vector<int> cores;   ///< logical cores this process may use, ascending; "cpu:K" is cores[K]
-  int cuda_devices = 0;     ///< cards that models of this build can compute on
-  std::string cuda_reason;  ///< why cuda_devices is 0; empty when it is not
-  std::vector<std::string>
-      cuda_names;  ///< the cards that are there, usable or not; "cuda:K" is cuda_names[K]
+  std::vector<int> cores;            ///< logical cores this process may use, ascending; "cpu:K" is cores[K]
+  int cuda_devices = 0;              ///< cards that models of this build can compute on
+  std::string cuda_reason;           ///< why cuda_devices is 0; empty when it is not
+  std::vector<CudaCard> cuda_cards;  ///< those that are there, usable or not; "cuda:K" is cuda_cards[K]
 };
 
 /// Looks at the calling thread's affinity mask and, in builds with CUDA, at the cards that are visible. Call
@@ -25,5 +35,9 @@ void pin_this_thread(int core);
 
 /// Version of the CUDA runtime in this build, "12.4" say; empty when the build has none.
 std::string cuda_version();
+
+/// The latest CUDA version that the driver on this machine supports, "12.4" say; empty without a driver, and
+/// in builds without CUDA.
+std::string cuda_driver_version();
 
 }  // namespace muster

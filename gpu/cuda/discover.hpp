@@ -4,14 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "muster/gpu/device.hpp"
+
 namespace muster {
 
 struct CudaCards {
-  std::vector<std::string> names;
+  std::vector<CudaCard> cards;
   std::string reason;  ///< why there are none
 };
 
 CudaCards discover_cuda();
+
+/// "12.4", say; empty without a driver.
+std::string cuda_driver_supports();
 
 /// "12.4", say.
 std::string cuda_runtime_version();

@@ -155,6 +155,7 @@ TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
 
 TEST(Membership, AReplicaThatDiesWhileTheCoordinatorIsGoneIsReplacedAfterItsRestart) {
   ByHand run(3);
+  ASSERT_TRUE(run.coordinator->event("view", [](const Json& e) { return e["members"] == 3; }).is_object());
   ASSERT_TRUE(run.epoch(10));
   run.coordinator->signal(SIGKILL);
   EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);

@@ -1,6 +1,8 @@
 // Every wrong input: its message with place and help, exit code 2, no process; from `plan` as from `run`.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/cluster/refusals.hpp"
 
 namespace {
@@ -199,7 +201,7 @@ TEST(WrongCommandLine, FilesThatCannotBeWrittenAreToldBeforeTheRun) {
 TEST(RightCommandLine, HelpTellsExitCodesAndOptions) {
   const Outcome help = run_muster({"--help"});
   EXPECT_EQ(help.code, 0);
-  expect_parts(help.out, {"run ", "plan ", "bench ", "Exit codes", "130", "143"});
+  expect_parts(help.out, {"run ", "plan ", "devices ", "bench ", "Exit codes", "130", "143"});
   const Outcome run = run_muster({"run", "--help"});
   EXPECT_EQ(run.code, 0);
   expect_parts(run.out, {"--replicas", "--set", "--report", "--events", "--quiet"});
@@ -228,6 +230,22 @@ TEST(RightCommandLine, VersionNamesWhatItStandsOn) {
   const Outcome outcome = run_muster({"--version"});
   EXPECT_EQ(outcome.code, 0);
   expect_parts(outcome.out, {"muster ", "CAF", "UCX", "CUDA", "libtorch"});
+}
+
+// Whatever there is: each CPU under its name; cards that can be used, or the reason.
+TEST(RightCommandLine, DevicesNamesWhatAJobMayAskFor) {
+  const Outcome text = run_muster({"devices"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  expect_parts(text.out, {"cpu:0   core ", "processor", "CUDA", "UCX", "moves memory of: host"});
+  const Outcome outcome = run_muster({"devices", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("cpus").at(0).at("name"), "cpu:0");
+  EXPECT_GT(json.at("memory_bytes"), 1 << 20);
+  const auto& cuda = json.at("cuda");
+  EXPECT_NE(cuda.at("usable") > 0, cuda.at("reason") != "") << cuda;
+  EXPECT_EQ(json.at("ucx").at("memory_types").at(0), "host");
+  expect_wrong_usage({"devices", "cuda:0"}, {"muster devices"});
 }
 
 TEST(RightCommandLine, PlanShowsWhatWouldRun) {

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "muster/transport/transport.hpp"
 
@@ -40,6 +41,10 @@ bool ucx_finds_fabric(const UcxOptions& options);
 
 /// How long the destructor waits for connections to close.
 inline constexpr int kCloseSecondsMax = 2;
+
+/// The kinds of memory that UCX moves here, as it calls them: "host", "cuda", ...; Debian's build knows no
+/// device memory. Throws as make_ucx_transport.
+std::vector<std::string> ucx_memory_types(const UcxOptions& options);
 
 /// The version of the UCX library in use, "1.13.1".
 std::string ucx_version();

@@ -106,6 +106,20 @@ std::set<std::string> transports_of(ucp_ep_h endpoint) {
 
 namespace muster {
 
+std::vector<std::string> ucx_memory_types(const UcxOptions& options) {
+  const ucp_context_h context = ucx::make_context(options);
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  const ucs_status_t status = ucp_context_query(context, &attributes);
+  ucp_cleanup(context);
+  ucx::require(status, "no answer about memory");
+  std::vector<std::string> names;
+  for (int type = UCS_MEMORY_TYPE_HOST; type < UCS_MEMORY_TYPE_LAST; ++type) {
+    if ((attributes.memory_types >> type & 1) != 0) names.emplace_back(ucs_memory_type_names[type]);
+  }
+  return names;
+}
+
 bool ucx_finds_fabric(const UcxOptions& options) {
   const ucp_context_h context = ucx::make_context(options);
   const std::set<std::string> names = ucx::transports_in(context);

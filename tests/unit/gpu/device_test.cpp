@@ -23,7 +23,7 @@ TEST(Device, CoresAreThoseThatThisProcessMayUse) {
 TEST(Device, CardsAreUsableOrThereIsAReason) {
   const DeviceInventory inventory = discover_devices();
   EXPECT_NE(inventory.cuda_devices > 0, !inventory.cuda_reason.empty());
-  EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_names.size()));
+  EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_cards.size()));
 }
 
 TEST(Device, APinnedThreadStaysOnItsCore) {
