@@ -113,7 +113,7 @@ bool four_at(const FoldProgram& program, std::size_t at) {
 }
 
 void fold_block(const FoldProgram& program, std::span<const float* const> operands, std::size_t offset,
-                std::size_t count, kernels::Scale by, const Wire& wire, float* out) {
+                std::size_t count, kernels::Scale by, const Wire& wire, float* out, kernels::Store store) {
   // One buffer a level of the stack; a sum overwrites the buffer of its left operand's level.
   static thread_local std::array<std::array<float, kBlock>, kDepthMax> scratch;
   std::array<const float*, kDepthMax> stack{};
@@ -124,7 +124,7 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
       const std::array<const float*, 4> four{operands[code[i]] + offset, operands[code[i + 1]] + offset,
                                              operands[code[i + 3]] + offset, operands[code[i + 4]] + offset};
       i += kFour - 1;
-      if (i + 1 == code.size()) return kernels::add_four_and_scale(four, count, by, out + offset);
+      if (i + 1 == code.size()) return kernels::add_four_and_scale(four, count, by, out + offset, store);
       kernels::add_four_and_scale(four, count, {}, scratch[top].data());
       stack[top] = scratch[top].data();
       ++top;
@@ -137,13 +137,13 @@ void fold_block(const FoldProgram& program, std::span<const float* const> operan
     const float* left = stack[top - 2];
     const float* right = stack[top - 1];
     const bool last = i + 1 == code.size();
-    if (last && !wire.rounds()) return kernels::add_and_scale(left, right, count, by, out + offset);
+    if (last && !wire.rounds()) return kernels::add_and_scale(left, right, count, by, out + offset, store);
     float* sum = scratch[top - 2].data();
     kernels::add(left, right, count, sum);
     if (wire.rounds()) round_to(wire, count, sum);
     stack[--top - 1] = sum;
   }
-  kernels::scale(stack[0], count, by, out + offset);
+  kernels::scale(stack[0], count, by, out + offset, wire.rounds() ? kernels::Store::cached : store);
   if (wire.rounds()) round_to(wire, count, out + offset);
 }
 
@@ -156,12 +156,12 @@ bool is_one_pass(const FoldProgram& program, const Wire& wire) {
 }  // namespace
 
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
-          float divisor, float* out, const Wire& wire) {
+          float divisor, float* out, const Wire& wire, kernels::Store store) {
   if (program.code.empty()) return;
   const kernels::Scale by = scale_by(divisor);
   const std::size_t block = is_one_pass(program, wire) ? count : kBlock;
   for (std::size_t offset = 0; offset < count; offset += block) {
-    fold_block(program, operands, offset, std::min(block, count - offset), by, wire, out);
+    fold_block(program, operands, offset, std::min(block, count - offset), by, wire, out, store);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "muster/transport/collective/kernels.hpp"
 #include "muster/transport/collective/wire.hpp"
 
 namespace muster {
@@ -50,8 +51,9 @@ FoldProgram fold_program(unsigned height, std::span<const NodeId> nodes);
 /// Runs the program on elements [0, count) of each operand, divides by `divisor` (float32 division) and
 /// writes to `out`. operands[i] points to the first element of nodes[i]. `out` may be one of the operands
 /// only if the program is a single push. An empty program writes nothing. Needs no memory but a block on the
-/// stack of the caller's thread. Each sum and the quotient are rounded for the wire, if it rounds.
+/// stack of the caller's thread. Each sum and the quotient are rounded for the wire, if it rounds; `store` is
+/// of no effect then.
 void fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
-          float divisor, float* out, const Wire& wire = {});
+          float divisor, float* out, const Wire& wire = {}, kernels::Store store = kernels::Store::cached);
 
 }  // namespace muster

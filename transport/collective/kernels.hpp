@@ -19,15 +19,21 @@ struct Scale {
   bool divides = false;
 };
 
+/// How `out` is written: `streamed` past the caches, if it is aligned to 64 bytes and the processor can.
+/// Other threads see it in order, as if it were not.
+enum class Store { cached, streamed };
+
 /// out[i] = values[i] * factor, or values[i] / factor
-void scale(const float* values, std::size_t count, Scale by, float* out);
+void scale(const float* values, std::size_t count, Scale by, float* out, Store store = Store::cached);
 
 /// out[i] = (left[i] + right[i]) * factor, or / factor
-void add_and_scale(const float* left, const float* right, std::size_t count, Scale by, float* out);
+void add_and_scale(const float* left, const float* right, std::size_t count, Scale by, float* out,
+                   Store store = Store::cached);
 
 /// out[i] = ((v[0][i] + v[1][i]) + (v[2][i] + v[3][i])) * factor, or / factor. Each value is read once, and
 /// all at the same time: a core waits for four other ones' memory at once.
-void add_four_and_scale(const std::array<const float*, 4>& v, std::size_t count, Scale by, float* out);
+void add_four_and_scale(const std::array<const float*, 4>& v, std::size_t count, Scale by, float* out,
+                        Store store = Store::cached);
 
 /// What was chosen ("AVX3_ZEN4"), for people.
 const char* chosen();

@@ -34,7 +34,9 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       hooks_(std::move(hooks)),
       height_(tree_height(shape_.shards)),
       plan_(shape_),
-      staging_(shape_.chunk_elements, transport) {
+      staging_(shape_.chunk_elements, transport),
+      stores_(hooks_.now),
+      sketch_stores_(hooks_.now) {
   if (shape_.sketch_elements > 0) sketch_plan_.emplace(sketch_of(shape_));
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
@@ -52,8 +54,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     slot.headers.resize(shape_.members.size());
     slot.metrics.resize(shape_.members.size());
     slot.stand_ins.resize(nodes_.size());
-    slot.sum = make_sum(plan_, slot);
-    if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, slot);
+    slot.sum = make_sum(plan_, stores_, slot);
+    if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, sketch_stores_, slot);
     reset(slot);
   }
 }

@@ -162,7 +162,7 @@ class Reduction {
   bool sketching() const;
   TreeSum& open_sum() const;
   TreeSum& sum_of(const Frame& frame);
-  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, Slot& slot);
+  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, StoreChoice& stores, Slot& slot);
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
@@ -195,6 +195,7 @@ class Reduction {
   std::vector<bool> present_;                   // by shard, in the open round
   std::vector<double> weights_;                 // likewise
   Staging staging_;
+  StoreChoice stores_, sketch_stores_;
   std::array<Slot, 2> slots_;
   RecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open

@@ -3,9 +3,9 @@
 
 namespace muster {
 
-std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, Slot& slot) {
+std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, StoreChoice& stores, Slot& slot) {
   return std::make_unique<TreeSum>(
-      plan, staging_,
+      plan, staging_, stores,
       [this, &slot](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
                     Staging::Hold hold) { send(member, frame, payload, slot, hold); });
 }

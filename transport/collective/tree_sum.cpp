@@ -8,10 +8,6 @@
 namespace muster {
 namespace {
 
-std::span<const std::byte> as_payload(const float* values, std::size_t count) {
-  return {reinterpret_cast<const std::byte*>(values), count * sizeof(float)};
-}
-
 Frame contribution(NodeId node, std::size_t begin) {
   Frame frame;
   frame.kind = FrameKind::contribution;
@@ -28,10 +24,11 @@ bool is_below(unsigned height, NodeId node, NodeId above) {
 
 }  // namespace
 
-TreeSum::TreeSum(const SumPlan& plan, Staging& staging, Send send)
+TreeSum::TreeSum(const SumPlan& plan, Staging& staging, StoreChoice& stores, Send send)
     : plan_(plan),
       staging_(staging),
       payloads_(plan.shape(), staging),
+      stores_(stores),
       send_(std::move(send)),
       roles_(plan.roles().size()) {
   reset();
@@ -72,6 +69,7 @@ void TreeSum::close() {
 void TreeSum::open(std::span<float> result, std::uint64_t step) {
   opened_ = true;
   result_ = result;
+  if (!result.empty()) stores_.begin();
   if (plan_.shape().sharded && !result.empty()) plan_.shape().update->begin(step);
 }
 
@@ -234,15 +232,10 @@ std::optional<TreeSum::Pieces> TreeSum::result_of(const Frame& frame) const {
   return pieces;
 }
 
-// The piece that this member is to keep as its sender's buddy, and does not keep yet.
-std::optional<std::size_t> TreeSum::backup_of(const Frame& frame) const {
+// Whether it is copied out of another process's memory, as soon as it has been placed.
+bool TreeSum::is_read_here(const Frame& frame) const {
   const ReductionShape& shape = plan_.shape();
-  if (!shape.sharded || !opened_ || result_.empty() || shape.members[frame.from].buddy != shape.self)
-    return std::nullopt;
-  const auto pieces = pieces_of(frame);
-  if (!pieces || pieces->end != pieces->first + 1 || backed_up_[pieces->first]) return std::nullopt;
-  if (plan_.pieces()[pieces->first].owner != frame.from) return std::nullopt;
-  return pieces->first;
+  return frame.bytes >= kLendableBytesMin && shape.members[frame.from].host == shape.members[shape.self].host;
 }
 
 std::span<std::byte> TreeSum::place(const Frame& frame) {
@@ -257,6 +250,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
     if (!result_of(frame)) return {};
     result_begun_ = true;
     if (Payloads::sparse(frame)) return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
+    if (is_read_here(frame)) stores_.start();
     return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
   }
   if (!contribution_of(frame)) return {};
@@ -306,6 +300,7 @@ bool TreeSum::sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::b
 
 void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
   if (frame.kind == FrameKind::result) {
+    if (is_read_here(frame)) stores_.stop();
     results_from_[frame.from] += *payloads_.elements_of(frame);
     for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) result_in(i);
     return;
@@ -344,7 +339,7 @@ void TreeSum::look_at(Pieces pieces) {
   for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) look(i);
 }
 
-// A piece that is complete is added up, once.
+// If complete, it is added up, once.
 void TreeSum::look(std::size_t number) {
   const SumPlan::Piece& piece = plan_.pieces()[number];
   const SumPlan::Role& role = plan_.role(piece);
@@ -373,7 +368,9 @@ const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) co
 void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out) {
   operands_.clear();
   for (const std::uint32_t input : addition.inputs) operands_.push_back(operand(piece, input));
-  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire);
+  stores_.start();
+  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire, stores_.way());
+  stores_.stop();
   for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
 }
 
@@ -386,54 +383,6 @@ void TreeSum::finish(std::size_t number) {
   add(piece, roles_[piece.owner].additions.front(), static_cast<float>(weight_),
       sharded ? plan_.shape().update->gradient(piece.elements()) : result_.data() + piece.begin);
   sharded ? back_up(number) : result_in(number);
-}
-
-// ---- a sharded optimiser
-
-// The mean gradient of an own piece is there. Nobody gets what follows from it before the buddy has it.
-void TreeSum::back_up(std::size_t number) {
-  const ReductionShape& shape = plan_.shape();
-  const SumPlan::Piece& piece = plan_.pieces()[number];
-  shape.update->kept(piece.elements());
-  const std::uint32_t buddy = shape.members[shape.self].buddy;
-  if (buddy == shape.self || canary("no-backup")) return update(number);
-  backed_up_[number] = true;
-  ++unkept_;
-  Frame frame;
-  frame.kind = FrameKind::reduced;
-  frame.offset = piece.begin;
-  send_(buddy, frame, as_payload(shape.update->gradient(piece.elements()), piece.count), Staging::kNone);
-}
-
-// As a buddy.
-void TreeSum::keep(const Frame& frame, std::size_t number) {
-  if (closed_ || backed_up_[number]) return;
-  const SumPlan::Piece& piece = plan_.pieces()[number];
-  backed_up_[number] = true;
-  plan_.shape().update->kept(piece.elements());
-  Frame word;
-  word.kind = FrameKind::kept;
-  word.offset = piece.begin;
-  word.more = piece.count;
-  send_(frame.from, word, {}, Staging::kNone);
-}
-
-bool TreeSum::kept(const Frame& frame) {
-  const ReductionShape& shape = plan_.shape();
-  const auto pieces = plan_.pieces_at(frame.offset, frame.more);
-  const bool may = shape.sharded && frame.from == shape.members[shape.self].buddy && pieces &&
-                   pieces->end == pieces->first + 1 && plan_.pieces()[pieces->first].owner == shape.self &&
-                   backed_up_[pieces->first] && !done_[pieces->first];
-  if (!may || closed_) return may;
-  --unkept_;
-  update(pieces->first);
-  return true;
-}
-
-void TreeSum::update(std::size_t number) {
-  const SumPlan::Piece& piece = plan_.pieces()[number];
-  plan_.shape().update->result(piece.elements(), result_.data() + piece.begin);
-  result_in(number);
 }
 
 // Sums of a run that is complete, on their way to the owner.

@@ -11,6 +11,7 @@
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/payloads.hpp"
 #include "muster/transport/collective/staging.hpp"
+#include "muster/transport/collective/store_choice.hpp"
 #include "muster/transport/collective/sum_plan.hpp"
 
 namespace muster {
@@ -21,7 +22,8 @@ class TreeSum {
   using Send =
       std::function<void(std::uint32_t member, const Frame&, std::span<const std::byte>, Staging::Hold)>;
 
-  TreeSum(const SumPlan& plan, Staging& staging, Send send);
+  /// `stores` says how sums are written; another TreeSum of the same view may share it.
+  TreeSum(const SumPlan& plan, Staging& staging, StoreChoice& stores, Send send);
 
   /// The round's result will be written to `result`; from here on parts of it may arrive.
   void open(std::span<float> result, std::uint64_t step);
@@ -89,6 +91,7 @@ class TreeSum {
   void values_in(const Frame& frame, Pieces pieces, float* values);
   bool take(std::size_t piece, std::size_t input);
   void drop(Staged& staged);
+  bool is_read_here(const Frame& frame) const;
   void settle_role(std::uint32_t owner, const std::vector<bool>& present);
   void look(std::size_t piece);
   void look_at(Pieces pieces);
@@ -107,6 +110,7 @@ class TreeSum {
   const SumPlan& plan_;
   Staging& staging_;
   Payloads payloads_;
+  StoreChoice& stores_;
   const Send send_;
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;

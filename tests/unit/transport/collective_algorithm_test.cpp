@@ -95,7 +95,7 @@ class Sums {
       shape.self = m;
       auto& member = *members_.emplace_back(std::make_unique<Member>(shape, *nobody_));
       member.sum = std::make_unique<TreeSum>(
-          member.plan, member.staging,
+          member.plan, member.staging, member.stores,
           [this, m](std::uint32_t to, Frame frame, std::span<const std::byte> payload, Staging::Hold hold) {
             frame.from = m;
             frame.bytes = payload.size();
@@ -186,6 +186,7 @@ class Sums {
     const ReductionShape& shape() const { return plan.shape(); }
     SumPlan plan;
     Staging staging;
+    StoreChoice stores;
     std::unique_ptr<TreeSum> sum;
     std::unique_ptr<Accumulator> accumulator;
     std::vector<float> result;

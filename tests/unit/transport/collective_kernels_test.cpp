@@ -89,6 +89,35 @@ TEST_P(Kernels, AddFourAsAddsByThemselvesWould) {
   }
 }
 
+// Past the caches, where the place allows it: from the first element on, and in an odd place.
+TEST_P(Kernels, WriteTheSamePastTheCaches) {
+  for (const std::size_t count : {1u, 16u, 65u, 1000u}) {
+    std::array<std::vector<float>, 4> values;
+    for (std::uint32_t k = 0; k < 4; ++k) values[k] = numbers(20 + k, count);
+    const std::array<const float*, 4> v{values[0].data(), values[1].data(), values[2].data(),
+                                        values[3].data()};
+    alignas(64) std::array<float, 1024> cached, streamed;
+    for (const std::size_t shift : {0u, 3u}) {
+      for (const bool divides : {false, true}) {
+        const kernels::Scale by{3.0f, divides};
+        const auto both = [&](const auto& write) {
+          cached.fill(42.0f);
+          streamed.fill(42.0f);
+          write(cached.data() + shift, kernels::Store::cached);
+          write(streamed.data() + shift, kernels::Store::streamed);
+          for (std::size_t i = 0; i < cached.size(); ++i) EXPECT_TRUE(same(cached[i], streamed[i])) << i;
+        };
+        both([&](float* out, kernels::Store store) { kernels::scale(v[0], count, by, out, store); });
+        both([&](float* out, kernels::Store store) {
+          kernels::add_and_scale(v[0], v[1], count, by, out, store);
+        });
+        both(
+            [&](float* out, kernels::Store store) { kernels::add_four_and_scale(v, count, by, out, store); });
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, MayWriteOverAnOperand) {
   auto left = numbers(3, 777);
   const auto before = left, right = numbers(4, 777);
