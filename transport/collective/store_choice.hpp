@@ -32,10 +32,10 @@ class StoreChoice {
   void start() { started_ = clock_ ? clock_() : std::chrono::nanoseconds{0}; }
   void stop() { moved_ += clock_ ? clock_() - started_ : std::chrono::nanoseconds{0}; }
 
-  static constexpr std::uint64_t kWarmUp = 4;    ///< rounds that do not count: memory is touched first
-  static constexpr std::uint64_t kFirst = 12;    ///< each way in turns, until then
+  static constexpr std::uint64_t kWarmUp = 2;    ///< rounds that do not count: memory is touched first
+  static constexpr std::uint64_t kFirst = 6;     ///< each way in turns, until then
   static constexpr std::uint64_t kEvery = 64;    ///< of so many rounds, the first two try both again
-  static constexpr std::size_t kRemembered = 3;  ///< the median of so many counts
+  static constexpr std::size_t kRemembered = 2;  ///< the shortest of so many counts
 
  private:
   using Times = std::array<std::chrono::nanoseconds, kRemembered>;
