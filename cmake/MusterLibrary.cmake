@@ -2,6 +2,7 @@
 # behind it.
 add_library(muster SHARED
   $<TARGET_OBJECTS:muster_config> $<TARGET_OBJECTS:muster_transport> $<TARGET_OBJECTS:muster_gpu>
+  ${MUSTER_KERNEL_OBJECTS}
   $<TARGET_OBJECTS:muster_actors> $<TARGET_OBJECTS:muster_cli>)
 add_library(Muster::muster ALIAS muster)
 target_compile_features(muster INTERFACE cxx_std_20)
@@ -14,7 +15,7 @@ target_link_libraries(muster PUBLIC CAF::io CAF::core Threads::Threads
 if(Torch_FOUND)
   target_link_libraries(muster PRIVATE torch)
 endif()
-if(CUDAToolkit_FOUND)
+if(MUSTER_CUDA)
   target_link_libraries(muster PRIVATE CUDA::cudart_static)
 endif()
 

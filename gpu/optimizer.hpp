@@ -1,12 +1,16 @@
 // The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the
-// vector is cut.
+// vector is cut. Parameters, gradient and state are memory of the optimiser's device, and on a card an update
+// returns before it is done (see compute_device.hpp).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "muster/gpu/compute_device.hpp"
 
 namespace muster {
 
@@ -15,6 +19,15 @@ class Schedule {
  public:
   virtual ~Schedule() = default;
   virtual double rate(std::uint64_t step) const = 0;
+};
+
+/// The update of a whole vector, each time of the same memory: recorded once, and put as a whole at each
+/// step. It must not outlive its optimiser.
+class SteadyUpdate {
+ public:
+  virtual ~SteadyUpdate() = default;
+  /// The same bits as Optimizer::update.
+  virtual void run(std::uint64_t step) = 0;
 };
 
 class Optimizer {
@@ -33,8 +46,15 @@ class Optimizer {
   virtual void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
                         std::span<const float> gradient) const = 0;
 
-  /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"). May be
-  /// empty.
+  /// Records the update of all elements. `before`, if there is any, puts what goes in front of it each time:
+  /// the norm of the gradient and its clipping, say (see ComputeDevice::record).
+  virtual std::unique_ptr<SteadyUpdate> steady(std::span<float> parameters, std::span<const float> gradient,
+                                               const std::function<void()>& before = {}) = 0;
+
+  virtual ComputeDevice& device() const = 0;
+
+  /// State as flat vectors of the parameters' size, by name ("momentum"; "exp_avg", "exp_avg_sq"), in memory
+  /// of the device: device().copy_out and copy_in reach it everywhere. May be empty.
   struct Slot {
     std::string name;
     std::span<float> values;
@@ -69,8 +89,10 @@ struct ScheduleOptions {
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
 std::unique_ptr<Optimizer> make_sgd(const SgdOptions& options, std::shared_ptr<const Schedule> schedule,
-                                    std::size_t count);
+                                    std::size_t count,
+                                    std::shared_ptr<ComputeDevice> device = make_host_device());
 std::unique_ptr<Optimizer> make_adam(const AdamOptions& options, std::shared_ptr<const Schedule> schedule,
-                                     std::size_t count);
+                                     std::size_t count,
+                                     std::shared_ptr<ComputeDevice> device = make_host_device());
 
 }  // namespace muster

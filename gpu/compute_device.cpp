@@ -1,0 +1,72 @@
+#include "muster/gpu/compute_device.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/norm.hpp"
+#ifdef MUSTER_WITH_CUDA
+#include "muster/gpu/cuda/discover.hpp"
+#include "muster/gpu/cuda/make.hpp"
+#endif
+
+namespace muster {
+
+Mark::Mark(Mark&& other) noexcept
+    : device_(std::move(other.device_)), event_(std::exchange(other.event_, nullptr)) {}
+
+Mark& Mark::operator=(Mark&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(event_, other.event_);
+  return *this;
+}
+
+Mark::~Mark() {
+  if (event_ != nullptr) device_->forget(event_);
+}
+
+void ComputeDevice::same(std::size_t one, std::size_t other) {
+  MUSTER_CHECK(one == other, "sizes", one, "and", other);
+}
+
+std::size_t norm_space(std::size_t count) {
+  std::size_t space = 1;
+  for (count = norm::blocks(count); count > 1; count = norm::blocks(count)) space += count;
+  return space;
+}
+
+namespace {
+
+/// The K of "kind:K", or -1.
+int number_in(const std::string& name, const std::string& kind) {
+  if (!name.starts_with(kind + ":")) return -1;
+  int number = -1;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + kind.size() + 1, end, number);
+  return error == std::errc() && rest == end ? number : -1;
+}
+
+[[maybe_unused]] std::shared_ptr<ComputeDevice> refused(const std::string& name, const std::string& reason) {
+  throw Error(Advice::fix_job, "device '" + name + "' cannot be used: " + reason);
+}
+
+}  // namespace
+
+std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name,
+                                                   [[maybe_unused]] const DeviceMemory& memory) {
+  if (name == "cpu" || number_in(name, "cpu") >= 0) return make_host_device();
+  const int number = number_in(name, "cuda");
+  if (number < 0) return refused(name, "a device is \"cpu\", \"cpu:K\" or \"cuda:K\"");
+#ifdef MUSTER_WITH_CUDA
+  const CudaCards found = discover_cuda();
+  if (found.cards.empty()) return refused(name, found.reason);
+  if (static_cast<std::size_t>(number) >= found.cards.size())
+    return refused(name, "the cards are cuda:0 to cuda:" + std::to_string(found.cards.size() - 1));
+  return make_cuda_device(number, memory);
+#else
+  return refused(name, "this build has no CUDA");
+#endif
+}
+
+}  // namespace muster

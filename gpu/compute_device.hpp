@@ -1,0 +1,274 @@
+// The device that one replica computes on: its memory, and everything that is done to it element by element.
+// Two kinds: the host's processor, and a CUDA card; both give the same bits (see elements.hpp).
+//
+// Work is done in the order in which it is put, as if by one thread of the device (the compute stream). On a
+// card a call returns before its work is done, and operands must live, unchanged by others, until then: wait
+// for a mark, or synchronize. On the host work is done when the call returns. Spans are memory of the device
+// but where a parameter says `host`. `out` may be an operand, and must not overlap one otherwise.
+//
+// Calls come from one thread at a time; arrays and marks may be made and destroyed on any thread. Calls on a
+// card throw Error: give_up with the card, the call and CUDA's words, which may be about work put before.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "muster/gpu/elements.hpp"
+#include "muster/gpu/memory_pool.hpp"
+
+namespace muster {
+
+class ComputeDevice;
+
+/// A point in a device's work; passed once all that was put before it is done. An empty mark has always been
+/// passed.
+class Mark {
+ public:
+  Mark() = default;
+  Mark(std::shared_ptr<ComputeDevice> device, void* event) : device_(std::move(device)), event_(event) {}
+  Mark(Mark&& other) noexcept;
+  Mark& operator=(Mark&& other) noexcept;
+  ~Mark();
+
+  /// What the device knows it by (a cudaEvent_t); null when empty.
+  void* event() const { return event_; }
+
+ private:
+  std::shared_ptr<ComputeDevice> device_;
+  void* event_ = nullptr;
+};
+
+/// Work that was recorded once and can be put again as a whole. Not after the memory that it names has gone.
+class RecordedWork {
+ public:
+  virtual ~RecordedWork() = default;
+  virtual void replay() = 0;
+};
+
+/// Where squared_norm writes: how many doubles it needs for so many elements. The first is the result.
+std::size_t norm_space(std::size_t count);
+
+class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
+ public:
+  virtual ~ComputeDevice() = default;
+
+  virtual const std::string& name() const = 0;  ///< "cpu", "cuda:0"
+  virtual bool is_card() const = 0;             ///< false: the host can read and write its memory
+  virtual void* stream() const = 0;             ///< the cudaStream_t of the work; null on the host
+
+  // --- memory (rather use DeviceArray and PinnedArray) ---
+
+  /// Memory of the device at a multiple of 256 bytes, with any content. JobError or Error when the bound, or
+  /// the device, has no more. Memory that was given may be taken again at once: work put before is done
+  /// first.
+  virtual void* take(std::size_t bytes) = 0;
+  virtual void give(void* memory) noexcept = 0;
+  /// The same of host memory that a card copies from and to by itself. give_pinned waits for all work.
+  virtual void* take_pinned(std::size_t bytes) = 0;
+  virtual void give_pinned(void* memory) noexcept = 0;
+  virtual MemoryUse memory() const = 0;
+  virtual MemoryUse pinned() const = 0;
+
+  // --- copies ---
+
+  /// Of the type of what it is copied to.
+  template <class T>
+  using Source = std::type_identity_t<std::span<const T>>;
+
+  template <class T>
+  void copy_in(Source<T> host, std::span<T> to) {
+    same(host.size(), to.size());
+    put_copy(host.data(), to.data(), host.size_bytes(), Way::in);
+  }
+  template <class T>
+  void copy_out(Source<T> from, std::span<T> host) {
+    same(from.size(), host.size());
+    put_copy(from.data(), host.data(), from.size_bytes(), Way::out);
+  }
+  template <class T>
+  void copy(Source<T> from, std::span<T> to) {
+    same(from.size(), to.size());
+    put_copy(from.data(), to.data(), from.size_bytes(), Way::within);
+  }
+  /// Beside the other work: begins when `after` has been passed, whatever was put since. The mark is passed
+  /// when the copy is done. Pinned memory, or it is neither quick nor beside anything.
+  template <class T>
+  [[nodiscard]] Mark copy_in_aside(const Mark& after, Source<T> host, std::span<T> to) {
+    same(host.size(), to.size());
+    return put_aside(after, host.data(), to.data(), host.size_bytes(), Way::in);
+  }
+  template <class T>
+  [[nodiscard]] Mark copy_out_aside(const Mark& after, Source<T> from, std::span<T> host) {
+    same(from.size(), host.size());
+    return put_aside(after, from.data(), host.data(), from.size_bytes(), Way::out);
+  }
+  template <class T>
+  void zero(std::span<T> values) {
+    put_zeros(values.data(), values.size_bytes());
+  }
+  /// Puts a small value (at most 64 bytes) where `to` is, in the order of the work.
+  template <class T>
+  void set(const T& value, T* to) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kSetBytesMax);
+    put_value(&value, sizeof value, to);
+  }
+
+  // --- waiting ---
+
+  [[nodiscard]] virtual Mark mark() = 0;       ///< behind all work put so far
+  virtual bool reached(const Mark& mark) = 0;  ///< does not block
+  virtual void wait(const Mark& mark) = 0;     ///< blocks the calling thread
+  virtual void follow(const Mark& mark) = 0;   ///< work put from now on begins when it has been passed
+  virtual void synchronize() = 0;              ///< blocks until all work is done, copies aside as well
+
+  // --- sums ---
+
+  /// out = (left + right), scaled. Also state += change.
+  virtual void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
+                   std::span<float> out) = 0;
+  /// out = ((v0 + v1) + (v2 + v3)), scaled: two levels of the canonical tree in one pass.
+  virtual void add_four(const std::array<std::span<const float>, 4>& v, elements::Scale by,
+                        std::span<float> out) = 0;
+  virtual void scale(std::span<const float> values, elements::Scale by, std::span<float> out) = 0;
+  /// out = values * *factor, where `factor` is memory of the device.
+  virtual void scale_by(std::span<const float> values, const float* factor, std::span<float> out) = 0;
+
+  // --- updates: of the optimisers in optimizer.hpp; foretell_ changes the parameters only ---
+
+  virtual void sgd(elements::From<elements::SgdFactors> factors, std::span<float> parameters,
+                   std::span<const float> gradient) = 0;
+  virtual void sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
+                            std::span<float> parameters, std::span<const float> gradient,
+                            std::span<float> momentum) = 0;
+  virtual void foretell_sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
+                                     std::span<float> parameters, std::span<const float> gradient,
+                                     std::span<const float> momentum) = 0;
+  virtual void adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
+                    std::span<const float> gradient, std::span<float> average, std::span<float> square) = 0;
+  virtual void foretell_adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
+                             std::span<const float> gradient, std::span<const float> average,
+                             std::span<const float> square) = 0;
+  /// As adam on master weights; `copy` gets what they have become, rounded.
+  virtual void adam_with_copy(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
+                              std::span<const float> gradient, std::span<float> average,
+                              std::span<float> square, std::span<elements::Bf16> copy) = 0;
+
+  // --- casts ---
+
+  virtual void cast(std::span<const float> from, std::span<elements::Bf16> to) = 0;
+  virtual void cast(std::span<const float> from, std::span<elements::Fp16> to) = 0;
+  virtual void cast(std::span<const elements::Bf16> from, std::span<float> to) = 0;
+  virtual void cast(std::span<const elements::Fp16> from, std::span<float> to) = 0;
+
+  // --- looks across elements; the results are memory of the device, so nobody has to wait ---
+
+  /// The sum of squares in double, in an order that depends on the size alone: see norm.hpp. `space` has
+  /// norm_space(values.size()) elements; the result is the first.
+  virtual void squared_norm(std::span<const float> values, std::span<double> space) = 0;
+  /// *factor = what the gradient of this squared norm is multiplied with to have a norm of at most norm_max.
+  virtual void clip_factor(const double* squared_norm, float norm_max, float* factor) = 0;
+  /// *first = index of the first element that is infinite or not a number, or kNone.
+  virtual void find_not_finite(std::span<const float> values, std::uint64_t* first) = 0;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  // --- recording ---
+
+  /// Calls `work`, which puts work on this device, and keeps it instead of doing it. `work` neither takes nor
+  /// gives memory, waits for nothing, and sets nothing that another replay would want otherwise.
+  virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& work) = 0;
+
+ protected:
+  enum class Way { in, out, within };
+  static constexpr std::size_t kSetBytesMax = 64;
+
+  virtual void put_copy(const void* from, void* to, std::size_t bytes, Way way) = 0;
+  virtual Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) = 0;
+  virtual void put_zeros(void* to, std::size_t bytes) = 0;
+  virtual void put_value(const void* value, std::size_t bytes, void* to) = 0;
+
+  /// A bug if they differ.
+  static void same(std::size_t one, std::size_t other);
+
+ private:
+  friend class Mark;
+  virtual void forget(void* event) noexcept = 0;
+};
+
+/// An array in a device's memory, zeros at first. Keeps its device alive.
+template <class T>
+class DeviceArray {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+
+  DeviceArray() = default;
+  DeviceArray(std::shared_ptr<ComputeDevice> device, std::size_t count)
+      : memory_(count == 0 ? nullptr : device->take(count * sizeof(T)), Give{device}), count_(count) {
+    if (count != 0) device->zero(span());
+  }
+
+  std::span<T> span() const { return {data(), size()}; }
+  T* data() const { return static_cast<T*>(memory_.get()); }
+  std::size_t size() const { return memory_ ? count_ : 0; }
+  bool empty() const { return size() == 0; }
+
+ private:
+  struct Give {
+    std::shared_ptr<ComputeDevice> device;
+    void operator()(void* memory) const { device->give(memory); }
+  };
+  std::unique_ptr<void, Give> memory_;
+  std::size_t count_ = 0;
+};
+
+/// An array in host memory that the device copies from and to by itself; zeros at first. Keeps its device
+/// alive, and waits for the device when it goes.
+template <class T>
+class PinnedArray {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+
+  PinnedArray() = default;
+  PinnedArray(std::shared_ptr<ComputeDevice> device, std::size_t count)
+      : memory_(count == 0 ? nullptr : device->take_pinned(count * sizeof(T)), Give{device}), count_(count) {
+    for (T& value : span()) value = T{};
+  }
+
+  std::span<T> span() const { return {data(), size()}; }
+  T* data() const { return static_cast<T*>(memory_.get()); }
+  std::size_t size() const { return memory_ ? count_ : 0; }
+  bool empty() const { return size() == 0; }
+
+ private:
+  struct Give {
+    std::shared_ptr<ComputeDevice> device;
+    void operator()(void* memory) const { device->give_pinned(memory); }
+  };
+  std::unique_ptr<void, Give> memory_;
+  std::size_t count_ = 0;
+};
+
+using DeviceFloats = DeviceArray<float>;
+using PinnedFloats = PinnedArray<float>;
+
+/// How much a card's memory may be used for arrays. (libtorch takes memory for itself beside it.)
+struct DeviceMemory {
+  std::size_t bound_bytes = 0;  ///< of the card; 0: all that is free when the device is made
+  std::size_t pinned_bound_bytes = std::size_t{4} << 30;  ///< of the host; pinned memory is never swapped
+  std::string key;         ///< of the job, that changes bound_bytes; for messages. Empty: none
+  std::string pinned_key;  ///< the same of pinned_bound_bytes
+};
+
+std::shared_ptr<ComputeDevice> make_host_device();
+
+/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error (fix_job) with the
+/// reason where it cannot be used, or for another name.
+std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name, const DeviceMemory& memory = {});
+
+}  // namespace muster

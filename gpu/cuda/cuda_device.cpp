@@ -1,0 +1,301 @@
+#include "muster/gpu/cuda/cuda_device.hpp"
+
+#include <utility>
+
+#include "muster/config/check.hpp"
+#include "muster/gpu/cuda/failure.hpp"
+#include "muster/gpu/cuda/make.hpp"
+
+namespace muster::cuda {
+namespace {
+
+std::string name_of(int number) {
+  return "cuda:" + std::to_string(number);
+}
+
+std::size_t bound_of(int number, const DeviceMemory& memory) {
+  if (memory.bound_bytes != 0) return memory.bound_bytes;
+  const OnCard here(number, name_of(number));
+  std::size_t free = 0, all = 0;
+  must(cudaMemGetInfo(&free, &all), name_of(number), "cudaMemGetInfo");
+  return free;
+}
+
+/// Memory of the card; null when there is no more.
+MemoryPool::Source card_memory(int number) {
+  return {[number](std::size_t bytes) -> void* {
+            const OnCard here(number, name_of(number));
+            void* memory = nullptr;
+            const cudaError_t code = cudaMalloc(&memory, bytes);
+            if (code == cudaSuccess) return memory;
+            if (code != cudaErrorMemoryAllocation) must(code, name_of(number), "cudaMalloc");
+            static_cast<void>(cudaGetLastError());
+            return nullptr;
+          },
+          [](void* memory) { static_cast<void>(cudaFree(memory)); }};
+}
+
+MemoryPool::Source pinned_memory(int number) {
+  return {[number](std::size_t bytes) -> void* {
+            const OnCard here(number, name_of(number));
+            void* memory = nullptr;
+            const cudaError_t code = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+            if (code == cudaSuccess) return memory;
+            if (code != cudaErrorMemoryAllocation) must(code, name_of(number), "cudaHostAlloc");
+            static_cast<void>(cudaGetLastError());
+            return nullptr;
+          },
+          [](void* memory) { static_cast<void>(cudaFreeHost(memory)); }};
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int number, const DeviceMemory& memory)
+    : number_(number),
+      name_(name_of(number)),
+      memory_({bound_of(number, memory), name_, memory.key}, card_memory(number)),
+      pinned_({memory.pinned_bound_bytes, "pinned memory of " + name_, memory.pinned_key},
+              pinned_memory(number)) {
+  const OnCard here(number_, name_);
+  must(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, number_), name_,
+       "cudaDeviceGetAttribute");
+  try {
+    make_streams();
+  } catch (...) {
+    destroy_streams();
+    throw;
+  }
+}
+
+// Arrays, marks and recorded work keep their device alive, so there are none. What CUDA says here has no one
+// to be told to.
+CudaDevice::~CudaDevice() {
+  int before = 0;
+  static_cast<void>(cudaGetDevice(&before));
+  static_cast<void>(cudaSetDevice(number_));
+  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
+    static_cast<void>(cudaStreamSynchronize(stream));
+  for (const cudaEvent_t event : spare_events_) static_cast<void>(cudaEventDestroy(event));
+  destroy_streams();
+  memory_.trim();
+  pinned_.trim();
+  static_cast<void>(cudaSetDevice(before));
+}
+
+// Not blocking: nothing waits for the legacy default stream, nor that for us.
+void CudaDevice::make_streams() {
+  must(cudaStreamCreateWithFlags(&work_, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
+  for (Side* side : {&in_, &out_}) {
+    must(cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
+    must(cudaEventCreateWithFlags(&side->last, cudaEventDisableTiming), name_, "cudaEventCreateWithFlags");
+  }
+}
+
+void CudaDevice::destroy_streams() noexcept {
+  for (Side* side : {&in_, &out_}) {
+    if (side->last != nullptr) static_cast<void>(cudaEventDestroy(std::exchange(side->last, nullptr)));
+    if (side->stream != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(side->stream, nullptr)));
+  }
+  if (work_ != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(work_, nullptr)));
+}
+
+void* CudaDevice::take(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  MUSTER_CHECK(!recording_, "bytes", bytes, "on", name_);
+  return memory_.take(bytes);
+}
+
+// Whoever gets the memory next puts work behind the work that is there. Copies aside are not in that order:
+// the work waits for those that were put until now.
+void CudaDevice::give(void* memory) noexcept {
+  const std::scoped_lock lock(mutex_);
+  MUSTER_CHECK(!recording_, "on", name_);
+  for (Side* side : {&in_, &out_}) {
+    if (std::exchange(side->used, false)) static_cast<void>(cudaStreamWaitEvent(work_, side->last, 0));
+  }
+  memory_.give(memory);
+}
+
+void* CudaDevice::take_pinned(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  MUSTER_CHECK(!recording_, "bytes", bytes, "on", name_);
+  return pinned_.take(bytes);
+}
+
+void CudaDevice::give_pinned(void* memory) noexcept {
+  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
+    static_cast<void>(cudaStreamSynchronize(stream));
+  const std::scoped_lock lock(mutex_);
+  MUSTER_CHECK(!recording_, "on", name_);
+  pinned_.give(memory);
+}
+
+MemoryUse CudaDevice::memory() const {
+  const std::scoped_lock lock(mutex_);
+  return memory_.use();
+}
+
+MemoryUse CudaDevice::pinned() const {
+  const std::scoped_lock lock(mutex_);
+  return pinned_.use();
+}
+
+cudaEvent_t CudaDevice::an_event() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!spare_events_.empty()) {
+      const cudaEvent_t event = spare_events_.back();
+      spare_events_.pop_back();
+      return event;
+    }
+    spare_events_.reserve(spare_events_.capacity() + 1);  // forget() must not fail
+  }
+  cudaEvent_t event = nullptr;
+  must(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), name_, "cudaEventCreateWithFlags");
+  return event;
+}
+
+void CudaDevice::forget(void* event) noexcept {
+  const std::scoped_lock lock(mutex_);
+  spare_events_.push_back(static_cast<cudaEvent_t>(event));
+}
+
+Mark CudaDevice::mark_of(cudaStream_t stream) {
+  Mark mark(shared_from_this(), an_event());
+  must(cudaEventRecord(static_cast<cudaEvent_t>(mark.event()), stream), name_, "cudaEventRecord");
+  return mark;
+}
+
+Mark CudaDevice::mark() {
+  const OnCard here(number_, name_);
+  return mark_of(work_);
+}
+
+bool CudaDevice::reached(const Mark& mark) {
+  if (mark.event() == nullptr) return true;
+  const cudaError_t code = cudaEventQuery(static_cast<cudaEvent_t>(mark.event()));
+  if (code == cudaErrorNotReady) return false;
+  must(code, name_, "cudaEventQuery");
+  return true;
+}
+
+void CudaDevice::wait(const Mark& mark) {
+  if (mark.event() == nullptr) return;
+  must(cudaEventSynchronize(static_cast<cudaEvent_t>(mark.event())), name_, "cudaEventSynchronize");
+}
+
+void CudaDevice::follow(const Mark& mark) {
+  if (mark.event() == nullptr) return;
+  const OnCard here(number_, name_);
+  must(cudaStreamWaitEvent(work_, static_cast<cudaEvent_t>(mark.event()), 0), name_, "cudaStreamWaitEvent");
+}
+
+void CudaDevice::synchronize() {
+  const OnCard here(number_, name_);
+  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
+    must(cudaStreamSynchronize(stream), name_, "cudaStreamSynchronize");
+}
+
+// cudaMemcpyDefault knows each pointer's side by itself; pageable host memory is taken for what it is.
+void CudaDevice::put_copy(const void* from, void* to, std::size_t bytes, Way) {
+  if (bytes == 0) return;
+  const OnCard here(number_, name_);
+  must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, work_), name_, "cudaMemcpyAsync");
+}
+
+Mark CudaDevice::put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) {
+  const OnCard here(number_, name_);
+  Side& side = way == Way::in ? in_ : out_;
+  if (after.event() != nullptr)
+    must(cudaStreamWaitEvent(side.stream, static_cast<cudaEvent_t>(after.event()), 0), name_,
+         "cudaStreamWaitEvent");
+  if (bytes != 0)
+    must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, side.stream), name_, "cudaMemcpyAsync aside");
+  {
+    const std::scoped_lock lock(mutex_);
+    must(cudaEventRecord(side.last, side.stream), name_, "cudaEventRecord");
+    side.used = true;
+  }
+  return mark_of(side.stream);
+}
+
+void CudaDevice::put_zeros(void* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  const OnCard here(number_, name_);
+  must(cudaMemsetAsync(to, 0, bytes, work_), name_, "cudaMemsetAsync");
+}
+
+void CudaDevice::put_value(const void* value, std::size_t bytes, void* to) {
+  const OnCard here(number_, name_);
+  launched(cuda::set(on(), value, bytes, to), "set");
+}
+
+void CudaDevice::launched(cudaError_t code, const char* kernel) const {
+  if (code != cudaSuccess) must(code, name_, (std::string("kernel ") + kernel).c_str());
+}
+
+namespace {
+
+/// A graph of what a stream was given, and the device that it is for.
+class CudaGraph final : public RecordedWork {
+ public:
+  CudaGraph(std::shared_ptr<CudaDevice> device, cudaGraphExec_t graph)
+      : device_(std::move(device)), graph_(graph) {}
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  ~CudaGraph() override {
+    static_cast<void>(cudaStreamSynchronize(stream()));
+    static_cast<void>(cudaGraphExecDestroy(graph_));
+  }
+
+  void replay() override {
+    const OnCard here(device_->number(), device_->name());
+    must(cudaGraphLaunch(graph_, stream()), device_->name(), "cudaGraphLaunch");
+  }
+
+ private:
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_->stream()); }
+
+  std::shared_ptr<CudaDevice> device_;
+  cudaGraphExec_t graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordedWork> CudaDevice::record(const std::function<void()>& work) {
+  const OnCard here(number_, name_);
+  const auto recording = [this](bool value) {
+    const std::scoped_lock lock(mutex_);
+    MUSTER_CHECK(recording_ != value, "on", name_);
+    recording_ = value;
+  };
+  must(cudaStreamBeginCapture(work_, cudaStreamCaptureModeThreadLocal), name_, "cudaStreamBeginCapture");
+  recording(true);
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    recording(false);
+    static_cast<void>(cudaStreamEndCapture(work_, &graph));
+    if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+    static_cast<void>(cudaGetLastError());
+    throw;
+  }
+  recording(false);
+  must(cudaStreamEndCapture(work_, &graph), name_, "cudaStreamEndCapture");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
+  static_cast<void>(cudaGraphDestroy(graph));
+  must(code, name_, "cudaGraphInstantiate");
+  return std::make_unique<CudaGraph>(std::static_pointer_cast<CudaDevice>(shared_from_this()), made);
+}
+
+}  // namespace muster::cuda
+
+namespace muster {
+
+std::shared_ptr<ComputeDevice> make_cuda_device(int number, const DeviceMemory& memory) {
+  return std::make_shared<cuda::CudaDevice>(number, memory);
+}
+
+}  // namespace muster

@@ -1,0 +1,109 @@
+// A card as a compute device: one stream for the work, one beside it for copies in each direction, memory
+// that is kept once it was taken. See compute_device.hpp for the contract.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "muster/gpu/compute_device.hpp"
+#include "muster/gpu/cuda/kernels.hpp"
+
+namespace muster::cuda {
+
+class CudaDevice final : public ComputeDevice {
+ public:
+  CudaDevice(int number, const DeviceMemory& memory);
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  /// Waits for all work.
+  ~CudaDevice() override;
+
+  const std::string& name() const override { return name_; }
+  bool is_card() const override { return true; }
+  void* stream() const override { return work_; }
+
+  void* take(std::size_t bytes) override;
+  void give(void* memory) noexcept override;
+  void* take_pinned(std::size_t bytes) override;
+  void give_pinned(void* memory) noexcept override;
+  MemoryUse memory() const override;
+  MemoryUse pinned() const override;
+
+  Mark mark() override;
+  bool reached(const Mark& mark) override;
+  void wait(const Mark& mark) override;
+  void follow(const Mark& mark) override;
+  void synchronize() override;
+
+  void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
+           std::span<float> out) override;
+  void add_four(const std::array<std::span<const float>, 4>& v, elements::Scale by,
+                std::span<float> out) override;
+  void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override;
+  void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override;
+
+  void sgd(SgdFrom factors, std::span<float> parameters, std::span<const float> gradient) override;
+  void sgd_momentum(SgdFrom factors, bool nesterov, std::span<float> parameters,
+                    std::span<const float> gradient, std::span<float> momentum) override;
+  void foretell_sgd_momentum(SgdFrom factors, bool nesterov, std::span<float> parameters,
+                             std::span<const float> gradient, std::span<const float> momentum) override;
+  void adam(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
+            std::span<float> average, std::span<float> square) override;
+  void foretell_adam(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
+                     std::span<const float> average, std::span<const float> square) override;
+  void adam_with_copy(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
+                      std::span<float> average, std::span<float> square,
+                      std::span<elements::Bf16> copy) override;
+
+  void cast(std::span<const float> from, std::span<elements::Bf16> to) override;
+  void cast(std::span<const float> from, std::span<elements::Fp16> to) override;
+  void cast(std::span<const elements::Bf16> from, std::span<float> to) override;
+  void cast(std::span<const elements::Fp16> from, std::span<float> to) override;
+
+  void squared_norm(std::span<const float> values, std::span<double> space) override;
+  void clip_factor(const double* squared_norm, float norm_max, float* factor) override;
+  void find_not_finite(std::span<const float> values, std::uint64_t* first) override;
+
+  std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
+
+  int number() const { return number_; }
+
+ private:
+  /// Copies beside the work.
+  struct Side {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t last = nullptr;  // behind the last copy
+    bool used = false;           // since the work last waited for it
+  };
+
+  void put_copy(const void* from, void* to, std::size_t bytes, Way way) override;
+  Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) override;
+  void put_zeros(void* to, std::size_t bytes) override;
+  void put_value(const void* value, std::size_t bytes, void* to) override;
+  void forget(void* event) noexcept override;
+
+  void make_streams();
+  void destroy_streams() noexcept;
+  cudaEvent_t an_event();
+  Mark mark_of(cudaStream_t stream);
+  /// Throws unless the launch was accepted.
+  void launched(cudaError_t code, const char* kernel) const;
+  On on() const { return {work_, multiprocessors_}; }
+
+  const int number_;
+  const std::string name_;
+  int multiprocessors_ = 1;
+  cudaStream_t work_ = nullptr;
+
+  mutable std::mutex mutex_;  // guards what arrays and marks reach from any thread:
+  Side in_, out_;             //   `last` and `used`
+  std::vector<cudaEvent_t> spare_events_;
+  bool recording_ = false;
+  MemoryPool memory_;
+  MemoryPool pinned_;
+};
+
+}  // namespace muster::cuda

@@ -1,0 +1,182 @@
+// What becomes of one element: the only place where the arithmetic of an update, a sum or a cast is written.
+// The loops of the host and the kernels of a card call the same functions, both without contraction and
+// without fast-math, so that both give the same bits. (A NaN is a NaN on both; which NaN arithmetic makes is
+// the processor's choice. Casts keep its sign and payload.)
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define MUSTER_BOTH __host__ __device__
+#else
+#define MUSTER_BOTH
+#endif
+
+namespace muster::elements {
+
+/// What becomes of a sum: a product, where that has the bits of the division, or the quotient.
+struct Scale {
+  float factor = 1;
+  bool divides = false;
+};
+
+/// What an update by gradient descent takes from its step.
+struct SgdFactors {
+  float rate = 0;
+  float decay = 0;
+  float keep = 0;  ///< of the momentum
+};
+
+/// What an update by Adam takes from its step; computed in double, cast to float once.
+struct AdamFactors {
+  float beta1 = 0, rest1 = 1;  ///< rest: 1 - beta
+  float beta2 = 0, rest2 = 1;
+  float epsilon = 0;
+  float decay = 0;   ///< goes into the gradient
+  float shrink = 1;  ///< goes onto the weight
+  float step_size = 0;
+  float root_scale = 1;
+};
+
+/// Factors of an update: given with the call, or read from device memory when the work is done.
+template <class Factors>
+struct From {
+  Factors given{};
+  const Factors* block = nullptr;
+
+  From(const Factors& factors) : given(factors) {}
+  From(const Factors* on_device) : block(on_device) {}
+  MUSTER_BOTH Factors get() const { return block != nullptr ? *block : given; }
+};
+
+/// Brain floating point: the upper half of a float.
+struct Bf16 {
+  std::uint16_t bits = 0;
+};
+/// IEEE 754 half precision.
+struct Fp16 {
+  std::uint16_t bits = 0;
+};
+
+MUSTER_BOTH inline std::uint32_t bits_of(float value) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(value);
+#else
+  return std::bit_cast<std::uint32_t>(value);
+#endif
+}
+
+MUSTER_BOTH inline float float_of(std::uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(bits);
+#else
+  return std::bit_cast<float>(bits);
+#endif
+}
+
+MUSTER_BOTH inline float scaled(float value, float factor, bool divides) {
+  return divides ? value / factor : value * factor;
+}
+
+/// The canonical order of four leaves.
+MUSTER_BOTH inline float sum_of_four(float a, float b, float c, float d) {
+  return (a + b) + (c + d);
+}
+
+// --- updates --------------------------------------------------------------------------------------------
+
+MUSTER_BOTH inline float sgd(float parameter, float gradient, const SgdFactors& f) {
+  const float slope = gradient + f.decay * parameter;
+  return parameter - f.rate * slope;
+}
+
+/// Changes the parameter and its velocity.
+template <bool nesterov>
+MUSTER_BOTH inline void sgd_momentum(float& parameter, float& momentum, float gradient, const SgdFactors& f) {
+  const float slope = gradient + f.decay * parameter;
+  const float velocity = f.keep * momentum + slope;
+  momentum = velocity;
+  parameter -= f.rate * (nesterov ? slope + f.keep * velocity : velocity);
+}
+
+/// Changes the parameter and both averages.
+MUSTER_BOTH inline void adam(float& parameter, float& average, float& square, float gradient,
+                             const AdamFactors& f) {
+  const float weight = parameter * f.shrink;
+  const float slope = gradient + f.decay * weight;
+  const float mean = f.beta1 * average + f.rest1 * slope;
+  const float variance = f.beta2 * square + f.rest2 * slope * slope;
+  average = mean;
+  square = variance;
+  parameter = weight - f.step_size * mean / (std::sqrt(variance) / f.root_scale + f.epsilon);
+}
+
+// --- looks across elements ------------------------------------------------------------------------------
+
+MUSTER_BOTH inline bool is_finite(float value) {
+  return (bits_of(value) & 0x7f800000U) != 0x7f800000U;
+}
+
+/// Exact: a float has 24 bits.
+MUSTER_BOTH inline double squared(float value) {
+  const double wide = value;
+  return wide * wide;
+}
+
+/// By what a gradient with this squared norm is multiplied so that its norm is at most `norm_max`; as
+/// torch.nn.utils.clip_grad_norm_ has it. NaN for a norm that is none.
+MUSTER_BOTH inline float clip_factor(double squared_norm, float norm_max) {
+  const double factor = static_cast<double>(norm_max) / (std::sqrt(squared_norm) + 1e-6);
+  return factor >= 1.0 ? 1.0F : static_cast<float>(factor);
+}
+
+// --- casts ----------------------------------------------------------------------------------------------
+// To the nearest, ties to even; beyond the largest: infinity. A NaN becomes a quiet one with the same sign
+// and the same upper bits.
+
+MUSTER_BOTH inline Bf16 to_bf16(float value) {
+  const std::uint32_t bits = bits_of(value);
+  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return {static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16)};
+}
+
+MUSTER_BOTH inline float to_float(Bf16 value) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16;
+  const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return float_of(nan ? bits | 0x400000U : bits);
+}
+
+MUSTER_BOTH inline Fp16 to_fp16(float value) {
+  constexpr std::uint32_t kInfinity = 0x7f800000U;
+  constexpr std::uint32_t kFirstTooLarge = 143U << 23;  // 65536; what rounds up to it carries into infinity
+  constexpr std::uint32_t kFirstNormal = 113U << 23;    // 2^-14
+  constexpr float kHalf = 0.5F;                         // a unit in its last place is the least half: 2^-24
+  const std::uint32_t bits = bits_of(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  const std::uint32_t small = bits_of(float_of(magnitude) + kHalf) - bits_of(kHalf);
+  const std::uint32_t nan = 0x7e00U | ((magnitude >> 13) & 0x3ffU);
+  const std::uint32_t large = magnitude > kInfinity ? nan : 0x7c00U;
+  const std::uint32_t finite = magnitude < kFirstNormal ? small : normal;
+  const std::uint32_t half = magnitude >= kFirstTooLarge ? large : finite;
+  return {static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half)};
+}
+
+MUSTER_BOTH inline float to_float(Fp16 value) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
+  const std::uint32_t magnitude = value.bits & 0x7fffU;
+  const std::uint32_t shifted = magnitude << 13;
+  const std::uint32_t quiet = magnitude > 0x7c00U ? 0x400000U : 0U;
+  const std::uint32_t special = shifted | 0x7f800000U | quiet;
+  // Exact: a whole number of at most 10 bits times 2^-24.
+  const std::uint32_t small = bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
+  const std::uint32_t normal = shifted + (112U << 23);
+  const std::uint32_t finite = magnitude < 0x400U ? small : normal;
+  return float_of(sign | (magnitude >= 0x7c00U ? special : finite));
+}
+
+}  // namespace muster::elements

@@ -1,0 +1,325 @@
+// The host's processor as a compute device: the twins of gpu/cuda/kernels.cu. Plain loops in float32, written
+// so that the compiler can vectorise them. Every element is computed alone and without contraction, so the
+// bits depend neither on the vector width nor on where the vector is cut.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "muster/config/check.hpp"
+#include "muster/gpu/compute_device.hpp"
+#include "muster/gpu/norm.hpp"
+
+// A loop whose output may be one of its inputs: element i depends on nothing but the elements i.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MUSTER_EACH_ALONE _Pragma("GCC ivdep")
+#else
+#define MUSTER_EACH_ALONE
+#endif
+
+namespace muster {
+namespace {
+
+using elements::AdamFactors;
+using elements::Bf16;
+using elements::Fp16;
+using elements::From;
+using elements::Scale;
+using elements::SgdFactors;
+
+/// Memory from the heap, counted.
+class HostMemory {
+ public:
+  HostMemory() { use_.bound_bytes = std::numeric_limits<std::size_t>::max(); }
+
+  void* take(std::size_t bytes) {
+    bytes = std::max<std::size_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    void* memory = ::operator new (bytes, std::align_val_t{kAlignment});
+    const std::scoped_lock lock(mutex_);
+    sizes_.emplace(memory, bytes);
+    use_.held_bytes = use_.taken_bytes += bytes;
+    use_.peak_bytes = std::max(use_.peak_bytes, use_.taken_bytes);
+    return memory;
+  }
+
+  void give(void* memory) {
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto found = sizes_.find(memory);
+      MUSTER_CHECK(found != sizes_.end(), "memory", memory);
+      use_.held_bytes = use_.taken_bytes -= found->second;
+      sizes_.erase(found);
+    }
+    ::operator delete (memory, std::align_val_t{kAlignment});
+  }
+
+  MemoryUse use() const {
+    const std::scoped_lock lock(mutex_);
+    return use_;
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = MemoryPool::kAlignment;
+  mutable std::mutex mutex_;
+  std::map<void*, std::size_t> sizes_;  // mutex_ guards it
+  MemoryUse use_;                       // and this
+};
+
+// with(lambda): the lambda is told at compile time whether it divides, so that its loop has no choice in it.
+template <class Loop>
+void for_scale(Scale by, const Loop& loop) {
+  if (by.divides) return loop(std::true_type{});
+  loop(std::false_type{});
+}
+
+// Value: float, or const float for one that keeps nothing.
+template <bool nesterov, class Value>
+void sgd_loop(const SgdFactors& factors, std::span<float> values, std::span<const float> slopes,
+              Value* __restrict momentum) {
+  float* __restrict parameters = values.data();
+  const float* __restrict gradient = slopes.data();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float parameter = parameters[i], velocity = momentum[i];
+    elements::sgd_momentum<nesterov>(parameter, velocity, gradient[i], factors);
+    if constexpr (!std::is_const_v<Value>) momentum[i] = velocity;
+    parameters[i] = parameter;
+  }
+}
+
+template <class Value>
+void adam_loop(const AdamFactors& given, std::span<float> values, std::span<const float> slopes,
+               Value* __restrict average, Value* __restrict square) {
+  const AdamFactors factors = given;
+  float* __restrict parameters = values.data();
+  const float* __restrict gradient = slopes.data();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float parameter = parameters[i], mean = average[i], variance = square[i];
+    elements::adam(parameter, mean, variance, gradient[i], factors);
+    if constexpr (!std::is_const_v<Value>) {
+      average[i] = mean;
+      square[i] = variance;
+    }
+    parameters[i] = parameter;
+  }
+}
+
+template <class In, class Out, class Cast>
+void cast_loop(std::span<const In> from, std::span<Out> to, const Cast& cast) {
+  const In* __restrict in = from.data();
+  Out* __restrict out = to.data();
+  for (std::size_t i = 0; i < from.size(); ++i) out[i] = cast(in[i]);
+}
+
+template <class Value, class Term>
+double sum_of_block(const Value* values, std::size_t count, const Term& term) {
+  double lanes[norm::kLanes] = {};
+  std::size_t i = 0;
+  for (; i + norm::kLanes <= count; i += norm::kLanes)
+    for (std::size_t l = 0; l < norm::kLanes; ++l) lanes[l] += term(values[i + l]);
+  for (std::size_t l = 0; i + l < count; ++l) lanes[l] += term(values[i + l]);
+  for (std::size_t half = norm::kLanes / 2; half > 0; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  return lanes[0];
+}
+
+// `sums` may be `values`: a block is read before its sum is written, and no sum lies behind its block.
+template <class Value, class Term>
+void sum_blocks(const Value* values, std::size_t count, double* sums, const Term& term) {
+  for (std::size_t b = 0; b < norm::blocks(count); ++b) {
+    const std::size_t begin = b * norm::kBlock;
+    sums[b] = sum_of_block(values + begin, std::min(norm::kBlock, count - begin), term);
+  }
+}
+
+class HostDevice final : public ComputeDevice {
+ public:
+  const std::string& name() const override { return name_; }
+  bool is_card() const override { return false; }
+  void* stream() const override { return nullptr; }
+
+  void* take(std::size_t bytes) override { return memory_.take(bytes); }
+  void give(void* memory) noexcept override { memory_.give(memory); }
+  void* take_pinned(std::size_t bytes) override { return pinned_.take(bytes); }
+  void give_pinned(void* memory) noexcept override { pinned_.give(memory); }
+  MemoryUse memory() const override { return memory_.use(); }
+  MemoryUse pinned() const override { return pinned_.use(); }
+
+  // Work is done when its call returns: every mark has been passed.
+  Mark mark() override { return {}; }
+  bool reached(const Mark&) override { return true; }
+  void wait(const Mark&) override {}
+  void follow(const Mark&) override {}
+  void synchronize() override {}
+
+  void add(std::span<const float> left, std::span<const float> right, Scale by,
+           std::span<float> out) override {
+    same(left.size(), out.size());
+    same(right.size(), out.size());
+    const float *a = left.data(), *b = right.data();
+    float* to = out.data();
+    for_scale(by, [&](auto divides) {
+      MUSTER_EACH_ALONE
+      for (std::size_t i = 0; i < out.size(); ++i) to[i] = elements::scaled(a[i] + b[i], by.factor, divides);
+    });
+  }
+
+  void add_four(const std::array<std::span<const float>, 4>& v, Scale by, std::span<float> out) override {
+    for (const auto& leaf : v) same(leaf.size(), out.size());
+    const float *a = v[0].data(), *b = v[1].data(), *c = v[2].data(), *d = v[3].data();
+    float* to = out.data();
+    for_scale(by, [&](auto divides) {
+      MUSTER_EACH_ALONE
+      for (std::size_t i = 0; i < out.size(); ++i)
+        to[i] = elements::scaled(elements::sum_of_four(a[i], b[i], c[i], d[i]), by.factor, divides);
+    });
+  }
+
+  void scale(std::span<const float> values, Scale by, std::span<float> out) override {
+    same(values.size(), out.size());
+    const float* from = values.data();
+    float* to = out.data();
+    for_scale(by, [&](auto divides) {
+      MUSTER_EACH_ALONE
+      for (std::size_t i = 0; i < out.size(); ++i) to[i] = elements::scaled(from[i], by.factor, divides);
+    });
+  }
+
+  void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override {
+    scale(values, {*factor, false}, out);
+  }
+
+  void sgd(From<SgdFactors> from, std::span<float> values, std::span<const float> slopes) override {
+    same(values.size(), slopes.size());
+    const SgdFactors factors = from.get();
+    float* __restrict parameters = values.data();
+    const float* __restrict gradient = slopes.data();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      parameters[i] = elements::sgd(parameters[i], gradient[i], factors);
+  }
+
+  void sgd_momentum(From<SgdFactors> factors, bool nesterov, std::span<float> parameters,
+                    std::span<const float> gradient, std::span<float> momentum) override {
+    momentum_of(factors.get(), nesterov, parameters, gradient, momentum);
+  }
+
+  void foretell_sgd_momentum(From<SgdFactors> factors, bool nesterov, std::span<float> parameters,
+                             std::span<const float> gradient, std::span<const float> momentum) override {
+    momentum_of(factors.get(), nesterov, parameters, gradient, momentum);
+  }
+
+  void adam(From<AdamFactors> factors, std::span<float> parameters, std::span<const float> gradient,
+            std::span<float> average, std::span<float> square) override {
+    adam_of(factors.get(), parameters, gradient, average, square);
+  }
+
+  void foretell_adam(From<AdamFactors> factors, std::span<float> parameters, std::span<const float> gradient,
+                     std::span<const float> average, std::span<const float> square) override {
+    adam_of(factors.get(), parameters, gradient, average, square);
+  }
+
+  void adam_with_copy(From<AdamFactors> factors, std::span<float> parameters, std::span<const float> gradient,
+                      std::span<float> average, std::span<float> square, std::span<Bf16> copy) override {
+    same(parameters.size(), copy.size());
+    adam_of(factors.get(), parameters, gradient, average, square);
+    cast(std::span<const float>(parameters), copy);
+  }
+
+  void cast(std::span<const float> from, std::span<Bf16> to) override {
+    same(from.size(), to.size());
+    cast_loop(from, to, [](float value) { return elements::to_bf16(value); });
+  }
+  void cast(std::span<const float> from, std::span<Fp16> to) override {
+    same(from.size(), to.size());
+    cast_loop(from, to, [](float value) { return elements::to_fp16(value); });
+  }
+  void cast(std::span<const Bf16> from, std::span<float> to) override {
+    same(from.size(), to.size());
+    cast_loop(from, to, [](Bf16 value) { return elements::to_float(value); });
+  }
+  void cast(std::span<const Fp16> from, std::span<float> to) override {
+    same(from.size(), to.size());
+    cast_loop(from, to, [](Fp16 value) { return elements::to_float(value); });
+  }
+
+  void squared_norm(std::span<const float> values, std::span<double> space) override {
+    same(space.size(), norm_space(values.size()));
+    double* const sums = space.data();
+    sums[0] = 0;
+    sum_blocks(values.data(), values.size(), sums, [](float value) { return elements::squared(value); });
+    for (std::size_t left = norm::blocks(values.size()); left > 1; left = norm::blocks(left))
+      sum_blocks(sums, left, sums, [](double sum) { return sum; });
+  }
+
+  void clip_factor(const double* squared_norm, float norm_max, float* factor) override {
+    *factor = elements::clip_factor(*squared_norm, norm_max);
+  }
+
+  void find_not_finite(std::span<const float> values, std::uint64_t* first) override {
+    constexpr std::size_t kAtOnce = 1024;
+    *first = kNone;
+    for (std::size_t begin = 0; begin < values.size(); begin += kAtOnce) {
+      const auto part = values.subspan(begin, std::min(kAtOnce, values.size() - begin));
+      unsigned found = 0;
+      for (const float value : part) found |= elements::is_finite(value) ? 0U : 1U;
+      if (found == 0) continue;
+      const auto where =
+          std::find_if(part.begin(), part.end(), [](float v) { return !elements::is_finite(v); });
+      *first = begin + static_cast<std::uint64_t>(where - part.begin());
+      return;
+    }
+  }
+
+  std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override {
+    struct Again final : RecordedWork {
+      explicit Again(std::function<void()> what) : work(std::move(what)) {}
+      void replay() override { work(); }
+      std::function<void()> work;
+    };
+    return std::make_unique<Again>(work);
+  }
+
+ private:
+  void put_copy(const void* from, void* to, std::size_t bytes, Way) override {
+    if (bytes != 0) std::memmove(to, from, bytes);
+  }
+  Mark put_aside(const Mark&, const void* from, void* to, std::size_t bytes, Way way) override {
+    put_copy(from, to, bytes, way);
+    return {};
+  }
+  void put_zeros(void* to, std::size_t bytes) override {
+    if (bytes != 0) std::memset(to, 0, bytes);
+  }
+  void put_value(const void* value, std::size_t bytes, void* to) override { std::memcpy(to, value, bytes); }
+  void forget(void*) noexcept override {}
+
+  template <class Value>
+  void momentum_of(const SgdFactors& factors, bool nesterov, std::span<float> parameters,
+                   std::span<const float> gradient, std::span<Value> momentum) {
+    same(parameters.size(), gradient.size());
+    same(parameters.size(), momentum.size());
+    if (nesterov) return sgd_loop<true>(factors, parameters, gradient, momentum.data());
+    sgd_loop<false>(factors, parameters, gradient, momentum.data());
+  }
+
+  template <class Value>
+  void adam_of(const AdamFactors& factors, std::span<float> parameters, std::span<const float> gradient,
+               std::span<Value> average, std::span<Value> square) {
+    same(parameters.size(), gradient.size());
+    same(parameters.size(), average.size());
+    same(parameters.size(), square.size());
+    adam_loop(factors, parameters, gradient, average.data(), square.data());
+  }
+
+  const std::string name_ = "cpu";
+  HostMemory memory_, pinned_;
+};
+
+}  // namespace
+
+std::shared_ptr<ComputeDevice> make_host_device() {
+  return std::make_shared<HostDevice>();
+}
+
+}  // namespace muster

@@ -1,0 +1,129 @@
+// What only a card can show. Large vectors here; the small ones are in tests/unit/gpu, for all devices.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "muster/config/error.hpp"
+#include "muster/gpu/optimizer.hpp"
+#include "tests/unit/gpu/operations.hpp"
+
+namespace muster::test {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+TEST(Card, LargeVectorsHaveTheBitsOfTheTwin) {
+  const auto card = make_compute_device("cuda:0"), host = make_host_device();
+  for (const Operation& operation : operations()) {
+    for (const std::array<std::size_t, 4>& beyond :
+         {std::array<std::size_t, 4>{0, 0, 0, 0}, {3, 3, 3, 3}, {0, 1, 0, 1}}) {
+      const Operands operands = some_operands(17, 3000017, beyond, true);
+      EXPECT_EQ(operation.on_device(card, operands), operation.on_device(host, operands)) << operation.name;
+    }
+  }
+}
+
+TEST(Card, LargeNormsHaveTheBitsOfTheTwin) {
+  const auto card = make_compute_device("cuda:0"), host = make_host_device();
+  const Floats numbers = some_numbers(3, 20000003, false);
+  const auto norm_on = [&](const std::shared_ptr<ComputeDevice>& device) {
+    const DeviceFloats values(device, numbers.size());
+    const DeviceArray<double> space(device, norm_space(numbers.size()));
+    device->copy_in(std::span<const float>(numbers), values.span());
+    device->squared_norm(values.span(), space.span());
+    std::vector<double> found(1);
+    device->copy_out<double>(space.span().first(1), std::span(found));
+    device->synchronize();
+    return std::bit_cast<std::uint64_t>(found[0]);
+  };
+  EXPECT_EQ(norm_on(card), norm_on(host));
+}
+
+TEST(Card, TheBoundHoldsAndMemoryComesBack) {
+  DeviceMemory memory;
+  memory.bound_bytes = 64 * kMiB;
+  memory.key = "cluster.example";
+  const auto card = make_compute_device("cuda:0", memory);
+  for (int round = 0; round < 50; ++round) {
+    const DeviceFloats most(card, 12 * kMiB);
+    EXPECT_THROW(DeviceFloats(card, 6 * kMiB), JobError);
+    const DeviceFloats rest(card, 3 * kMiB);
+    EXPECT_LE(card->memory().held_bytes, 64 * kMiB);
+  }
+  EXPECT_EQ(card->memory().taken_bytes, 0U);
+  EXPECT_LE(card->memory().peak_bytes, 64 * kMiB);
+}
+
+TEST(Card, ACardThatIsNotThereIsAnError) {
+  EXPECT_THROW(make_compute_device("cuda:4095"), Error);
+}
+
+// Work of many kinds of a steady step, with copies aside, again and again: what is reached was done.
+TEST(Card, AMarkIsPassedOnlyAfterItsWork) {
+  const auto card = make_compute_device("cuda:0");
+  constexpr std::size_t kCount = 8 * kMiB;
+  const DeviceFloats values(card, kCount), ones(card, kCount);
+  const Floats host_ones(kCount, 1.0F);
+  card->copy_in(std::span<const float>(host_ones), ones.span());
+  const PinnedFloats seen(card, kCount);
+  for (int round = 1; round <= 20; ++round) {
+    for (int i = 0; i < 5; ++i) card->add(values.span(), ones.span(), {}, values.span());
+    const Mark copied = card->copy_out_aside(card->mark(), values.span(), seen.span());
+    card->follow(copied);  // the next round changes the values
+    std::uint64_t polled = 0;
+    while (!card->reached(copied)) ++polled;
+    const auto expected = static_cast<float>(5 * round);
+    ASSERT_EQ(seen.data()[0], expected) << "polled " << polled;
+    ASSERT_EQ(seen.data()[kCount - 1], expected);
+  }
+}
+
+// Two replicas on one card: a device and a thread each.
+TEST(Card, TwoDevicesOnOneCardDoNotDisturbEachOther) {
+  constexpr std::size_t kCount = 1000003;
+  const auto train = [](const std::shared_ptr<ComputeDevice>& device) {
+    const DeviceFloats parameters(device, kCount), gradient(device, kCount);
+    const Floats start = some_numbers(1, kCount, false);
+    device->copy_in(std::span<const float>(start), parameters.span());
+    const auto optimizer = make_adam({}, make_schedule({}), kCount, device);
+    const auto steady = optimizer->steady(parameters.span(), gradient.span());
+    for (std::uint64_t step = 1; step <= 20; ++step) {
+      const Floats slopes = some_numbers(step, kCount, false);
+      device->copy_in(std::span<const float>(slopes), gradient.span());
+      steady->run(step);
+      device->synchronize();
+    }
+    Floats found(kCount);
+    device->copy_out<float>(parameters.span(), std::span(found));
+    device->synchronize();
+    return found;
+  };
+  std::array<Floats, 2> found;
+  std::vector<std::thread> threads;
+  for (Floats& mine : found)
+    threads.emplace_back([&mine, &train] { mine = train(make_compute_device("cuda:0")); });
+  for (std::thread& thread : threads) thread.join();
+  const Floats expected = train(make_host_device());
+  for (const Floats& one : found) {
+    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(word(one[i]), word(expected[i])) << i;
+  }
+}
+
+// An error inside recorded work leaves the stream as it was.
+TEST(Card, AnErrorWhileRecordingEndsTheRecording) {
+  const auto card = make_compute_device("cuda:0");
+  const DeviceFloats values(card, 100);
+  const auto fails = [&] {
+    card->zero(values.span());
+    throw Error(Advice::retry, "no");
+  };
+  EXPECT_THROW(card->record(fails), Error);
+  card->set(3.0F, values.data());
+  Floats found(100);
+  card->copy_out<float>(values.span(), std::span(found));
+  card->synchronize();
+  EXPECT_EQ(found[0], 3.0F);
+}
+
+}  // namespace
+}  // namespace muster::test

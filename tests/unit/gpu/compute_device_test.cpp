@@ -1,0 +1,374 @@
+// What every device does, on all that are there: the host, and a card where there is one. The same plain
+// loops are the judge of both, so a card has the bits of its twin.
+#include "muster/gpu/compute_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "muster/config/error.hpp"
+#include "muster/gpu/norm.hpp"
+#include "tests/unit/gpu/operations.hpp"
+
+namespace muster::test {
+namespace {
+
+std::string plain_name(std::string name) {
+  for (char& letter : name)
+    if (letter == ':') letter = '_';
+  return name;
+}
+
+class Elements : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  const std::shared_ptr<ComputeDevice> device_ = make_compute_device(std::get<0>(GetParam()));
+  const Operation& operation_ = *std::ranges::find(operations(), std::get<1>(GetParam()), &Operation::name);
+
+  void expect_same(std::size_t count, std::array<std::size_t, 4> beyond, bool strange) {
+    const Operands operands = some_operands(count + 1, count, beyond, strange);
+    const Words found = operation_.on_device(device_, operands), expected = operation_.expected(operands);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_EQ(found[i], expected[i]) << "word " << i << " of " << count << " elements";
+  }
+};
+
+TEST_P(Elements, HaveTheBitsOfAPlainLoop) {
+  for (const std::size_t count : {0, 1, 3, 4, 5, 127, 1000, 4099, 70001})
+    for (const bool strange : {false, true}) expect_same(count, {0, 0, 0, 0}, strange);
+}
+
+TEST_P(Elements, DoNotMindWhereTheyLie) {
+  for (const std::size_t count : {1, 2, 3, 6, 1025}) {
+    expect_same(count, {1, 1, 1, 1}, false);
+    expect_same(count, {3, 3, 3, 3}, true);
+    expect_same(count, {0, 1, 2, 3}, false);
+    expect_same(count, {2, 0, 0, 0}, true);
+  }
+}
+
+std::vector<std::string> names_of_operations() {
+  std::vector<std::string> names;
+  for (const Operation& operation : operations()) names.push_back(operation.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Elements,
+                         testing::Combine(testing::ValuesIn(devices_here()),
+                                          testing::ValuesIn(names_of_operations())),
+                         [](const auto& each) {
+                           return plain_name(std::get<0>(each.param)) + "_" + std::get<1>(each.param);
+                         });
+
+class OnDevice : public testing::TestWithParam<std::string> {
+ protected:
+  const std::shared_ptr<ComputeDevice> device_ = make_compute_device(GetParam());
+
+  DeviceFloats placed(const Floats& values) {
+    DeviceFloats array(device_, values.size());
+    device_->copy_in(std::span<const float>(values), array.span());
+    device_->synchronize();  // `values` may go
+    return array;
+  }
+  template <class T>
+  std::vector<T> out(std::span<const T> values) {
+    std::vector<T> host(values.size());
+    device_->copy_out(values, std::span(host));
+    device_->synchronize();
+    return host;
+  }
+};
+
+TEST_P(OnDevice, ArraysAreAlignedZerosAndGiveTheirMemoryBack) {
+  const MemoryUse before = device_->memory();
+  {
+    std::set<const float*> apart;
+    std::vector<DeviceFloats> arrays;
+    for (const std::size_t count : {1, 63, 64, 65, 300000, 5, 1000000}) {
+      arrays.emplace_back(device_, count);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arrays.back().data()) % 256, 0U);
+      EXPECT_EQ(out<float>(arrays.back().span()), Floats(count));
+      EXPECT_TRUE(apart.insert(arrays.back().data()).second);
+    }
+    EXPECT_GE(device_->memory().taken_bytes, before.taken_bytes + 4 * 1300000);
+    const DeviceFloats moved = std::move(arrays[0]);
+    EXPECT_EQ(moved.size(), 1U);
+    EXPECT_TRUE(arrays[0].empty());
+  }
+  EXPECT_EQ(device_->memory().taken_bytes, before.taken_bytes);
+  EXPECT_GE(device_->memory().peak_bytes, before.taken_bytes + 4 * 1300000);
+}
+
+TEST_P(OnDevice, MemoryThatIsTakenAgainIsZerosAgain) {
+  const Floats sevens(1000, 7.0F);
+  for (int i = 0; i < 3; ++i) {
+    const DeviceFloats array(device_, 1000);
+    ASSERT_EQ(out<float>(array.span()), Floats(1000));
+    device_->copy_in(std::span<const float>(sevens), array.span());
+    ASSERT_EQ(out<float>(array.span()), sevens);
+  }
+}
+
+TEST_P(OnDevice, CopiesArriveWholeAndInOrder) {
+  const Floats numbers = some_numbers(1, 10007, true);
+  const DeviceFloats first = placed(numbers), second(device_, numbers.size());
+  device_->copy<float>(first.span(), second.span());
+  device_->zero(first.span());
+  device_->set(2.5F, first.data() + 3);
+  Floats zeros(numbers.size());
+  zeros[3] = 2.5F;
+  EXPECT_EQ(out<float>(first.span()), zeros);
+  const Floats found = out<float>(second.span());
+  EXPECT_EQ(std::memcmp(found.data(), numbers.data(), 4 * numbers.size()), 0);
+}
+
+// As gradients leave: bucket by bucket, while the next one is computed; and the memory is used again at once.
+TEST_P(OnDevice, BucketsLeaveAsideWhileWorkGoesOn) {
+  constexpr std::size_t kBuckets = 16, kBucket = 25000;
+  const Floats numbers = some_numbers(2, kBuckets * kBucket, false);
+  const PinnedFloats in(device_, numbers.size()), left(device_, numbers.size());
+  std::ranges::copy(numbers, in.data());
+  for (int round = 0; round < 3; ++round) {
+    DeviceFloats gradient(device_, numbers.size());
+    device_->follow(device_->copy_in_aside(device_->mark(), in.span(), gradient.span()));
+    std::vector<Mark> marks;
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      const auto bucket = gradient.span().subspan(b * kBucket, kBucket);
+      device_->scale(bucket, {2.0F, false}, bucket);
+      marks.push_back(
+          device_->copy_out_aside(device_->mark(), bucket, left.span().subspan(b * kBucket, kBucket)));
+    }
+    gradient = {};  // what is taken next must not be written before the copies are done
+    const DeviceFloats next(device_, numbers.size());
+    for (const Mark& mark : marks) device_->wait(mark);
+    for (const Mark& mark : marks) EXPECT_TRUE(device_->reached(mark));
+    for (std::size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(left.data()[i], 2 * numbers[i]) << i;
+  }
+}
+
+TEST_P(OnDevice, PinnedMemoryIsGivenBack) {
+  const std::size_t before = device_->pinned().taken_bytes;
+  {
+    const PinnedFloats array(device_, 1000);
+    EXPECT_EQ(Floats(array.data(), array.data() + 1000), Floats(1000));
+    EXPECT_GT(device_->pinned().taken_bytes, before);
+  }
+  EXPECT_EQ(device_->pinned().taken_bytes, before);
+}
+
+TEST_P(OnDevice, MarksOutliveNothingAndMayBeEmpty) {
+  Mark mark;
+  EXPECT_TRUE(device_->reached(mark));
+  device_->wait(mark);
+  device_->follow(mark);
+  for (int i = 0; i < 100; ++i) mark = device_->mark();
+  device_->wait(mark);
+  EXPECT_TRUE(device_->reached(mark));
+}
+
+double plain_norm(Floats values) {
+  std::vector<double> terms(values.begin(), values.end());
+  for (double& term : terms) term *= term;
+  do {
+    std::vector<double> sums;
+    for (std::size_t begin = 0; begin < terms.size(); begin += 4096) {
+      std::array<double, 128> lanes{};
+      for (std::size_t i = begin; i < std::min(begin + 4096, terms.size()); ++i) lanes[i % 128] += terms[i];
+      for (std::size_t half = 64; half > 0; half /= 2)
+        for (std::size_t l = 0; l < half; ++l) lanes[l] = lanes[l] + lanes[l + half];
+      sums.push_back(lanes[0]);
+    }
+    terms = sums;
+  } while (terms.size() > 1);
+  return terms.empty() ? 0 : terms[0];
+}
+
+TEST_P(OnDevice, NormsAreSummedInOneOrder) {
+  for (const std::size_t count : {0, 1, 5, 127, 128, 4095, 4096, 4097, 100003, 2000000}) {
+    for (const std::size_t beyond : {0, 1}) {
+      Floats numbers = some_numbers(count, count + beyond, false);
+      const DeviceFloats array = placed(numbers);
+      const DeviceArray<double> space(device_, norm_space(count));
+      device_->squared_norm(array.span().subspan(beyond), space.span());
+      numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(beyond));
+      const double found = out<double>(space.span())[0], expected = plain_norm(numbers);
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(expected)) << count;
+    }
+  }
+}
+
+TEST_P(OnDevice, ClippingLeavesSmallGradientsAlone) {
+  const DeviceArray<double> squared(device_, 1);
+  const DeviceFloats factor(device_, 1);
+  const auto clipped = [&](double value, float norm_max) {
+    device_->set(value, squared.data());
+    device_->clip_factor(squared.data(), norm_max, factor.data());
+    return out<float>(factor.span())[0];
+  };
+  EXPECT_EQ(clipped(0.0, 1.0F), 1.0F);
+  EXPECT_EQ(clipped(0.25, 1.0F), 1.0F);
+  EXPECT_EQ(clipped(16.0, 1.0F), static_cast<float>(1.0 / (4.0 + 1e-6)));
+  EXPECT_EQ(clipped(std::numeric_limits<double>::infinity(), 1.0F), 0.0F);
+  EXPECT_TRUE(std::isnan(clipped(std::numeric_limits<double>::quiet_NaN(), 1.0F)));
+}
+
+TEST_P(OnDevice, TheFirstElementThatIsNotFiniteIsFound) {
+  constexpr std::size_t kCount = 50021;
+  const DeviceArray<std::uint64_t> first(device_, 1);
+  const auto found = [&](const Floats& numbers, std::size_t beyond) {
+    const DeviceFloats array = placed(numbers);
+    device_->find_not_finite(array.span().subspan(beyond), first.data());
+    return out<std::uint64_t>(first.span())[0];
+  };
+  const Floats numbers = some_numbers(5, kCount, false);
+  for (const std::size_t beyond : {0, 1, 3}) {
+    EXPECT_EQ(found(numbers, beyond), ComputeDevice::kNone);
+    for (const std::size_t at : {std::size_t{4}, std::size_t{7}, std::size_t{30000}, kCount - 1}) {
+      Floats bad = numbers;
+      bad[at] = std::numeric_limits<float>::quiet_NaN();
+      bad[kCount - 1] = -std::numeric_limits<float>::infinity();
+      EXPECT_EQ(found(bad, beyond), at - beyond);
+    }
+  }
+  EXPECT_EQ(found({}, 0), ComputeDevice::kNone);
+}
+
+/// Every 16-bit pattern, and floats of all exponents with ties, next to ties, and NaNs of both kinds.
+Floats floats_to_round() {
+  Floats values;
+  SplitMix64 random(9);
+  for (std::uint32_t high = 0; high < 0x10000; ++high) {
+    for (const std::uint32_t low : {0x0000U, 0x8000U, 0x7fffU, 0x8001U, 0x1000U, 0x3000U, 0x0fffU, 0x1001U,
+                                    static_cast<std::uint32_t>(random.next() & 0xffffU)})
+      values.push_back(std::bit_cast<float>(high << 16 | low));
+  }
+  return values;
+}
+
+template <class Half>
+std::vector<Half> every_half() {
+  std::vector<Half> all;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) all.push_back({static_cast<std::uint16_t>(bits)});
+  return all;
+}
+
+/// A number with `digits` digits of mantissa, whose least exponent is `least`; beyond `most`: infinite.
+float plainly_rounded(float value, int digits, int least, double most) {
+  if (!std::isfinite(value) || value == 0) return value;
+  int exponent = 0;
+  std::frexp(static_cast<double>(value), &exponent);
+  const double unit = std::ldexp(1.0, std::max(exponent - 1, least) - digits);
+  const double rounded = std::nearbyint(static_cast<double>(value) / unit) * unit;
+  if (std::abs(rounded) > most) return std::copysign(std::numeric_limits<float>::infinity(), value);
+  return static_cast<float>(std::copysign(rounded, static_cast<double>(value)));
+}
+
+template <class Half>
+class CastOf {
+ public:
+  explicit CastOf(const std::shared_ptr<ComputeDevice>& device) : device_(device) {}
+
+  std::vector<Half> narrow(const Floats& values, std::size_t beyond) {
+    const DeviceFloats from(device_, values.size());
+    const DeviceArray<Half> to(device_, values.size() + beyond);
+    device_->copy_in(std::span<const float>(values), from.span());
+    device_->cast(std::span<const float>(from.span()), to.span().subspan(beyond));
+    std::vector<Half> host(values.size());
+    device_->copy_out(to.span().subspan(beyond), std::span(host));
+    device_->synchronize();
+    return host;
+  }
+  Floats widen(const std::vector<Half>& values, std::size_t beyond) {
+    const DeviceArray<Half> from(device_, values.size());
+    const DeviceFloats to(device_, values.size() + beyond);
+    device_->copy_in(std::span<const Half>(values), from.span());
+    device_->cast(std::span<const Half>(from.span()), to.span().subspan(beyond));
+    Floats host(values.size());
+    device_->copy_out(to.span().subspan(beyond), std::span(host));
+    device_->synchronize();
+    return host;
+  }
+
+ private:
+  std::shared_ptr<ComputeDevice> device_;
+};
+
+template <class Half>
+void expect_casts(const std::shared_ptr<ComputeDevice>& device, int digits, int least, double most,
+                  std::uint16_t quiet) {
+  CastOf<Half> cast(device);
+  const std::vector<Half> halves = every_half<Half>();
+  const Floats wide = cast.widen(halves, 0);
+  ASSERT_EQ(std::memcmp(cast.widen(halves, 1).data(), wide.data(), 4 * wide.size()), 0);
+  const std::vector<Half> back = cast.narrow(wide, 0);
+  for (std::size_t i = 0; i < halves.size(); ++i) {  // exact, but for signalling NaNs, which become quiet
+    const std::uint16_t expected = halves[i].bits | (std::isnan(wide[i]) ? quiet : std::uint16_t{0});
+    ASSERT_EQ(back[i].bits, expected) << i;
+  }
+  const Floats values = floats_to_round();
+  for (const std::size_t beyond : {0, 1}) {
+    const std::vector<Half> narrow = cast.narrow(values, beyond);
+    const Floats found = cast.widen(narrow, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(values[i]);
+      if (!std::isnan(values[i])) {
+        const float expected = plainly_rounded(values[i], digits, least, most);
+        ASSERT_EQ(word(found[i]), word(expected)) << values[i];
+      } else {
+        ASSERT_TRUE(std::isnan(found[i]));
+        const std::uint32_t kept = bits & 0xffffffffU << (23 - digits);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(found[i]), kept | 0x7fc00000U) << bits;
+      }
+    }
+  }
+}
+
+TEST_P(OnDevice, CastsToBrainFloatsRoundToNearestEven) {
+  expect_casts<elements::Bf16>(device_, 7, -126, 0x1.fep127, 0x40);
+}
+
+TEST_P(OnDevice, CastsToHalfPrecisionRoundToNearestEven) {
+  expect_casts<elements::Fp16>(device_, 10, -14, 65504, 0x200);
+}
+
+TEST_P(OnDevice, RecordedWorkIsDoneAtEachReplay) {
+  const DeviceFloats sum = placed({1, 2, 3}), change = placed({1, 1, 1}), factor(device_, 1);
+  const auto work = device_->record([&] {
+    device_->scale_by(sum.span(), factor.data(), sum.span());
+    device_->add(sum.span(), change.span(), {}, sum.span());
+  });
+  EXPECT_EQ(out<float>(sum.span()), (Floats{1, 2, 3}));
+  device_->set(2.0F, factor.data());
+  work->replay();
+  device_->set(10.0F, factor.data());
+  work->replay();
+  EXPECT_EQ(out<float>(sum.span()), (Floats{31, 51, 71}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnDevice, testing::ValuesIn(devices_here()),
+                         [](const auto& each) { return plain_name(each.param); });
+
+TEST(ComputeDeviceDeathTest, OtherSizesAreABug) {
+  const auto device = make_host_device();
+  const DeviceFloats three(device, 3), four(device, 4);
+  EXPECT_DEATH(device->add(three.span(), four.span(), {}, three.span()), "check failed");
+  EXPECT_DEATH(device->copy<float>(three.span(), four.span()), "check failed");
+}
+
+TEST(ComputeDevice, OtherNamesAreRefusedWithTheReason) {
+  for (const std::string name : {"gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:4096", "cpu:", ""}) {
+    try {
+      make_compute_device(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.advice(), Advice::fix_job);
+      EXPECT_NE(std::string(error.what()).find("'" + name + "' cannot be used: "), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(make_compute_device("cpu:1")->name(), "cpu");
+}
+
+}  // namespace
+}  // namespace muster::test
