@@ -67,11 +67,18 @@ class HostMemory {
   MemoryUse use_;                       // and this
 };
 
-// with(lambda): the lambda is told at compile time whether it divides, so that its loop has no choice in it.
-template <class Loop>
-void for_scale(Scale by, const Loop& loop) {
-  if (by.divides) return loop(std::true_type{});
-  loop(std::false_type{});
+// out[i] = sum(i), scaled.
+template <bool divides, class Sum>
+void scaled_loop(std::size_t count, float factor, float* out, const Sum& sum) {
+  MUSTER_EACH_ALONE
+  for (std::size_t i = 0; i < count; ++i) out[i] = elements::scaled(sum(i), factor, divides);
+}
+
+// No choice is left within the loop.
+template <class Sum>
+void scaled_loop(Scale by, std::span<float> out, const Sum& sum) {
+  if (by.divides) return scaled_loop<true>(out.size(), by.factor, out.data(), sum);
+  scaled_loop<false>(out.size(), by.factor, out.data(), sum);
 }
 
 // Value: float, or const float for one that keeps nothing.
@@ -158,32 +165,19 @@ class HostDevice final : public ComputeDevice {
     same(left.size(), out.size());
     same(right.size(), out.size());
     const float *a = left.data(), *b = right.data();
-    float* to = out.data();
-    for_scale(by, [&](auto divides) {
-      MUSTER_EACH_ALONE
-      for (std::size_t i = 0; i < out.size(); ++i) to[i] = elements::scaled(a[i] + b[i], by.factor, divides);
-    });
+    scaled_loop(by, out, [=](std::size_t i) { return a[i] + b[i]; });
   }
 
   void add_four(const std::array<std::span<const float>, 4>& v, Scale by, std::span<float> out) override {
     for (const auto& leaf : v) same(leaf.size(), out.size());
     const float *a = v[0].data(), *b = v[1].data(), *c = v[2].data(), *d = v[3].data();
-    float* to = out.data();
-    for_scale(by, [&](auto divides) {
-      MUSTER_EACH_ALONE
-      for (std::size_t i = 0; i < out.size(); ++i)
-        to[i] = elements::scaled(elements::sum_of_four(a[i], b[i], c[i], d[i]), by.factor, divides);
-    });
+    scaled_loop(by, out, [=](std::size_t i) { return elements::sum_of_four(a[i], b[i], c[i], d[i]); });
   }
 
   void scale(std::span<const float> values, Scale by, std::span<float> out) override {
     same(values.size(), out.size());
     const float* from = values.data();
-    float* to = out.data();
-    for_scale(by, [&](auto divides) {
-      MUSTER_EACH_ALONE
-      for (std::size_t i = 0; i < out.size(); ++i) to[i] = elements::scaled(from[i], by.factor, divides);
-    });
+    scaled_loop(by, out, [=](std::size_t i) { return from[i]; });
   }
 
   void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override {

@@ -262,6 +262,8 @@ class CudaGraph final : public RecordedWork {
 
 }  // namespace
 
+// Relaxed: a kernel that runs for the first time is loaded while its launch is recorded; memory is taken by
+// nobody here (take() checks it), and what other threads do is theirs.
 std::unique_ptr<RecordedWork> CudaDevice::record(const std::function<void()>& work) {
   const OnCard here(number_, name_);
   const auto recording = [this](bool value) {
@@ -269,7 +271,7 @@ std::unique_ptr<RecordedWork> CudaDevice::record(const std::function<void()>& wo
     MUSTER_CHECK(recording_ != value, "on", name_);
     recording_ = value;
   };
-  must(cudaStreamBeginCapture(work_, cudaStreamCaptureModeThreadLocal), name_, "cudaStreamBeginCapture");
+  must(cudaStreamBeginCapture(work_, cudaStreamCaptureModeRelaxed), name_, "cudaStreamBeginCapture");
   recording(true);
   cudaGraph_t graph = nullptr;
   try {
