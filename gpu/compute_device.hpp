@@ -181,7 +181,8 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   // --- recording ---
 
   /// Calls `work`, which puts work on this device, and keeps it instead of doing it. `work` neither takes nor
-  /// gives memory, waits for nothing, and sets nothing that another replay would want otherwise.
+  /// gives memory, waits for nothing, and sets nothing that another replay would want otherwise. The host
+  /// keeps `work` itself and calls it at each replay.
   virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& work) = 0;
 
  protected:

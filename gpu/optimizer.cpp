@@ -22,9 +22,9 @@ class Recorded final : public SteadyUpdate {
   using Of = std::function<Factors(std::uint64_t step)>;
   using Put = std::function<void(const Factors* on_device)>;
 
-  Recorded(std::shared_ptr<ComputeDevice> device, Of factors, const Put& put)
+  Recorded(std::shared_ptr<ComputeDevice> device, Of factors, Put put)
       : device_(device), factors_(std::move(factors)), on_device_(device, 1) {
-    work_ = device_->record([&] { put(on_device_.data()); });
+    work_ = device_->record([put = std::move(put), at = on_device_.data()] { put(at); });
   }
 
   void run(std::uint64_t step) override {
