@@ -102,13 +102,12 @@ void adam_loop(const AdamFactors& given, std::span<float> values, std::span<cons
   float* __restrict parameters = values.data();
   const float* __restrict gradient = slopes.data();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    float parameter = parameters[i], mean = average[i], variance = square[i];
-    elements::adam(parameter, mean, variance, gradient[i], factors);
-    if constexpr (!std::is_const_v<Value>) {
-      average[i] = mean;
-      square[i] = variance;
+    if constexpr (std::is_const_v<Value>) {
+      float mean = average[i], variance = square[i];
+      elements::adam(parameters[i], mean, variance, gradient[i], factors);
+    } else {
+      elements::adam(parameters[i], average[i], square[i], gradient[i], factors);
     }
-    parameters[i] = parameter;
   }
 }
 
