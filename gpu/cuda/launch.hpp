@@ -21,9 +21,24 @@ __device__ __forceinline__ Pack<T, count> load(const T* array, std::size_t i) {
   return *reinterpret_cast<const Pack<T, count>*>(array + i);
 }
 
+/// In one instruction. Of a struct nvcc would store each element alone, here and there.
 template <int count, class T>
 __device__ __forceinline__ void store(const Pack<T, count>& pack, T* array, std::size_t i) {
-  *reinterpret_cast<Pack<T, count>*>(array + i) = pack;
+  T* const to = array + i;
+  if constexpr (sizeof pack == sizeof(uint4)) {
+    uint4 w;
+    memcpy(&w, &pack, sizeof w);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x),
+                 "r"(w.y), "r"(w.z), "r"(w.w)
+                 : "memory");
+  } else if constexpr (sizeof pack == sizeof(uint2)) {
+    uint2 w;
+    memcpy(&w, &pack, sizeof w);
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y)
+                 : "memory");
+  } else {
+    *reinterpret_cast<Pack<T, count>*>(to) = pack;
+  }
 }
 
 /// Elements [head, head + packs * kPack) are moved in packs, all others one by one.
