@@ -28,7 +28,7 @@ struct RecordPool::GiveBack {
 template <class T>
 struct RecordPool::Allocator {
   using value_type = T;
-  explicit Allocator(std::shared_ptr<Memory> memory) : memory(std::move(memory)) {}
+  explicit Allocator(std::shared_ptr<Memory> kept) : memory(std::move(kept)) {}
   template <class U>
   Allocator(const Allocator<U>& other) : memory(other.memory) {}  // NOLINT: allocators convert
 
