@@ -35,6 +35,20 @@ ScheduleOptions schedule_options(const ScheduleConfig& config) {
   return options;
 }
 
+// Before anything starts: what the job asks of the model, and it cannot do.
+void check_demands(const Job& job, const Model& model, const ModelContext& context) {
+  const std::string name = "model " + job.model.shown();
+  if (job.train.remainder == Remainder::pad && model.mixes_samples())
+    throw JobError(
+        "train.remainder",
+        "\"pad\" is not for " + name + ": padded rows would change the others' result (batch normalisation)");
+  if (context.bfloat16 && !model.takes_bfloat16())
+    throw JobError("train.precision", "\"bfloat16\" is not for " + name + ": it computes in float32 only");
+  if (context.device.starts_with("cuda") && !model.takes_cards())
+    throw JobError("cluster.devices",
+                   context.device + " is not for " + name + ": it computes on the CPU only");
+}
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters) {
@@ -58,13 +72,10 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
   auto bench = std::make_shared<Workbench>();
   bench->job = job;
   if (computes) {
-    const ModelContext context{device.substr(0, device.find(':')), static_cast<int>(job.train.threads)};
+    const ModelContext context{device, static_cast<int>(job.train.threads),
+                               job.train.precision == Precision::bfloat16};
     bench->model = registry.make_model(job.model, context);
-    if (job.train.remainder == Remainder::pad && bench->model->mixes_samples()) {
-      throw JobError("train.remainder",
-                     "\"pad\" is not for model " + job.model.shown() +
-                         ": padded rows would change the others' result (batch normalisation)");
-    }
+    check_demands(job, *bench->model, context);
     const Layout& layout = bench->model->layout();
     bench->state.resize(layout.total());
     bench->gradient.resize(layout.total());

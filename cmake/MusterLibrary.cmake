@@ -16,7 +16,7 @@ if(Torch_FOUND)
   target_link_libraries(muster PRIVATE torch)
 endif()
 if(MUSTER_CUDA)
-  target_link_libraries(muster PRIVATE CUDA::cudart_static)
+  target_link_libraries(muster PRIVATE ${MUSTER_CUDA_RUNTIME})
 endif()
 
 add_executable(muster_program cli/main.cpp)

@@ -86,6 +86,9 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+/// What models compute in.
+enum class Precision { float32, bfloat16 };
+
 /// How gradients travel between hosts; those of transport/collective/wire.hpp, in the same order.
 enum class GradientWire { float32, float16, bfloat16 };
 
@@ -109,9 +112,10 @@ struct TrainConfig {
   std::uint32_t batch = 32;  ///< samples per shard per step
   /// Passes over the data; default 1 when neither epochs nor steps is given.
   std::optional<std::uint64_t> epochs;
-  std::optional<std::uint64_t> steps;     ///< ends after so many steps; not with epochs
-  Remainder remainder = Remainder::keep;  ///< what becomes of a last batch that is not full
-  std::uint32_t threads = 1;              ///< compute threads per replica; part of the mathematics
+  std::optional<std::uint64_t> steps;        ///< ends after so many steps; not with epochs
+  Remainder remainder = Remainder::keep;     ///< what becomes of a last batch that is not full
+  std::uint32_t threads = 1;                 ///< compute threads per replica; part of the mathematics
+  Precision precision = Precision::float32;  ///< part of the mathematics
   bool evaluate = true;  ///< evaluate on the test set after every epoch, if the source has one
   GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
   std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power

@@ -146,6 +146,12 @@ std::vector<Key> train_keys() {
                "Compute threads of each replica. Part of the mathematics: another number may give other "
                "bits."),
            MUSTER_MEMBER(train.threads)),
+      bind(key(kFixes, "train.precision", one_of({"float32", "bfloat16"}),
+               "What models compute in. With `bfloat16` matrix products and convolutions are computed in 16 "
+               "bits, as libtorch's autocast chooses, which is much faster on cards; weights, gradients, the "
+               "loss and the optimiser stay float32. Only for models of libtorch, and for others that say "
+               "that they can."),
+           MUSTER_MEMBER(train.precision)),
       bind(
           key(kFixes, "train.evaluate", of(ValueType::boolean),
               "Evaluates on the source's test set after every epoch, if it has one; costs one pass over it."),

@@ -56,8 +56,12 @@ DeviceInventory discover_devices() {
 #ifdef MUSTER_WITH_CUDA
   CudaCards found = discover_cuda();
   inventory.cuda_cards = std::move(found.cards);
-  inventory.cuda_reason =
-      inventory.cuda_cards.empty() ? found.reason : "this build's libtorch computes on the CPU only";
+  inventory.cuda_reason = found.reason;
+#ifdef MUSTER_WITH_TORCH_CUDA
+  inventory.cuda_devices = static_cast<int>(inventory.cuda_cards.size());
+#else
+  if (!inventory.cuda_cards.empty()) inventory.cuda_reason = "this build's libtorch computes on the CPU only";
+#endif
 #else
   inventory.cuda_reason = "this build has no CUDA";
 #endif

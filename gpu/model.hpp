@@ -3,6 +3,11 @@
 // A model keeps no weights of its own: it is given one flat state, parameters first, then buffers, in
 // declared order. It is a function without side effects: (state, batch, key) -> (gradient, metrics). The same
 // arguments give the same bits, whatever was computed before, in whichever process.
+//
+// Spans of states and gradients are memory of the device in ModelContext. On a card all that is said below of
+// their elements holds in the order of its stream: calls put work on it and return before it is done, and who
+// reads or changes them from elsewhere waits for the stream. Batches lie on the host, and may be changed once
+// a call has returned.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +73,13 @@ class Model {
   /// a model refuses `remainder = "pad"`.
   virtual bool mixes_samples() const { return false; }
 
+  /// Whether it does what ModelContext::bfloat16 asks for; else a job with train.precision = "bfloat16" is
+  /// refused.
+  virtual bool takes_bfloat16() const { return false; }
+
+  /// Whether it can compute on a card; else a replica on one is refused.
+  virtual bool takes_cards() const { return false; }
+
   /// Throws JobError if batches like this one are not for this model: another type or shape, a label that it
   /// does not have. Asked with the first micro-batch before anything starts; computes nothing.
   virtual void check_batch(const Batch& batch) const { static_cast<void>(batch); }
@@ -82,9 +94,10 @@ class Model {
   /// Says which elements of a gradient are final. Each element is said once.
   using PartReady = std::function<void(std::size_t begin, std::size_t count)>;
 
-  /// As `gradient`, with the same bits; says on the calling thread which elements are final as soon as they
-  /// are, so that they can be summed up while the backward pass goes on. All of them have been said when it
-  /// returns; `ready` does not throw. A model that does not know any sooner leaves it as it is.
+  /// As `gradient`, with the same bits; says which elements are final as soon as they are, so that they can
+  /// be summed up while the backward pass goes on. All of them have been said when it returns. `ready` is
+  /// called by one thread at a time: the calling one, or, for a card, another one while the calling one
+  /// waits. It does not throw. A model that does not know any sooner leaves it as it is.
   virtual Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
                                     std::span<float> gradient, const PartReady& ready) {
     const Metrics metrics = this->gradient(state, batch, key, gradient);

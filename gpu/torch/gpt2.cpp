@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "muster/config/error.hpp"
+#include "muster/gpu/torch/compat.hpp"
 #include "muster/gpu/torch/torch_model.hpp"
 
 namespace muster {
@@ -48,6 +49,7 @@ struct Part : torch::nn::Module {
     if (p > 0) drop = register_module("drop", torch::nn::Dropout(p));
   }
   torch::Tensor dropped(const torch::Tensor& x) { return drop.is_empty() ? x : drop->forward(x); }
+  double share_dropped() const { return drop.is_empty() || !is_training() ? 0 : drop->options.p(); }
   torch::nn::Dropout drop{nullptr};
 };
 
@@ -71,9 +73,12 @@ struct Attention : Part {
     const std::int64_t rows = x.size(0), length = x.size(1), width = x.size(2), each = width / heads;
     const auto parts =
         c_attn->forward(x).view({rows, length, 3, heads, each}).permute({2, 0, 3, 1, 4}).unbind(0);
-    const double scale = 1 / std::sqrt(static_cast<double>(each));
-    const auto scores = at::matmul(parts[0], parts[1].transpose(2, 3)).mul(scale).add(mask);
-    const auto seen = at::matmul(dropped(at::softmax(scores, 3)), parts[2]);
+    auto seen = compat::fused_attention(parts[0], parts[1], parts[2], share_dropped());
+    if (!seen.defined()) {
+      const double scale = 1 / std::sqrt(static_cast<double>(each));
+      const auto scores = at::matmul(parts[0], parts[1].transpose(2, 3)).mul(scale).add(mask);
+      seen = at::matmul(dropped(at::softmax(scores, 3)), parts[2]);
+    }
     return dropped(c_proj->forward(seen.transpose(1, 2).reshape({rows, length, width})));
   }
 
@@ -135,7 +140,8 @@ struct Gpt2 : Part {
   torch::Tensor forward(const torch::Tensor& tokens) {
     const std::int64_t length = tokens.size(1);
     auto x = dropped(at::embedding(wte->weight, tokens) + wpe->weight.narrow(0, 0, length));
-    const auto mask = at::full({length, length}, -std::numeric_limits<float>::infinity()).triu_(1);
+    const auto mask =
+        at::full({length, length}, -std::numeric_limits<float>::infinity(), x.options()).triu_(1);
     for (const auto& block : h->all) x = block->forward(x, mask);
     return at::linear(ln_f->forward(x), wte->weight);
   }

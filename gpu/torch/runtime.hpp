@@ -6,18 +6,22 @@
 
 namespace muster {
 
-/// Deterministic algorithms, and a malloc that keeps what is freed. Does its work at the first call of the
-/// process.
+/// Deterministic algorithms, float32 products in float32 (no TF32), and a malloc that keeps what is freed.
+/// Does its work at the first call of the process.
 void prepare_torch_process();
+
+/// Before the first work on a card: the workspace of cuBLAS (CUBLAS_WORKSPACE_CONFIG, where it is not set)
+/// that makes it deterministic. Does its work at the first call of the process; sets an environment variable.
+void prepare_torch_cards();
 
 /// The number of threads that libtorch and its BLAS use for work started by the calling thread.
 void prepare_torch_thread(int threads);
 
-/// libtorch's default generator, seeded and held until the guard goes: no other model of this process can
-/// draw from it.
+/// libtorch's default generator, and that of a card where one is given, seeded and held until the guard goes:
+/// no other model of this process can draw from them.
 class SeededGenerator {
  public:
-  explicit SeededGenerator(std::uint64_t seed);
+  explicit SeededGenerator(std::uint64_t seed, int card = -1);
 
  private:
   std::unique_lock<std::mutex> lock_;

@@ -13,7 +13,9 @@ struct Node;
 
 namespace muster {
 
-/// One thread, on which the backward pass runs: for tensors on the CPU libtorch takes the one that asks.
+/// Used by one thread at a time. The backward pass of tensors on the CPU runs on the thread that asks; that
+/// of a card's on a thread of libtorch's, on the stream that was current when this was made, while the one
+/// that asks waits.
 class SlopeHooks {
  public:
   using Said = std::function<void(std::size_t parameter, const at::Tensor& slope)>;

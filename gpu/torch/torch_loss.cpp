@@ -142,8 +142,8 @@ void check_labels(const std::vector<std::int64_t>& labels, std::int64_t outputs)
 
 at::Tensor flat_logits(const at::Tensor& logits, const TorchRows& rows, TorchLoss loss) {
   const bool tokens = loss == TorchLoss::next_token;
-  const bool fit = logits.scalar_type() == at::kFloat && logits.dim() == (tokens ? 3 : 2) &&
-                   logits.size(0) == rows.inputs.size(0) &&
+  const bool fit = (logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kBFloat16) &&
+                   logits.dim() == (tokens ? 3 : 2) && logits.size(0) == rows.inputs.size(0) &&
                    (!tokens || logits.size(1) == rows.inputs.size(1));
   if (!fit)
     throw Error(Advice::give_up, std::string("model: forward must return float32 logits ") +
@@ -154,7 +154,7 @@ at::Tensor flat_logits(const at::Tensor& logits, const TorchRows& rows, TorchLos
 
 Metrics cross_entropy(const at::Tensor& logits, const std::vector<std::int64_t>& labels, at::Tensor* slope) {
   const at::NoGradGuard no_grad;
-  const at::Tensor scores = at::log_softmax(logits, 1).contiguous();
+  const at::Tensor scores = at::log_softmax(logits.to(at::kFloat), 1).contiguous();
   const float* score = scores.data_ptr<float>();
   const std::int64_t classes = scores.size(1);
   Metrics metrics;
@@ -171,7 +171,28 @@ Metrics cross_entropy(const at::Tensor& logits, const std::vector<std::int64_t>&
     metrics.correct += std::max_element(row, row + classes) - row == labels[r] ? 1 : 0;
     if (slopes != nullptr) slopes[labels[r]] -= 1.0F;
   }
+  if (slope != nullptr) *slope = slope->to(logits.scalar_type());
   return metrics;
+}
+
+at::Tensor cross_entropy_sums(const at::Tensor& logits, const at::Tensor& labels, bool holes,
+                              at::Tensor* slope) {
+  const at::NoGradGuard no_grad;
+  at::Tensor scores = at::log_softmax(logits.to(at::kFloat), 1);
+  const at::Tensor places = holes ? labels.clamp_min(0) : labels;
+  const at::Tensor columns = places.unsqueeze(1);
+  at::Tensor picked = scores.gather(1, columns).squeeze(1);
+  if (holes) picked = picked.masked_fill(labels.lt(0), 0);
+  // The first of equals, as on the host. No answer is below 0, so a hole's is never right.
+  const at::Tensor right = scores.argmax(1).eq(labels);
+  const at::Tensor sums = at::stack({picked.sum(at::kDouble).neg(), right.sum(at::kDouble)});
+  if (slope == nullptr) return sums;
+  scores.exp_();
+  const at::Tensor rows = at::arange(labels.size(0), labels.options());
+  scores.index_put_({rows, places}, scores.gather(1, columns).squeeze(1).sub(1));
+  if (holes) scores.masked_fill_(labels.lt(0).unsqueeze(1), 0);
+  *slope = scores.to(logits.scalar_type());
+  return sums;
 }
 
 }  // namespace muster

@@ -10,7 +10,9 @@
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/random.hpp"
+#include "muster/gpu/torch/autocast.hpp"
 #include "muster/gpu/torch/runtime.hpp"
+#include "muster/gpu/torch/seat.hpp"
 #include "muster/gpu/torch/slope_hooks.hpp"
 #include "muster/gpu/torch/torch_loss.hpp"
 
@@ -33,18 +35,16 @@ bool has_module(torch::nn::Module& root, const std::string& word) {
   return false;
 }
 
-/// A view of memory that the caller owns.
-at::Tensor view(const float* data, at::IntArrayRef shape) {
-  return at::from_blob(const_cast<float*>(data), shape, at::kFloat);
-}
-
 class TorchModel final : public Model {
  public:
   TorchModel(std::function<TorchModule()> build, TorchLoss loss, const ModelContext& context)
-      : build_(std::move(build)), loss_(loss), threads_(context.threads) {
+      : build_(std::move(build)), loss_(loss), threads_(context.threads), bfloat16_(context.bfloat16) {
     prepare_torch_process();
     prepare_torch_thread(threads_);
     with_torch_errors([&] {
+      seat_ = make_seat(context);
+      c10::OptionalStreamGuard guard;
+      seat_->enter(guard);
       parts_ = build_seeded(0);
       declare();
     });
@@ -53,6 +53,10 @@ class TorchModel final : public Model {
   const Layout& layout() const override { return layout_; }
 
   bool mixes_samples() const override { return mixes_samples_; }
+
+  bool takes_bfloat16() const override { return true; }
+
+  bool takes_cards() const override { return true; }
 
   double weight(const Batch& batch) const override { return weight_of(batch, loss_); }
 
@@ -65,6 +69,9 @@ class TorchModel final : public Model {
     MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
     prepare_torch_thread(threads_);
     with_torch_errors([&] {
+      c10::OptionalStreamGuard guard;
+      seat_->enter(guard);
+      seat_->check_memory(state.data());
       const at::NoGradGuard no_grad;
       const TorchModule fresh = build_seeded(seed);
       float* out = state.data();
@@ -88,34 +95,41 @@ class TorchModel final : public Model {
     MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
     prepare_torch_thread(threads_);
     return with_torch_errors([&] {
+      c10::OptionalStreamGuard guard;
+      seat_->enter(guard);
+      seat_->check_memory(gradient.data());
       bind(state);
       parts_.module->train();
       const TorchRows rows = rows_of(batch, parts_, loss_);
-      const at::Tensor logits = flat_logits(forward(rows.inputs, key), rows, loss_);
+      const at::Tensor logits = flat_logits(forward_seeded(rows.inputs, key), rows, loss_);
       check_labels(rows.labels, logits.size(1));
       at::Tensor slope;
-      const Metrics metrics = cross_entropy(logits, rows.labels, &slope);
+      seat_->measure(logits, rows.labels, &slope);
       write_buffer_changes(state, weight(batch), gradient);
       ready(layout_.parameters, layout_.buffers);
       write_slopes(logits, slope, gradient, ready);
-      return metrics;
+      return seat_->metrics();
     });
   }
 
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
     prepare_torch_thread(threads_);
     return with_torch_errors([&] {
+      c10::OptionalStreamGuard guard;
+      seat_->enter(guard);
       const at::NoGradGuard no_grad;
       bind(state);
       parts_.module->eval();
       const TorchRows rows = rows_of(batch, parts_, loss_);
-      const at::Tensor logits = flat_logits(parts_.forward(rows.inputs), rows, loss_);
+      const at::Tensor logits = flat_logits(forward(rows.inputs), rows, loss_);
       check_labels(rows.labels, logits.size(1));
-      return cross_entropy(logits, rows.labels, nullptr);
+      seat_->measure(logits, rows.labels, nullptr);
+      return seat_->metrics();
     });
   }
 
  private:
+  /// On the host, so that a seed gives the same weights on every device.
   TorchModule build_seeded(std::uint64_t seed) const {
     const SeededGenerator guard(seed);
     TorchModule built = build_();
@@ -135,6 +149,7 @@ class TorchModel final : public Model {
       layout_.add_buffer(item.key(), item.value().sizes().vec());
       buffers_.push_back(item.value());
     }
+    if (!seat_->device().is_cpu()) parts_.module->to(seat_->device());  // the tensors stay the same objects
     hooks_ = std::make_unique<SlopeHooks>(parameters_);
     random_ = parts_.random || has_module(*parts_.module, "Dropout");
     mixes_samples_ = parts_.mixes_samples || has_module(*parts_.module, "BatchNorm");
@@ -142,8 +157,10 @@ class TorchModel final : public Model {
 
   /// Parameters become views of the caller's memory, which libtorch only reads; buffers, which a forward pass
   /// changes, get a copy.
-  void bind(std::span<const float> state) {
-    MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
+  void bind(std::span<const float> given) {
+    MUSTER_CHECK(given.size() == layout_.total(), given.size(), layout_.total());
+    seat_->check_memory(given.data());
+    const std::span<const float> state = aligned(given);
     const at::NoGradGuard no_grad;
     if (state.data() != bound_) {
       for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -156,17 +173,43 @@ class TorchModel final : public Model {
     }
   }
 
-  at::Tensor forward(const at::Tensor& inputs, const StepKey& key) const {
-    std::optional<SeededGenerator> guard;
-    if (random_) guard.emplace(mix(key.seed, key.epoch, key.step, key.shard));
-    return parts_.forward(inputs);
+  /// libtorch 2.x chooses kernels, and with them bits, by whether weights lie at a multiple of 16 bytes. What
+  /// allocators give out does; anything else on the host is copied.
+  std::span<const float> aligned(std::span<const float> state) {
+    constexpr std::uintptr_t kAlignment = 16;
+    const bool fits = reinterpret_cast<std::uintptr_t>(state.data()) % kAlignment == 0;
+    if (fits || !seat_->device().is_cpu()) return state;
+    aligned_.assign(state.begin(), state.end());
+    return aligned_;
   }
 
-  // Each parameter's as soon as it is there; 0 for those that the logits do not depend on.
+  at::Tensor forward(const at::Tensor& inputs) const {
+    const Autocast autocast(seat_->device().type(), bfloat16_);
+    return parts_.forward(seat_->inputs(inputs));
+  }
+
+  at::Tensor forward_seeded(const at::Tensor& inputs, const StepKey& key) const {
+    std::optional<SeededGenerator> guard;
+    if (random_) guard.emplace(mix(key.seed, key.epoch, key.step, key.shard), seat_->device().index());
+    return forward(inputs);
+  }
+
+  /// A view of memory that the caller owns, on the device.
+  at::Tensor view(const float* data, at::IntArrayRef shape) const {
+    return at::for_blob(const_cast<float*>(data), shape)
+        .options(at::TensorOptions(at::kFloat).device(seat_->device()))
+        .target_device(seat_->device())
+        .make_tensor();
+  }
+
+  // Each parameter's as soon as it is there; 0 for those that the logits do not depend on. For a card
+  // libtorch says them on a thread of its own, while this one waits.
   void write_slopes(const at::Tensor& logits, const at::Tensor& slope, std::span<float> gradient,
                     const PartReady& ready) {
     std::vector<bool> written(parameters_.size());
     hooks_->backward(logits, slope, [&](std::size_t parameter, const at::Tensor& value) {
+      c10::OptionalStreamGuard guard;
+      seat_->enter(guard);
       const LayoutEntry& entry = layout_.entries[parameter];
       write_slope(value, gradient.data() + entry.offset, entry);
       written[parameter] = true;
@@ -175,14 +218,14 @@ class TorchModel final : public Model {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const LayoutEntry& entry = layout_.entries[i];
       if (written[i]) continue;
-      std::memset(gradient.data() + entry.offset, 0, entry.count * sizeof(float));
+      view(gradient.data() + entry.offset, entry.shape).zero_();
       ready(entry.offset, entry.count);
     }
   }
 
-  static void write_slope(const at::Tensor& slope, float* out, const LayoutEntry& entry) {
+  void write_slope(const at::Tensor& slope, float* out, const LayoutEntry& entry) const {
     const at::NoGradGuard no_grad;
-    if (slope.is_contiguous() && slope.scalar_type() == at::kFloat) {
+    if (slope.is_cpu() && slope.is_contiguous() && slope.scalar_type() == at::kFloat) {
       std::memcpy(out, slope.data_ptr<float>(), entry.count * sizeof(float));
     } else {
       view(out, entry.shape).copy_(slope);
@@ -203,12 +246,15 @@ class TorchModel final : public Model {
   std::function<TorchModule()> build_;
   TorchLoss loss_;
   int threads_;
+  bool bfloat16_;
+  std::unique_ptr<TorchSeat> seat_;
   TorchModule parts_;
   Layout layout_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> buffers_;
   std::unique_ptr<SlopeHooks> hooks_;
   const float* bound_ = nullptr;
+  std::vector<float> aligned_;
   bool random_ = false;
   bool mixes_samples_ = false;
 };
@@ -217,9 +263,6 @@ class TorchModel final : public Model {
 
 std::unique_ptr<Model> make_torch_model(std::function<TorchModule()> build, TorchLoss loss,
                                         const ModelContext& context) {
-  if (context.device != "cpu" && !context.device.starts_with("cpu:"))
-    throw Error(Advice::fix_job,
-                "device " + context.device + ": this version's models compute on the CPU only");
   return std::make_unique<TorchModel>(std::move(build), loss, context);
 }
 

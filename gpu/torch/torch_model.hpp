@@ -15,7 +15,8 @@
 namespace muster {
 
 /// A module together with its forward pass. The module's parameters and buffers must be dense CPU tensors,
-/// parameters float32, and stay the same tensors for life.
+/// parameters float32, and stay the same tensors for life. For a card they are moved there with
+/// torch::nn::Module::to; what the module makes in its forward pass must be made on its inputs' device.
 struct TorchModule {
   std::shared_ptr<torch::nn::Module> module;
   std::function<torch::Tensor(const torch::Tensor&)>
@@ -56,13 +57,22 @@ enum class TorchLoss {
 /// State: named_parameters(), then named_buffers(), in declared order and with their dotted names; integer
 /// buffers are kept as float32 (exact up to 2^24). Random modules draw from a seed made of the StepKey.
 ///
+/// On a card: initial weights are drawn on the host, and are the same bits as there. Batches are copied
+/// through pinned memory (cuda_seat.hpp states its bound). gradient() and evaluate() wait once, for their
+/// metrics, which are there when the forward pass is over: the backward pass may still be going on when
+/// gradient() returns.
+///
+/// With ModelContext::bfloat16 forward passes run under libtorch's autocast, which chooses by operation; the
+/// loss is computed in float32 from whatever type of logits that gives.
+///
 /// Threads: one object is used by one thread at a time; several objects may be used at once. Modules that
 /// draw random numbers take turns, for libtorch has one generator for all. The first model of a process sets
-/// libtorch to deterministic algorithms and tells malloc to keep large freed blocks (activations) instead of
-/// handing them back after each use.
+/// libtorch to deterministic algorithms, without TF32, and tells malloc to keep large freed blocks
+/// (activations) instead of handing them back after each use; the first one on a card sets
+/// CUBLAS_WORKSPACE_CONFIG where it is not set.
 ///
-/// Errors: Error (fix_job) for a batch that does not fit or a label out of range, Error (give_up) with
-/// libtorch's words for what libtorch throws. Throws at once for a device other than "cpu".
+/// Errors: Error (fix_job) for a batch that does not fit or a label out of range, and at once for a device
+/// that this build or machine does not have; Error (give_up) with libtorch's words for what libtorch throws.
 std::unique_ptr<Model> make_torch_model(std::function<TorchModule()> build, TorchLoss loss,
                                         const ModelContext& context);
 

@@ -65,6 +65,22 @@ TEST(SameBitsWith, ADecoderWithDropout) {
                       {"model.dropout=0.1", "train.optimizer.learning_rate=0.02"});
 }
 
+TEST(SameBitsWith, ADecoderInMixedPrecision) {
+  const Folder folder;
+  const std::string tokens = folder.write("tokens", letters());
+  expect_trains_alike(decoder_job(tokens), {"train.precision=bfloat16"});
+  const std::string file = folder.write("job.toml", decoder_job(tokens));
+  EXPECT_NE(train_plainly(file, {"train.precision=bfloat16"}).weights_sha256,
+            train_plainly(file, {}).weights_sha256);
+}
+
+TEST(SameBitsWith, AResNetInMixedPrecision) {
+  std::string text = fashion_job("resnet18");
+  text.replace(text.find("[data]"), 0, "channels = 1\nside = 28\nwidth = 8\n");
+  expect_trains_alike(text, {"train.precision=bfloat16", "train.evaluate=false", "data.take=91",
+                             "train.batch=8", "train.epochs=3"});
+}
+
 // Each token but the first is predicted once: the loss of a model that knows nothing is that of a fair guess.
 TEST(SameBitsWith, AWindowThatIsNotFull) {
   const Folder folder;

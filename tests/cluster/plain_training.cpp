@@ -40,7 +40,7 @@ class PlainRun {
  public:
   PlainRun(const Job& job, const Registry& registry)
       : job_(job),
-        model_(registry.make_model(job.model, {"cpu", 1})),
+        model_(registry.make_model(job.model, {"cpu", 1, job.train.precision == Precision::bfloat16})),
         data_(registry.make_source(job.data.source, job.data.options)),
         reader_(job_, data_),
         state_(model_->layout().total()),

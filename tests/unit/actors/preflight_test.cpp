@@ -98,6 +98,11 @@ TEST(Preflight, PaddingIsRefusedWhereSamplesMix) {
   expect_mistake(text, "11:13", {"train.remainder", "\"pad\"", "mixing", "batch normalisation"});
 }
 
+TEST(Preflight, MixedPrecisionIsRefusedForModelsThatHaveNone) {
+  expect_mistake(with("batch = 16", "batch = 16\nprecision = \"bfloat16\""), "13:13",
+                 {"train.precision", "\"bfloat16\"", "linear", "float32 only"});
+}
+
 TEST(Preflight, CutThatLeavesNothing) {
   expect_mistake(with("samples = 1237", "samples = 1237\nskip = 1237"), "8:8",
                  {"data.skip", "nothing is left"});

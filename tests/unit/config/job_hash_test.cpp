@@ -52,7 +52,7 @@ TEST(JobHash, EveryKeyHasDecidedAndDoesWhatItSays) {
     EXPECT_EQ(of(job) != of(other), key.in_hash == InHash::yes) << key.path;
   }
   for (const char* path : {"seed", "model.name", "data.source", "train.shards", "train.batch",
-                           "train.remainder", "train.threads", "train.optimizer.name"}) {
+                           "train.remainder", "train.threads", "train.precision", "train.optimizer.name"}) {
     EXPECT_TRUE(counting.contains(path)) << path;
   }
   for (const char* path : {"name", "train.epochs", "train.steps", "data.repeat", "cluster.replicas",

@@ -3,17 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "batches.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/torch/gpt2.hpp"
 #include "muster/gpu/torch/resnet.hpp"
+#include "torch_models.hpp"
 
 namespace muster {
 namespace {
 
 using testing_support::classified;
+using testing_support::gradient_of;
+using testing_support::initial;
+using testing_support::same_bits;
+using testing_support::token_batch;
 
 std::unique_ptr<Model> resnet(std::int64_t channels, std::int64_t side, std::int64_t width) {
   return make_resnet18(
@@ -24,33 +27,6 @@ Options tiny(std::int64_t heads = 2, double dropout = 0) {
   return {{"layers", std::int64_t{2}},      {"heads", heads},
           {"width", std::int64_t{8}},       {"context", std::int64_t{6}},
           {"vocabulary", std::int64_t{11}}, {"dropout", dropout}};
-}
-
-Batch tokens(const std::vector<std::vector<std::int64_t>>& rows, std::uint32_t padding = 0) {
-  const auto columns = static_cast<std::int64_t>(rows[0].size());
-  Tensor tensor{DType::int64, {static_cast<std::int64_t>(rows.size()), columns}, {}};
-  for (const auto& row : rows) {
-    const auto bytes = std::as_bytes(std::span(row));
-    tensor.bytes.insert(tensor.bytes.end(), bytes.begin(), bytes.end());
-  }
-  return Batch{static_cast<std::uint32_t>(rows.size()) - padding, padding, {std::move(tensor)}};
-}
-
-std::vector<float> initial(Model& model) {
-  std::vector<float> state(model.layout().total());
-  model.initialize(7, state);
-  return state;
-}
-
-std::vector<float> gradient_of(Model& model, std::span<const float> state, const Batch& batch,
-                               const StepKey& key = {}) {
-  std::vector<float> gradient(state.size(), std::nanf(""));
-  model.gradient(state, batch, key, gradient);
-  return gradient;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 const LayoutEntry& entry(const Model& model, const std::string& name) {
@@ -89,9 +65,11 @@ TEST(ResNet18, BitsDependOnTheArgumentsAlone) {
   model->evaluate(state, many);
   EXPECT_TRUE(same_bits(first, gradient_of(*model, state, one)));
   EXPECT_TRUE(same_bits(first, gradient_of(*resnet(1, 28, 4), state, one)));
-  std::vector<float> moved(state.size() + 1);
-  std::ranges::copy(state, moved.begin() + 1);
-  EXPECT_TRUE(same_bits(first, gradient_of(*model, std::span(moved).subspan(1), one)));
+  for (const std::size_t offset : {1U, 4U, 16U}) {
+    std::vector<float> moved(state.size() + offset);
+    std::ranges::copy(state, moved.begin() + static_cast<std::ptrdiff_t>(offset));
+    EXPECT_TRUE(same_bits(first, gradient_of(*model, std::span(moved).subspan(offset), one))) << offset;
+  }
 }
 
 TEST(Gpt2, TheEmbeddingIsTheHead) {
@@ -102,7 +80,7 @@ TEST(Gpt2, TheEmbeddingIsTheHead) {
   EXPECT_FALSE(model->mixes_samples());
   // Tokens that are no input still get a slope, as answers that were wrong.
   const auto state = initial(*model);
-  const auto gradient = gradient_of(*model, state, tokens({{1, 2, 3, 4}}));
+  const auto gradient = gradient_of(*model, state, token_batch({{1, 2, 3, 4}}));
   EXPECT_NE(gradient[10 * 8], 0.0F);
 }
 
@@ -119,26 +97,26 @@ TEST(Gpt2, TheDefaultsAreTheSmallestPublishedModel) {
 
 TEST(Gpt2, WeighsTheTokensThatItPredicts) {
   const auto model = make_gpt2(tiny(), {});
-  EXPECT_EQ(model->weight(tokens({{1, 2, 3, 4}, {5, 6, 7, 8}})), 6.0);
-  EXPECT_EQ(model->weight(tokens({{1, 2, 3, 4}, {5, 6, -1, -1}})), 4.0);
-  EXPECT_EQ(model->weight(tokens({{1, 2, 3, 4}, {5, 6, 7, 8}}, 1)), 3.0);
+  EXPECT_EQ(model->weight(token_batch({{1, 2, 3, 4}, {5, 6, 7, 8}})), 6.0);
+  EXPECT_EQ(model->weight(token_batch({{1, 2, 3, 4}, {5, 6, -1, -1}})), 4.0);
+  EXPECT_EQ(model->weight(token_batch({{1, 2, 3, 4}, {5, 6, 7, 8}}, 1)), 3.0);
 }
 
 // What a row is worth on its own, it is worth beside others, and before what is behind its end.
 TEST(Gpt2, LooksBackOnly) {
   const auto model = make_gpt2(tiny(), {});
   const auto state = initial(*model);
-  const double alone = model->evaluate(state, tokens({{1, 2, 3}})).loss;
-  EXPECT_NEAR(model->evaluate(state, tokens({{1, 2, 3, -1, -1, -1}})).loss, alone, 1e-5);
-  const double longer = model->evaluate(state, tokens({{1, 2, 3, 4}})).loss;
+  const double alone = model->evaluate(state, token_batch({{1, 2, 3}})).loss;
+  EXPECT_NEAR(model->evaluate(state, token_batch({{1, 2, 3, -1, -1, -1}})).loss, alone, 1e-5);
+  const double longer = model->evaluate(state, token_batch({{1, 2, 3, 4}})).loss;
   const double last_only = longer - alone;
   EXPECT_GT(last_only, 0);
-  EXPECT_NEAR(model->evaluate(state, tokens({{1, 2, 3}, {7, 8, 9}})).loss,
-              alone + model->evaluate(state, tokens({{7, 8, 9}})).loss, 1e-5);
+  EXPECT_NEAR(model->evaluate(state, token_batch({{1, 2, 3}, {7, 8, 9}})).loss,
+              alone + model->evaluate(state, token_batch({{7, 8, 9}})).loss, 1e-5);
   // Another last input changes no prediction before it: the same two labels, one behind them left out.
   const auto of_first_two = [&](std::int64_t input) {
-    return model->evaluate(state, tokens({{1, 2, 3, input, -1}})).loss -
-           model->evaluate(state, tokens({{1, 2, 3, input}})).loss;
+    return model->evaluate(state, token_batch({{1, 2, 3, input, -1}})).loss -
+           model->evaluate(state, token_batch({{1, 2, 3, input}})).loss;
   };
   EXPECT_NEAR(of_first_two(4), 0, 1e-5);
   EXPECT_NEAR(of_first_two(9), 0, 1e-5);
@@ -148,7 +126,7 @@ TEST(Gpt2, GradientsAreSlopesOfTheSummedLoss) {
   const auto model = make_gpt2(tiny(), {});
   auto state = initial(*model);
   for (float& value : state) value *= 10;  // away from the flat beginning
-  const Batch batch = tokens({{1, 2, 3, 4, 5}, {6, 1, 9, -1, -1}});
+  const Batch batch = token_batch({{1, 2, 3, 4, 5}, {6, 1, 9, -1, -1}});
   const auto gradient = gradient_of(*model, state, batch);
   for (const char* name : {"wte.weight", "wpe.weight", "h.0.attn.c_attn.weight", "h.0.attn.c_proj.bias",
                            "h.1.mlp.c_fc.weight", "h.1.ln_2.weight", "ln_f.bias"}) {
@@ -165,20 +143,20 @@ TEST(Gpt2, GradientsAreSlopesOfTheSummedLoss) {
 TEST(Gpt2, PaddingAndPlaceTouchNoBit) {
   const auto model = make_gpt2(tiny(), {});
   const auto state = initial(*model);
-  const auto bare = gradient_of(*model, state, tokens({{1, 2, 3, 4}}));
-  EXPECT_TRUE(same_bits(bare, gradient_of(*model, state, tokens({{1, 2, 3, 4}, {99, 99, 99, 99}}, 1))));
+  const auto bare = gradient_of(*model, state, token_batch({{1, 2, 3, 4}}));
+  EXPECT_TRUE(same_bits(bare, gradient_of(*model, state, token_batch({{1, 2, 3, 4}, {99, 99, 99, 99}}, 1))));
   for (const std::size_t offset : {1U, 3U, 16U}) {
     std::vector<float> moved(state.size() + offset);
     std::ranges::copy(state, moved.begin() + static_cast<std::ptrdiff_t>(offset));
     EXPECT_TRUE(
-        same_bits(bare, gradient_of(*model, std::span(moved).subspan(offset), tokens({{1, 2, 3, 4}}))));
+        same_bits(bare, gradient_of(*model, std::span(moved).subspan(offset), token_batch({{1, 2, 3, 4}}))));
   }
 }
 
 TEST(Gpt2, DropoutDependsOnTheStepKeyAlone) {
   const auto model = make_gpt2(tiny(2, 0.3), {});
   const auto state = initial(*model);
-  const Batch batch = tokens({{1, 2, 3, 4, 5, 6}});
+  const Batch batch = token_batch({{1, 2, 3, 4, 5, 6}});
   const StepKey key{.seed = 1, .epoch = 2, .step = 3, .shard = 4};
   const auto first = gradient_of(*model, state, batch, key);
   EXPECT_FALSE(same_bits(first, gradient_of(*model, state, batch, {1, 2, 4, 4})));
@@ -189,11 +167,12 @@ TEST(Gpt2, DropoutDependsOnTheStepKeyAlone) {
 TEST(Gpt2, WhatDoesNotFitIsRefused) {
   EXPECT_THROW(make_gpt2(tiny(3), {}), JobError);
   const auto model = make_gpt2(tiny(), {});
-  EXPECT_THROW(model->check_batch(tokens({{1, 2, 3, 4, 5, 6, 7, 8}})), JobError);  // 7 beyond a context of 6
-  EXPECT_THROW(model->check_batch(tokens({{1}})), JobError);
-  EXPECT_THROW(model->check_batch(tokens({{1, 11}})), JobError);
+  EXPECT_THROW(model->check_batch(token_batch({{1, 2, 3, 4, 5, 6, 7, 8}})),
+               JobError);  // 7 beyond a context of 6
+  EXPECT_THROW(model->check_batch(token_batch({{1}})), JobError);
+  EXPECT_THROW(model->check_batch(token_batch({{1, 11}})), JobError);
   EXPECT_THROW(model->check_batch(classified(3, {4}, 3, 1)), JobError);
-  EXPECT_NO_THROW(model->check_batch(tokens({{1, 10, 3, 4, 5, 6, -1}})));
+  EXPECT_NO_THROW(model->check_batch(token_batch({{1, 10, 3, 4, 5, 6, -1}})));
 }
 
 }  // namespace

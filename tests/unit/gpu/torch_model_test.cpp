@@ -9,17 +9,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <thread>
 
-#include "batches.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/torch/builtin.hpp"
+#include "torch_models.hpp"
 
 namespace muster {
 namespace {
 
 using testing_support::classified;
+using testing_support::gradient_of;
+using testing_support::initial;
+using testing_support::same_bits;
 
 std::unique_ptr<Model> fashion_cnn() {
   return make_fashion_cnn({}, {});
@@ -31,23 +33,6 @@ std::unique_ptr<Model> mlp(std::vector<std::int64_t> sizes) {
 
 Batch images(std::uint32_t rows, std::uint64_t seed, std::uint32_t padding = 0) {
   return classified(rows, {1, 28, 28}, 10, seed, padding);
-}
-
-std::vector<float> initial(Model& model, std::uint64_t seed = 7) {
-  std::vector<float> state(model.layout().total());
-  model.initialize(seed, state);
-  return state;
-}
-
-std::vector<float> gradient_of(Model& model, std::span<const float> state, const Batch& batch,
-                               const StepKey& key = {}) {
-  std::vector<float> gradient(state.size(), std::nanf(""));
-  model.gradient(state, batch, key, gradient);
-  return gradient;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 /// Normalisation over the batch, then dropout on request: buffers and randomness in one small module.
@@ -270,7 +255,8 @@ TEST(TorchModel, WhatDoesNotFitIsRefused) {
   EXPECT_THROW(gradient_of(*model, state, batch), Error);
   EXPECT_THROW(gradient_of(*model, state, classified(4, {5}, 3, 1)), Error);
   EXPECT_THROW(model->evaluate(state, Batch{}), Error);
-  EXPECT_THROW(make_fashion_cnn({}, {.device = "cuda:0"}), Error);
+  for (const char* device : {"cuda:100", "cuda:", "cuda:x", "tpu:0"})
+    EXPECT_THROW(make_fashion_cnn({}, {.device = device}), Error) << device;
 }
 
 TEST(TorchBuffers, AreRestoredAndTheirChangeIsWeighted) {
