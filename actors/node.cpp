@@ -172,7 +172,7 @@ void NodeState::on(const Ready& message) {
   prepared.host = plane_->host_of(prepared.address);
   prepared.transport = plane_->describe();
   if (bench_->model) {
-    prepared.state_sha256 = state_sha256(bench_->state);
+    prepared.state_sha256 = state_sha256(host_state(*bench_));
     prepared.elements = bench_->state.size();
   }
   if (bench_->reader) {

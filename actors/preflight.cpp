@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/demands.hpp"
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
@@ -38,6 +39,8 @@ void look_at_workbench(const Registry& registry, const Places& places, Preflight
   try {
     const auto bench = make_workbench(flight.job, registry, "cpu:0", true, true);
     flight.layout = bench->model->layout();
+    for (const std::string& device : flight.placement.devices)
+      check_demands(flight.job, *bench->model, device);
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
     look_at_first_batch(*bench);

@@ -11,10 +11,10 @@ std::string probe(Workbench& bench) {
   const Item item = bench.reader->read(0, first);
   if (item.ended || item.batch->rows == 0) return {};
   // A checkpoint that is gone on from has other weights; alike are judged with those of the beginning.
-  std::vector<float> initial(bench.state.size()), gradient(bench.state.size());
-  bench.model->initialize(bench.job.seed, initial);
-  bench.model->gradient(initial, *item.batch, {bench.job.seed, first.epoch, 1, 0}, gradient);
-  return state_sha256(gradient);
+  const DeviceFloats initial(bench.device, bench.state.size()), gradient(bench.device, bench.state.size());
+  bench.model->initialize(bench.job.seed, initial.span());
+  bench.model->gradient(initial.span(), *item.batch, {bench.job.seed, first.epoch, 1, 0}, gradient.span());
+  return state_sha256(host_copy(*bench.device, gradient.span()));
 }
 
 std::string shapes_of(const Layout& layout) {

@@ -56,8 +56,7 @@ void ReplicaState::on(const Assignment& message) {
   behind_ = records_ < part_.view.records;
   if (in_parts()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
-    bench->accumulator = std::make_unique<Accumulator>(bench->job.train.shards, begin, end,
-                                                       reduced_elements(*bench).most(), wire_of(bench->job));
+    bench->accumulator = make_accumulator(*bench, begin, end);
   });
 }
 
@@ -341,7 +340,7 @@ void ReplicaState::finish() {
   if (parts_.checkpoints && in_parts()) give_for_checkpoint();
   compute([](Workbench& bench) {
     Hashed hashed;
-    hashed.state_sha256 = state_sha256(bench.state);
+    hashed.state_sha256 = state_sha256(host_state(bench));
     return hashed;
   });
 }

@@ -36,11 +36,10 @@ bool ReplicaState::take_for_errand(const Item& item) {
   std::vector<Item> items;
   for (auto& each : errand_items_) items.push_back(std::move(*each));
   compute([items = std::move(items), errand, step = course_->steps() + 1, turn = turn_](Workbench& bench) {
-    auto accumulator = std::make_shared<Accumulator>(bench.job.train.shards, errand.begin, errand.end,
-                                                     bench.state.size(), wire_of(bench.job));
+    const std::shared_ptr<Accumulator> accumulator = make_accumulator(bench, errand.begin, errand.end);
     Computed computed = compute_step(bench, *accumulator, items, step, turn);
     computed.errand = errand.node;
-    computed.keep = std::move(accumulator);
+    computed.keep = accumulator;
     return computed;
   });
   return true;

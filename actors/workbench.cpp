@@ -1,7 +1,11 @@
 #include "muster/actors/workbench.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "muster/actors/card_sums.hpp"
+#include "muster/actors/demands.hpp"
 #include "muster/actors/shard_states.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
@@ -35,30 +39,17 @@ ScheduleOptions schedule_options(const ScheduleConfig& config) {
   return options;
 }
 
-// Before anything starts: what the job asks of the model, and it cannot do.
-void check_demands(const Job& job, const Model& model, const ModelContext& context) {
-  const std::string name = "model " + job.model.shown();
-  if (job.train.remainder == Remainder::pad && model.mixes_samples())
-    throw JobError(
-        "train.remainder",
-        "\"pad\" is not for " + name + ": padded rows would change the others' result (batch normalisation)");
-  if (context.bfloat16 && !model.takes_bfloat16())
-    throw JobError("train.precision", "\"bfloat16\" is not for " + name + ": it computes in float32 only");
-  if (context.device.starts_with("cuda") && !model.takes_cards())
-    throw JobError("cluster.devices",
-                   context.device + " is not for " + name + ": it computes on the CPU only");
-}
-
 }  // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters,
+                                          std::shared_ptr<ComputeDevice> device) {
   std::shared_ptr<const Schedule> schedule = make_schedule(schedule_options(config.learning_rate));
   if (config.kind == OptimizerKind::sgd) {
-    return make_sgd({config.momentum, config.nesterov, config.weight_decay}, schedule, parameters);
+    return make_sgd({config.momentum, config.nesterov, config.weight_decay}, schedule, parameters, device);
   }
   return make_adam(
       {config.beta1, config.beta2, config.epsilon, config.weight_decay, config.kind == OptimizerKind::adamw},
-      schedule, parameters);
+      schedule, parameters, device);
 }
 
 std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
@@ -69,19 +60,27 @@ std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads) {
+  return make_workbench(job, registry, computes ? make_compute_device(device) : nullptr, computes, loads);
+}
+
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads) {
   auto bench = std::make_shared<Workbench>();
   bench->job = job;
+  bench->device = std::move(device);
   if (computes) {
-    const ModelContext context{device, static_cast<int>(job.train.threads),
-                               job.train.precision == Precision::bfloat16};
+    const ModelContext context{bench->device->name(), static_cast<int>(job.train.threads),
+                               job.train.precision == Precision::bfloat16, bench->device->stream()};
     bench->model = registry.make_model(job.model, context);
-    check_demands(job, *bench->model, context);
+    check_demands(job, *bench->model, context.device);
     const Layout& layout = bench->model->layout();
-    bench->state.resize(layout.total());
+    bench->state = DeviceFloats(bench->device, layout.total());
     bench->gradient.resize(layout.total());
+    if (bench->device->is_card()) bench->mean = DeviceFloats(bench->device, layout.total());
     if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
-    bench->model->initialize(job.seed, bench->state);
-    if (!job.train.shard_optimizer) bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters);
+    bench->model->initialize(job.seed, bench->state.span());
+    if (!job.train.shard_optimizer)
+      bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters, bench->device);
   }
   if (loads) {
     bench->data = std::make_unique<Dataset>(registry.make_source(job.data.source, job.data.options));
@@ -90,12 +89,22 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
   return bench;
 }
 
+std::vector<float> host_copy(ComputeDevice& device, std::span<const float> values) {
+  std::vector<float> copy(values.size());
+  device.copy_out(values, std::span(copy));
+  device.synchronize();
+  return copy;
+}
+
+std::vector<float> host_state(const Workbench& bench) {
+  return host_copy(*bench.device, bench.state.span());
+}
+
 void copy_into(Snapshot& snapshot, Workbench& bench) {
-  snapshot.state = bench.state;
+  snapshot.state = host_state(bench);
   if (!bench.optimizer) return;
-  for (const auto& slot : slots_of(bench)) {
-    snapshot.slots.push_back({slot.name, {slot.values.begin(), slot.values.end()}});
-  }
+  for (const auto& slot : slots_of(bench))
+    snapshot.slots.push_back({slot.name, host_copy(*bench.device, slot.values)});
 }
 
 void restore(Workbench& bench, const SnapshotView& snapshot) {
@@ -110,16 +119,17 @@ void restore(Workbench& bench, const SnapshotView& snapshot) {
                                      [&](const Optimizer::Slot& mine, const SnapshotView::Slot& kept) {
                                        return mine.name == kept.name && fits_into(kept.values, mine.values);
                                      });
-  if (!fits || !fits_into(snapshot.state, bench.state)) {
+  if (!fits || !fits_into(snapshot.state, bench.state.span())) {
     throw Error(Advice::fix_job, "the snapshot is of another model or optimiser: it holds " +
                                      std::to_string(snapshot.state.size() / sizeof(float)) +
                                      " elements and " + std::to_string(snapshot.slots.size()) +
                                      " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
                                      " and " + std::to_string(slots.size()));
   }
-  std::ranges::copy(snapshot.state, std::as_writable_bytes(std::span(bench.state)).begin());
+  bench.device->copy_in(snapshot.state, std::as_writable_bytes(bench.state.span()));
   for (std::size_t i = 0; i < slots.size(); ++i)
-    std::ranges::copy(snapshot.slots[i].values, std::as_writable_bytes(slots[i].values).begin());
+    bench.device->copy_in(snapshot.slots[i].values, std::as_writable_bytes(slots[i].values));
+  bench.device->synchronize();
   bench.applied = snapshot.place.steps;
 }
 
@@ -132,10 +142,11 @@ void restore(Workbench& bench, const Snapshot& snapshot) {
 
 void go_back_to(Workbench& bench, const Snapshot& snapshot) {
   if (snapshot.place.records == 0) {
-    bench.model->initialize(bench.job.seed, bench.state);
+    bench.model->initialize(bench.job.seed, bench.state.span());
     bench.applied = 0;
     if (bench.optimizer)
-      bench.optimizer = make_optimizer(bench.job.train.optimizer, bench.model->layout().parameters);
+      bench.optimizer =
+          make_optimizer(bench.job.train.optimizer, bench.model->layout().parameters, bench.device);
     if (bench.powersgd) bench.powersgd->begin(bench.job.seed, bench.q);
     return;  // the part has been prepared, and is 0
   }
@@ -164,6 +175,15 @@ Wire wire_of(const Job& job) {
   return {static_cast<WireType>(job.train.wire), static_cast<int>(job.train.wire_exponent)};
 }
 
+std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin,
+                                              std::uint32_t end) {
+  const std::uint32_t shards = bench.job.train.shards;
+  const std::size_t elements = reduced_elements(bench).most();
+  if (!bench.device->is_card())
+    return std::make_unique<Accumulator>(shards, begin, end, elements, wire_of(bench.job));
+  return std::make_unique<Accumulator>(shards, begin, end, elements, make_card_sums(bench.device, elements));
+}
+
 std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas) {
   if (job.reduce.bucket_bytes == 0) return Buckets::suitable(elements, replicas);
   return job.reduce.bucket_bytes / sizeof(float);
@@ -171,27 +191,58 @@ std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t re
 
 namespace {
 
-// One shard's gradient, added bucket by bucket to the sums that it belongs to.
+// The buckets of a step's sums, on their way to who reduces them. That one gets the last one with all others.
+class Departing {
+ public:
+  Departing(Accumulator& accumulator, const BucketDone& done)
+      : accumulator_(accumulator), done_(done), sums_(accumulator.nodes()) {}
+
+  void finish(ElementRange bucket) {
+    accumulator_.finish(bucket);
+    finished_.push_back(bucket);
+    say(accumulator_.finished(false));
+  }
+  void finish_all() { say(accumulator_.finished(true)); }
+
+ private:
+  void say(std::size_t arrived) {
+    for (; said_ < arrived; ++said_) {
+      left_ -= finished_[said_].count();
+      if (done_ && left_ > 0) done_(sums_, finished_[said_]);
+    }
+  }
+
+  Accumulator& accumulator_;
+  const BucketDone& done_;
+  std::vector<NodeValue> sums_;
+  std::vector<ElementRange> finished_;
+  std::size_t said_ = 0, left_ = accumulator_.elements();
+};
+
+// One shard's gradient, added bucket by bucket to the sums that it belongs to. After the last one these are
+// final.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
-                     const StepKey& key, const Offering& offering) {
+                     const StepKey& key, const Offering& offering, bool last) {
   if (bench.job.train.shards_have_state()) {
     const Metrics metrics = compressed_gradient(bench, leaf, item, key);
     accumulator.add_leaf();
     return metrics;
   }
   const Buckets buckets(leaf.size(), offering.bucket_elements);
-  const BucketDone& done = offering.done;
   BucketsReady complete(buckets);
   std::size_t left = buckets.count();
-  const std::vector<NodeValue> sums = done ? accumulator.nodes() : std::vector<NodeValue>{};
+  std::optional<Departing> departing;
+  if (last) departing.emplace(accumulator, offering.done);
   const auto metrics = bench.model->gradient_in_parts(
-      bench.state, *item.batch, key, leaf, [&](std::size_t begin, std::size_t count) {
+      bench.state.span(), *item.batch, key, leaf, [&](std::size_t begin, std::size_t count) {
         complete.ready({begin, begin + count}, [&](ElementRange bucket) {
           accumulator.add(bucket);
-          if (--left > 0 && done) done(sums, bucket);
+          if (departing) departing->finish(bucket);
+          --left;
         });
       });
   if (left > 0) throw Error(Advice::give_up, "it did not say that its whole gradient was ready");
+  if (departing) departing->finish_all();
   accumulator.add_leaf();
   return metrics;
 }
@@ -215,8 +266,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const auto leaf = accumulator.leaf();
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
-    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key,
-                                         {offering.bucket_elements, i + 1 == last ? offering.done : nullptr});
+    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last);
     computed.metrics.push_back(
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }
@@ -229,7 +279,7 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   for (const Item& item : items) {
     if (item.ended) continue;
     bench.progress->now(Activity::computing, item.shard);
-    const Metrics metrics = bench.model->evaluate(bench.state, *item.batch);
+    const Metrics metrics = bench.model->evaluate(bench.state.span(), *item.batch);
     auto sum =
         std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
     if (sum == sums.end()) {
@@ -242,19 +292,34 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   }
 }
 
+namespace {
+
+// A vector of the host where the device computes with it. It must stay as it is until `copied` is reached.
+std::span<const float> on_device(Workbench& bench, std::span<const float> values, Mark& copied) {
+  if (!bench.device->is_card()) return values;
+  bench.device->copy_in(values, bench.mean.span());
+  copied = bench.device->mark();
+  return bench.mean.span();
+}
+
+}  // namespace
+
 void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
   const std::span<const float> gradient = mean_of_step(bench);
   if (bench.part) bench.part->commit(step, shards);
   if (!bench.optimizer) {
-    std::copy(gradient.begin(), gradient.end(), bench.state.begin());
+    std::copy(gradient.begin(), gradient.end(), bench.state.data());
     bench.applied = step;
     return;
   }
-  bench.optimizer->update(step, std::span<float>(bench.state).first(parameters), gradient.first(parameters));
-  for (std::size_t i = parameters; i < bench.state.size(); ++i)
-    bench.state[i] += gradient[i];  // mean change of buffers
+  Mark copied;
+  const std::span<const float> mean = on_device(bench, gradient, copied);
+  bench.optimizer->update(step, bench.state.span().first(parameters), mean.first(parameters));
+  const std::span<float> buffers = bench.state.span().subspan(parameters);
+  bench.device->add(buffers, mean.subspan(parameters), {}, buffers);  // their mean change
+  bench.device->wait(copied);  // the gradient on the host is written to in the next round
   bench.applied = step;
 }
 

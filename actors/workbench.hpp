@@ -13,6 +13,7 @@
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
+#include "muster/gpu/compute_device.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
 #include "muster/gpu/powersgd.hpp"
@@ -30,13 +31,15 @@ struct Workbench {
   std::atomic<std::uint64_t> turn{0};
   std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
   // On a replica:
+  std::shared_ptr<ComputeDevice> device;  ///< of model, state and optimiser
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;  ///< null if it is sharded
   /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
   /// yet.
   std::shared_ptr<Part> part, next_part;
-  std::vector<float> state;  ///< parameters, then buffers
-  Floats gradient;           ///< the reduced mean of the step; sharded: the state after it
+  DeviceFloats state;  ///< parameters, then buffers
+  Floats gradient;     ///< the reduced mean of the step; sharded: the state after it
+  DeviceFloats mean;   ///< on a card: where `gradient` is copied to be applied
   /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
   /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
@@ -50,6 +53,9 @@ struct Workbench {
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
+/// The same on a device that is there already.
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads);
 
 /// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
 struct ReducedElements {
@@ -62,6 +68,13 @@ ReducedElements reduced_elements(const Workbench& bench);
 
 /// What all replicas hold beside the state: the optimiser's vectors, unless it is sharded, and PowerSGD's q.
 std::vector<Optimizer::Slot> slots_of(const Workbench& bench);
+
+/// A copy on the host, and that of the state.
+std::vector<float> host_copy(ComputeDevice& device, std::span<const float> values);
+std::vector<float> host_state(const Workbench& bench);
+
+/// Of a view in which this replica has the shards [begin, end).
+std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin, std::uint32_t end);
 
 /// Copies of the state and of those slots, and back. A snapshot of another model or optimiser
 /// throws Error, and changes nothing. What replicas hold parts of is not copied.
@@ -86,14 +99,15 @@ ShardStates& states_of(Workbench& bench);
 std::shared_ptr<Part> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
                                 std::uint32_t slot);
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters,
+                                          std::shared_ptr<ComputeDevice> device = make_host_device());
 
 Wire wire_of(const Job& job);
 
 /// Floats of a bucket of the gradient, in a view of so many replicas.
 std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas);
 
-/// Sums of this node's shards, final in these elements while the rest is still computed.
+/// Sums of this node's shards, final in these elements while the rest is still computed, and on the host.
 using BucketDone = std::function<void(const std::vector<NodeValue>& sums, ElementRange bucket)>;
 struct Offering {
   std::size_t bucket_elements = 0;  ///< 0: all are one

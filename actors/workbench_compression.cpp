@@ -32,7 +32,7 @@ namespace {
 // What compression left out before is added to the gradient; that is kept for the second sums.
 Metrics projection(Workbench& bench, std::span<float> leaf, const Item& item, const StepKey& key) {
   ShardStates& states = states_of(bench);
-  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, bench.change);
+  const Metrics metrics = bench.model->gradient(bench.state.span(), *item.batch, key, bench.change);
   const std::span<const float> left_out = states.left_out(item.shard);
   for (std::size_t i = 0; i < left_out.size(); ++i) bench.change[i] += left_out[i];
   std::copy_n(bench.change.begin(), left_out.size(), states.copy(item.shard).begin());
@@ -43,7 +43,7 @@ Metrics projection(Workbench& bench, std::span<float> leaf, const Item& item, co
 
 // The largest elements are known when all are: nothing is added before.
 Metrics largest(Workbench& bench, std::span<float> leaf, const Item& item, const StepKey& key) {
-  const Metrics metrics = bench.model->gradient(bench.state, *item.batch, key, leaf);
+  const Metrics metrics = bench.model->gradient(bench.state.span(), *item.batch, key, leaf);
   states_of(bench).compress(item.shard, key.step, leaf.first(bench.model->layout().parameters));
   return metrics;
 }

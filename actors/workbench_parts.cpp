@@ -38,7 +38,7 @@ std::shared_ptr<Part> make_part(const Workbench& bench, const std::vector<PartHo
   if (bench.job.train.shards_have_state())
     return std::make_shared<ShardStates>(states_shape(bench), holders, slot);
   return std::make_shared<OptimizerPart>(part_tiles(bench, holders), slot, bench.model->layout().parameters,
-                                         bench.state,
+                                         bench.state.span(),
                                          [config = bench.job.train.optimizer](std::size_t elements) {
                                            return make_optimizer(config, elements);
                                          });

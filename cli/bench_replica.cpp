@@ -140,7 +140,7 @@ void BenchReplicaState::check() {
         }
         Hashed hashed;
         hashed.bytes = bench_mismatches(iteration, ranks, values);
-        if (last) hashed.state_sha256 = state_sha256(bench->state);
+        if (last) hashed.state_sha256 = state_sha256(host_state(*bench));
         caf::anon_send(me, std::move(hashed));
       });
 }

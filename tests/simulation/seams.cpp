@@ -32,7 +32,7 @@ class SimulatedExecutor final : public Executor {
       if (!queue || queue->empty()) return;
       queue->front()();
       if (const auto bench = parts_.bench->lock(); bench && parts_.watch)
-        parts_.watch->applied(parts_.process, bench->applied, bench->state);
+        parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
       queue->pop_front();
       if (!queue->empty()) schedule();
     });

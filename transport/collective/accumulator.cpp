@@ -4,27 +4,26 @@
 #include <utility>
 
 #include "muster/config/check.hpp"
-#include "muster/transport/collective/kernels.hpp"
 
 namespace muster {
-namespace {
-
-constexpr std::size_t kBlock = 16 * 1024;  // floats: what stays in the nearest cache on its way up
-
-}  // namespace
 
 Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements,
                          Wire wire)
+    : Accumulator(shards, begin, end, elements, make_host_sums(elements, wire)) {}
+
+Accumulator::Accumulator(std::uint32_t shards, std::uint32_t begin, std::uint32_t end, std::size_t elements,
+                         std::unique_ptr<SumMemory> memory)
     : height_(tree_height(shards)),
       begin_(begin),
       end_(end),
       elements_(elements),
-      wire_(wire),
+      memory_(std::move(memory)),
       cover_(cover(height_, begin, end)) {
   start();
 }
 
 void Accumulator::start() {
+  memory_->start();
   close_leaf();
   for (const Entry& entry : stack_) {
     if (entry.values) free_.push_back(entry.values);
@@ -34,10 +33,7 @@ void Accumulator::start() {
 }
 
 float* Accumulator::take() {
-  if (free_.empty()) {
-    owned_.emplace_back(elements_);
-    return owned_.back().get();
-  }
+  if (free_.empty()) return memory_->make();
   float* values = free_.back();
   free_.pop_back();
   return values;
@@ -54,14 +50,7 @@ std::span<float> Accumulator::leaf() {
 void Accumulator::add(ElementRange elements) {
   MUSTER_CHECK(!way_up_.empty() && elements.end <= elements_, elements.begin, elements.end);
   added_ += elements.count();
-  for (std::size_t begin = elements.begin; begin < elements.end; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, elements.end - begin);
-    if (wire_.rounds()) round_to(wire_, count, way_up_.front() + begin);
-    for (std::size_t i = 1; i < way_up_.size(); ++i) {
-      kernels::add(way_up_[i] + begin, way_up_[i - 1] + begin, count, way_up_[i] + begin);
-      if (wire_.rounds()) round_to(wire_, count, way_up_[i] + begin);
-    }
-  }
+  memory_->add_up(way_up_, elements);
 }
 
 void Accumulator::add_leaf() {
@@ -112,9 +101,17 @@ std::vector<NodeValue> Accumulator::nodes() const {
   MUSTER_CHECK(next_ == end_, next_, end_);
   std::vector<NodeValue> values;
   for (const Entry& entry : stack_) {
-    if (entry.values) values.push_back({entry.node, entry.values});
+    if (entry.values) values.push_back({entry.node, memory_->on_host(entry.values)});
   }
   return values;
+}
+
+void Accumulator::finish(ElementRange elements) {
+  final_.clear();
+  for (const Entry& entry : stack_) {
+    if (entry.values) final_.push_back(entry.values);
+  }
+  memory_->finish(final_, elements);
 }
 
 std::size_t Accumulator::bytes_max(std::uint32_t shards, std::uint32_t begin, std::uint32_t end,

@@ -77,7 +77,7 @@ TEST(Workbench, BucketsOfTheSumsAreSaidWhenTheyAreFinal) {
   job.data.options["inputs"] = Option(std::int64_t{30});
   job.model.name = "linear";
   const auto bench = make_workbench(job, builtin_registry(), "cpu:0", true, true);
-  bench->model->initialize(job.seed, bench->state);
+  bench->model->initialize(job.seed, bench->state.span());
   ASSERT_EQ(bench->state.size(), 62u);  // buckets of 16 floats: 4
   for (const bool last_has_ended : {false, true}) {
     std::vector<Item> items;
@@ -112,11 +112,11 @@ TEST(Probe, IsAFunctionOfModelAndDataAlone) {
   const Job job = small_job();
   int gradients = 0;
   const auto bench = bench_of(job, [&] { ++gradients; });
-  bench->model->initialize(job.seed, bench->state);
+  bench->model->initialize(job.seed, bench->state.span());
   const std::string first = probe(*bench);
   EXPECT_EQ(first.size(), 64u);
   EXPECT_EQ(gradients, 1);
-  bench->state.assign(bench->state.size(), 1.0f);  // as after a resume
+  std::ranges::fill(bench->state.span(), 1.0f);  // as after a resume
   EXPECT_EQ(probe(*bench), first);
   Job other = job;
   other.seed = 5;

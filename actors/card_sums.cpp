@@ -1,0 +1,91 @@
+#include "muster/actors/card_sums.hpp"
+
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace muster {
+namespace {
+
+class CardSums final : public SumMemory {
+ public:
+  CardSums(std::shared_ptr<ComputeDevice> device, std::size_t elements)
+      : device_(std::move(device)), elements_(elements) {}
+
+  // Copies that are under way write to the memory that goes with it.
+  ~CardSums() override {
+    try {
+      finished(true);
+    } catch (const std::exception&) {  // the card has failed: nothing is under way any more
+    }
+  }
+
+  float* make() override { return owned_.emplace_back(device_, elements_).data(); }
+
+  void add_up(std::span<float* const> way, ElementRange elements) override {
+    for (std::size_t i = 1; i < way.size(); ++i)
+      device_->add(part(way[i], elements), part(way[i - 1], elements), {}, part(way[i], elements));
+  }
+
+  void finish(std::span<float* const> sums, ElementRange elements) override {
+    const Mark added = device_->mark();
+    std::vector<Mark> copies;
+    for (float* const values : sums)
+      copies.push_back(device_->copy_out_aside(added, part(values, elements), part(twin(values), elements)));
+    under_way_.push_back(std::move(copies));
+  }
+
+  std::size_t finished(bool wait) override {
+    while (!under_way_.empty() && is_over(under_way_.front(), wait)) {
+      under_way_.pop_front();
+      ++finished_;
+    }
+    return finished_;
+  }
+
+  const float* on_host(float* sums) override { return twin(sums); }
+
+  // A step that was given up may have left copies behind.
+  void start() override {
+    finished(true);
+    finished_ = 0;
+  }
+
+ private:
+  static std::span<float> part(float* values, ElementRange elements) {
+    return {values + elements.begin, elements.count()};
+  }
+
+  bool is_over(const std::vector<Mark>& copies, bool wait) {
+    for (const Mark& copy : copies) {
+      if (wait) {
+        device_->wait(copy);
+      } else if (!device_->reached(copy)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  float* twin(float* sums) {
+    PinnedFloats& found = twins_[sums];
+    if (found.empty()) found = PinnedFloats(device_, elements_);
+    return found.data();
+  }
+
+  std::shared_ptr<ComputeDevice> device_;
+  std::size_t elements_;
+  std::vector<DeviceFloats> owned_;
+  std::map<float*, PinnedFloats> twins_;  // of those that were ever finished
+  std::deque<std::vector<Mark>> under_way_;
+  std::size_t finished_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SumMemory> make_card_sums(std::shared_ptr<ComputeDevice> device, std::size_t elements) {
+  return std::make_unique<CardSums>(std::move(device), elements);
+}
+
+}  // namespace muster

@@ -1,0 +1,16 @@
+// The sums of a replica that computes on a card: added up where the gradients are, and copied to the host
+// bucket by bucket while the backward pass goes on.
+#pragma once
+
+#include <memory>
+
+#include "muster/gpu/compute_device.hpp"
+#include "muster/transport/collective/sum_memory.hpp"
+
+namespace muster {
+
+/// Of vectors with so many elements. At most as many are held twice, on the card and in pinned memory of the
+/// host, as an accumulator's cover has nodes.
+std::unique_ptr<SumMemory> make_card_sums(std::shared_ptr<ComputeDevice> device, std::size_t elements);
+
+}  // namespace muster

@@ -1,0 +1,207 @@
+// A replica's work on a card gives the bits of the host, and reads nothing before it is there: on a card that
+// does everything as late as it may.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "muster/actors/probe.hpp"
+#include "muster/actors/snapshot.hpp"
+#include "muster/actors/workbench.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/analytic/linear.hpp"
+#include "tests/support/late_device.hpp"
+
+namespace muster {
+namespace {
+
+using testing::LateDevice;
+
+constexpr std::uint32_t kShards = 5;
+
+// The linear model, as on a card: what it is to read is there when it reads it, what it writes is in order.
+class OnCard : public Model {
+ public:
+  OnCard(const Options& options, const ModelContext& context, std::shared_ptr<LateDevice> device)
+      : model_(make_linear(options, context)), device_(std::move(device)) {}
+  const Layout& layout() const override { return model_->layout(); }
+  bool takes_cards() const override { return true; }
+  void initialize(std::uint64_t seed, std::span<float> state) override {
+    settle();
+    model_->initialize(seed, state);
+  }
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
+                   std::span<float> gradient) override {
+    return gradient_in_parts(state, batch, key, gradient, [](std::size_t, std::size_t) {});
+  }
+  Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
+                            std::span<float> gradient, const PartReady& ready) override {
+    settle();
+    const Metrics metrics = model_->gradient(state, batch, key, gradient);
+    for (std::size_t end = gradient.size(); end > 0;) {  // as a backward pass does
+      const std::size_t count = std::min<std::size_t>(end, 7);
+      ready(end -= count, count);
+    }
+    return metrics;
+  }
+  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    settle();
+    return model_->evaluate(state, batch);
+  }
+
+ private:
+  void settle() const {
+    if (device_) device_->wait(device_->mark());
+  }
+
+  std::unique_ptr<Model> model_;
+  std::shared_ptr<LateDevice> device_;
+};
+
+Job job_with(OptimizerKind kind) {
+  Job job;
+  job.model.name = "on_card";
+  job.model.options = {{"inputs", Option(std::int64_t{30})}, {"outputs", Option(std::int64_t{2})}};
+  job.data.source = "synthetic";
+  job.data.options = {{"samples", Option(std::int64_t{200})},
+                      {"inputs", Option(std::int64_t{30})},
+                      {"outputs", Option(std::int64_t{2})},
+                      {"test_samples", Option(std::int64_t{0})},
+                      {"seed", Option(std::int64_t{9})}};
+  job.train.shards = kShards;
+  job.train.batch = 3;
+  job.train.optimizer.kind = kind;
+  if (kind == OptimizerKind::sgd) job.train.optimizer.momentum = 0.9;
+  return job;
+}
+
+std::shared_ptr<Workbench> bench_on(const Job& job, std::shared_ptr<LateDevice> card) {
+  Registry registry = builtin_registry();
+  registry.add_model("on_card", linear_options(), [=](const Options& options, const ModelContext& context) {
+    return std::make_unique<OnCard>(options, context, card);
+  });
+  const std::shared_ptr<ComputeDevice> device = card ? card : make_host_device();
+  return make_workbench(job, registry, device, true, true);
+}
+
+// One replica's shards [begin, end) of a job of five, so that its cover has several nodes.
+struct Trained {
+  std::vector<std::vector<float>> sums;     // of each step, node after node
+  std::vector<std::vector<float>> buckets;  // as they were said
+  std::vector<float> state;
+  std::string probe;
+};
+
+void train_step(Workbench& bench, Accumulator& accumulator, std::uint64_t step, Trained& trained) {
+  std::vector<Item> items;
+  for (std::uint32_t shard = 1; shard < kShards; ++shard)
+    items.push_back(bench.reader->read(shard, Cursor{Phase::train, 1, step}));
+  const auto hear = [&](const std::vector<NodeValue>& sums, ElementRange bucket) {
+    for (const NodeValue& sum : sums)
+      trained.buckets.push_back({sum.values + bucket.begin, sum.values + bucket.end});
+  };
+  const Computed computed = compute_step(bench, accumulator, items, step, 0, {16, hear});
+  trained.sums.emplace_back();
+  for (const NodeValue& sum : computed.nodes)
+    trained.sums.back().insert(trained.sums.back().end(), sum.values, sum.values + bench.state.size());
+  std::copy_n(computed.nodes.back().values, bench.gradient.size(), bench.gradient.begin());
+  apply_step(bench, step, {});
+  std::ranges::fill(bench.gradient, std::numeric_limits<float>::quiet_NaN());  // as the next round would
+}
+
+Trained train(const std::shared_ptr<Workbench>& bench, std::uint64_t first, std::uint64_t last) {
+  Trained trained;
+  trained.probe = probe(*bench);
+  const auto accumulator = make_accumulator(*bench, 1, kShards);
+  for (std::uint64_t step = first; step <= last; ++step) train_step(*bench, *accumulator, step, trained);
+  trained.state = host_state(*bench);
+  return trained;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  });
+}
+
+void expect_same(const Trained& host, const Trained& card) {
+  EXPECT_EQ(host.probe, card.probe);
+  ASSERT_EQ(host.sums.size(), card.sums.size());
+  for (std::size_t i = 0; i < host.sums.size(); ++i) EXPECT_TRUE(same_bits(host.sums[i], card.sums[i])) << i;
+  ASSERT_EQ(host.buckets.size(), card.buckets.size());
+  for (std::size_t i = 0; i < host.buckets.size(); ++i)
+    EXPECT_TRUE(same_bits(host.buckets[i], card.buckets[i])) << i;
+  EXPECT_TRUE(same_bits(host.state, card.state));
+}
+
+class OnACard : public ::testing::TestWithParam<OptimizerKind> {};
+
+TEST_P(OnACard, StepsHaveTheBitsOfTheHost) {
+  const Job job = job_with(GetParam());
+  const Trained host = train(bench_on(job, nullptr), 1, 6);
+  EXPECT_GT(host.buckets.size(), 0u);
+  const auto card = std::make_shared<LateDevice>();
+  expect_same(host, train(bench_on(job, card), 1, 6));
+}
+
+TEST_P(OnACard, ASnapshotGoesToTheHostAndBack) {
+  const Job job = job_with(GetParam());
+  const auto begun = bench_on(job, std::make_shared<LateDevice>());
+  train(begun, 1, 3);
+  Snapshot snapshot;
+  copy_into(snapshot, *begun);
+  snapshot.place.steps = 3;
+  const auto card = bench_on(job, std::make_shared<LateDevice>());
+  restore(*card, snapshot);
+  const auto host = bench_on(job, nullptr);
+  restore(*host, snapshot);
+  EXPECT_TRUE(same_bits(train(host, 4, 6).state, train(card, 4, 6).state));
+}
+
+TEST_P(OnACard, AStepThatIsGivenUpLeavesNothingBehind) {
+  const Job job = job_with(GetParam());
+  const auto card = std::make_shared<LateDevice>();
+  const auto bench = bench_on(job, card);
+  const auto accumulator = make_accumulator(*bench, 1, kShards);
+  Trained given_up;
+  const auto memory = card->pinned().taken_bytes;
+  train_step(*bench, *accumulator, 1, given_up);
+  go_back_to(*bench, Snapshot{});
+  Trained again;
+  train_step(*bench, *accumulator, 1, again);
+  EXPECT_TRUE(same_bits(given_up.sums[0], again.sums[0]));
+  EXPECT_GT(card->pinned().taken_bytes, memory);
+}
+
+TEST_P(OnACard, MemoryIsGivenBack) {
+  const auto card = std::make_shared<LateDevice>();
+  train(bench_on(job_with(GetParam()), card), 1, 2);
+  EXPECT_EQ(card->memory().taken_bytes, 0u);
+  EXPECT_EQ(card->pinned().taken_bytes, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OnACard, ::testing::Values(OptimizerKind::sgd, OptimizerKind::adamw),
+                         [](const auto& optimizer) {
+                           return optimizer.param == OptimizerKind::sgd ? "Sgd" : "AdamW";
+                         });
+
+TEST(OnACardOnly, WhatTheHostAloneDoesIsRefusedWithItsKey) {
+  const auto refused = [](const std::function<void(Job&)>& ask) -> std::string {
+    Job job = job_with(OptimizerKind::sgd);
+    ask(job);
+    try {
+      bench_on(job, std::make_shared<LateDevice>());
+    } catch (const JobError& error) {
+      return error.key();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused([](Job&) {}), "");
+  EXPECT_EQ(refused([](Job& job) { job.train.shard_optimizer = true; }), "train.shard_optimizer");
+  EXPECT_EQ(refused([](Job& job) { job.train.compression.kind = CompressionKind::top_k; }),
+            "train.compression");
+  EXPECT_EQ(refused([](Job& job) { job.train.wire = GradientWire::bfloat16; }), "train.wire");
+}
+
+}  // namespace
+}  // namespace muster
