@@ -158,18 +158,18 @@ TEST_P(OnACard, ASnapshotGoesToTheHostAndBack) {
   EXPECT_TRUE(same_bits(train(host, 4, 6).state, train(card, 4, 6).state));
 }
 
-TEST_P(OnACard, AStepThatIsGivenUpLeavesNothingBehind) {
+TEST_P(OnACard, GoesBackToTheBeginning) {
   const Job job = job_with(GetParam());
   const auto card = std::make_shared<LateDevice>();
   const auto bench = bench_on(job, card);
   const auto accumulator = make_accumulator(*bench, 1, kShards);
-  Trained given_up;
+  Trained before;
   const auto memory = card->pinned().taken_bytes;
-  train_step(*bench, *accumulator, 1, given_up);
+  train_step(*bench, *accumulator, 1, before);
   go_back_to(*bench, Snapshot{});
   Trained again;
   train_step(*bench, *accumulator, 1, again);
-  EXPECT_TRUE(same_bits(given_up.sums[0], again.sums[0]));
+  EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
   EXPECT_GT(card->pinned().taken_bytes, memory);
 }
 
