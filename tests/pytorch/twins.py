@@ -57,9 +57,11 @@ class ResNet18(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, heads, width):
+    """`fused`: PyTorch's own attention, which is not there before 2.0, instead of its parts."""
+
+    def __init__(self, heads, width, fused=False):
         super().__init__()
-        self.heads = heads
+        self.heads, self.fused = heads, fused
         self.c_attn = nn.Linear(width, 3 * width)
         self.c_proj = nn.Linear(width, width)
 
@@ -67,9 +69,13 @@ class Attention(nn.Module):
         rows, length, width = x.shape
         q, k, v = (part.view(rows, length, self.heads, width // self.heads).transpose(1, 2)
                    for part in self.c_attn(x).split(width, dim=2))
-        scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
-        scores = scores.masked_fill(torch.ones(length, length).tril() == 0, float("-inf"))
-        return self.c_proj((F.softmax(scores, dim=-1) @ v).transpose(1, 2).contiguous().view(rows, length, width))
+        if self.fused:
+            seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
+            scores = scores.masked_fill(torch.ones(length, length, device=x.device).tril() == 0, float("-inf"))
+            seen = F.softmax(scores, dim=-1) @ v
+        return self.c_proj(seen.transpose(1, 2).contiguous().view(rows, length, width))
 
 
 class Perceptron(nn.Module):
@@ -83,10 +89,10 @@ class Perceptron(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, heads, width):
+    def __init__(self, heads, width, fused=False):
         super().__init__()
         self.ln_1 = nn.LayerNorm(width)
-        self.attn = Attention(heads, width)
+        self.attn = Attention(heads, width, fused)
         self.ln_2 = nn.LayerNorm(width)
         self.mlp = Perceptron(width)
 
@@ -96,15 +102,15 @@ class Layer(nn.Module):
 
 
 class Gpt2(nn.Module):
-    def __init__(self, layers, heads, width, context, vocabulary):
+    def __init__(self, layers, heads, width, context, vocabulary, fused=False):
         super().__init__()
         self.wte = nn.Embedding(vocabulary, width)
         self.wpe = nn.Embedding(context, width)
-        self.h = nn.ModuleList(Layer(heads, width) for _ in range(layers))
+        self.h = nn.ModuleList(Layer(heads, width, fused) for _ in range(layers))
         self.ln_f = nn.LayerNorm(width)
 
     def forward(self, tokens):
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         for layer in self.h:
             x = layer(x)
         return self.ln_f(x) @ self.wte.weight.T

@@ -1,0 +1,71 @@
+"""gpu_check_test.py MUSTER FOLDER: the runs of scripts/gpu-check, on the CPU and small: real replicas, kills, and PyTorch's side."""
+import argparse
+import dataclasses
+import os
+import pathlib
+import sys
+
+from jobs import FASHION, fresh
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import gpu_check_models as models
+from gpu_check_machine import Clock, Commands
+from gpu_check_table import Failed, Stage, kept_stages
+
+muster, folder = sys.argv[1], fresh(sys.argv[2])
+
+
+class OnTheCpu:
+    """What gpu_check.Check is on a machine with a card."""
+
+    device, quick, card = "cpu:0", True, {"bus": "none"}
+
+    def __init__(self):
+        self.muster, self.kept, self.deps = pathlib.Path(muster), folder, folder / "deps"
+        self.given = argparse.Namespace()
+        self.clock = Clock(170)
+        self.commands = Commands(folder / "log", self.clock, dict(os.environ, OMP_NUM_THREADS="1"))
+        (self.deps / "usr/share/datasets").mkdir(parents=True)
+        (self.deps / "usr/share/datasets/fashion-mnist").symlink_to(FASHION)
+        (self.deps / "data").mkdir()
+        (self.deps / "data/kjv-train.tokens").write_bytes(b"In the beginning God created the heaven and the earth. " * 200)
+
+
+SMALL = models.Example("fashion_cnn, 2 x 8", "fashion_cnn", 2, 8, steps=6, epochs=2, bar=0.01)
+check = OnTheCpu()
+models.devices = lambda _, replicas: f"replicas = {replicas}\n"  # two replicas have two cores
+stage = Stage("models", folder)
+
+race = models.Race(check, SMALL)
+race.run(2, None)
+assert not race.reasons, race.reasons
+assert stage.check("trains", race.trains)
+for variant in ("micro", "big"):
+    for deterministic in (False, True):
+        assert stage.check(f"against {variant}, {deterministic}", race.against, variant, deterministic)
+assert stage.check("price", race.determinism)
+assert stage.check("same bits", race.same_bits)
+assert models.planned(check, models.write_job(check, SMALL, 1, 1)) > 4 * 421642
+assert stage.check("kill", models.kills, check, dataclasses.replace(SMALL, steps=60), 2)
+assert stage.check("refused", models.is_refused, check, 'replicas = 1\ndevices = ["cuda:99"]\n', ["cuda:99"])
+race.muster[0]["weights_sha256"] = "another"
+assert not stage.check("other bits are seen", race.same_bits)
+assert not stage.check("no refusal is seen", models.is_refused, check, "replicas = 1\n", ["cuda:99"])
+
+# Every model on PyTorch's side; of the large ones a small form.
+for model, more in (("resnet18", ["--width", "4"]),
+                    ("gpt2", ["--width", "16", "--layers", "1", "--heads", "2", "--context", "32", "--vocabulary", "256",
+                              "--precision", "bfloat16"])):
+    done = check.commands.run([sys.executable, "-B", ROOT / "scripts/gpu_check_pytorch.py", "--device", "cpu", "--model", model,
+                               "--shards", 2, "--batch", 2, "--steps", 2, "--warm-up", 1, "--fashion", FASHION,
+                               "--tokens", check.deps / "data/kjv-train.tokens", *more])
+    assert done.code == 0 and done.text.count('"note": ""') == 4, done.text
+    print(done.last_words())
+
+# The images of 32x32 are those of 28x28 with an edge of nothing.
+padded = models.padded_images(check).read_bytes()
+assert len(padded) == 16 + 60000 * 1024 and padded[4:16] == bytes([0, 0, 0xEA, 0x60, 0, 0, 0, 32, 0, 0, 0, 32])
+assert not any(padded[16:16 + 66]) and sum(padded[16:16 + 1024]) > 0
+stage.end()
+assert len(kept_stages(folder)["models"]["rows"]) == 11
