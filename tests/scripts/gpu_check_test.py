@@ -109,14 +109,18 @@ class Commanded(InFolder):
 
 class Verdicts(InFolder):
     def test_kernels_are_held_against_the_copy(self):
-        results = [{"name": "copy_within/268435456", "bytes_per_second": 3e12}, {"name": "add/268435456", "bytes_per_second": 2.7e12},
-                   {"name": "add/1024", "bytes_per_second": 1e10}, {"name": "cast/268435456", "bytes_per_second": 2e12},
-                   {"name": "copy_out/1", "bytes_per_second": 5.5e10}, {"name": "norm/1", "error_occurred": True, "error_message": "no"}]
+        def result(name, rate, share):
+            return {"name": f"{name}/manual_time", "run_type": "iteration", "GB/s": rate, "of_copy": share}
+
+        results = [result("cpu/add", 20, 0.5), result("cuda:0/copy", 3000, 1), result("cuda:0/add", 2700, 0.9),
+                   result("cuda:0/cast", 2000, 0.667), result("cuda:0/copy_out", 55, 0.02),
+                   {"name": "cuda:0/norm", "error_occurred": True, "error_message": "no"}]
         rows = {row.name: row for row in build.benched(results)}
         self.assertEqual((rows["kernel add"].figure, rows["kernel add"].verdict), ("2.70 TB/s, **0.90** of the copy", "ok"))
         self.assertEqual((rows["kernel cast"].verdict, rows["kernel norm"].reason), ("FAILED", "no"))
-        self.assertEqual(rows["copy_out: pinned staging"].figure, "55.0 GB/s")
-        self.assertEqual([row.verdict for row in build.benched(results[1:2])], ["FAILED"])
+        self.assertEqual((rows["pinned staging, copy_out"].figure, len(rows)), ("55.0 GB/s", 5))
+        self.assertEqual({row.verdict for row in build.benched(results[:1])}, {"FAILED"})
+        self.assertEqual(len(build.benched(results[:1])), 3)
 
     def test_a_test_that_was_left_out_is_named(self):
         (self.folder / "a.xml").write_text('<testsuites><testsuite><testcase name="Adds" classname="Kernels" result="completed"/>'
@@ -125,9 +129,9 @@ class Verdicts(InFolder):
         self.assertEqual((build.skipped_cases(self.folder), build.cases(self.folder)), (["Kernels.Copies (no card)"], 1))
 
     def test_only_our_own_kernels_are_sanitized(self):
-        text = json.dumps({"tests": [{"name": "test_kernels", "command": ["/b/bin/test_kernels"]}, {"name": "not_built"},
+        text = json.dumps({"tests": [{"name": "test_cards", "command": ["/b/bin/test_cards", "--x"]}, {"name": "not_built"},
                                      {"name": "kernels_bench_runs", "command": ["/b/bin/kernels_bench"]}]})
-        self.assertEqual(build.sanitized_commands(text, "kernel"), {"test_kernels": ["/b/bin/test_kernels"]})
+        self.assertEqual(build.sanitized_commands(text, build.SANITIZED), {"test_cards": ["/b/bin/test_cards", "--x"]})
 
     def sanitizer(self, words, code):
         """What sanitize() makes of a compute-sanitizer that says this."""
