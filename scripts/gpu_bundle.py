@@ -135,6 +135,12 @@ def kept_as(path):
     return path if re.fullmatch(r"usr/share/doc/[^/]+(/copyright)?", path) else None
 
 
+def link_to(name, leads_to, place):
+    """What the link `name` of a package becomes at its place in the bundle: relative, and to where its target is kept."""
+    target = os.path.normpath(os.path.join("/", os.path.dirname(name), leads_to))
+    return os.path.relpath(kept_as(target) or target, os.path.dirname(place))
+
+
 def unpack(package, tree, boost):
     tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
@@ -145,7 +151,7 @@ def unpack(package, tree, boost):
             target = tree / place
             if member.issym():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.symlink_to(member.linkname)
+                target.symlink_to(link_to(member.name, member.linkname, place))
             elif member.isfile():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.extractfile(member).read())
@@ -219,7 +225,7 @@ def check_libraries(tree):
 
 def check_links(tree):
     for link in tree.rglob("*"):
-        if link.is_symlink() and not link.exists():
+        if link.is_symlink() and (os.path.isabs(os.readlink(link)) or not link.exists()):
             fail(f"{link.relative_to(tree)} leads to {os.readlink(link)}, which was not kept")
 
 

@@ -62,6 +62,16 @@ class Checks(unittest.TestCase):
         (self.cmake / "libucs.so").symlink_to("libucs.so.0")
         self.assertIn("leads to libucs.so.0, which was not kept", self.refused(bundle.check_links))
 
+        (self.cmake / "libucs.so").unlink()
+        (self.cmake / "libc.so").symlink_to("/etc")
+        self.assertIn("leads to /etc", self.refused(bundle.check_links))
+
+    def test_links_lead_to_where_their_target_is(self):
+        folder = f"usr/lib/{bundle.ARCH}"
+        for leads_to in (f"/lib/{bundle.ARCH}/libz.so.1", "libz.so.1", f"../../../lib/{bundle.ARCH}/libz.so.1"):
+            self.assertEqual(bundle.link_to(f"./{folder}/libz.so", leads_to, f"{folder}/libz.so"), "libz.so.1")
+        self.assertEqual(bundle.link_to("./usr/share/doc/libssl-dev", "libssl3", "usr/share/doc/libssl-dev"), "libssl3")
+
     def test_a_missing_licence(self):
         self.assertIn("libcaf-dev brings no licence", self.refused(bundle.check_licences, ["libcaf-dev"]))
 
