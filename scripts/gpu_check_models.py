@@ -141,7 +141,7 @@ def run_pytorch(check, example):
     done = check.commands.run(command, 240)
     if done.code != 0:
         raise CannotRun(f"PyTorch's side failed: {'out of time' if done.timed_out else done.last_words()}")
-    rows = json.loads(done.text.strip().splitlines()[-1])["variants"]
+    rows = json.loads(next(line for line in done.text.splitlines() if line.startswith('{"torch"')))["variants"]
     return {(row["variant"], row["deterministic"]): dict(row, speed=row["samples_per_second"] * example.per_sample) for row in rows}
 
 
