@@ -29,8 +29,6 @@ NOT_FOLLOWED = {
 }
 # Shared libraries of such a machine. All others must be in the bundle.
 SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\.\d+$")
-# Boost's macros that name a header in an #include; their headers are kept as a whole.
-BOOST_BY_MACRO = ("boost/config/", "boost/mpl/aux_/preprocessed/", "boost/preprocessor/")
 
 
 def fail(text):
@@ -171,7 +169,8 @@ def included_boost():
 
 
 def boost_headers(package):
-    """The names that are reached from there, whatever the compiler: conditions are not looked at."""
+    """The names that are reached from there, whatever the compiler: conditions are not looked at. Of a header that names another
+    one by a macro, all of its library is kept."""
     texts = {}
     tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
@@ -180,12 +179,14 @@ def boost_headers(package):
                 texts[member.name.split("/usr/include/")[1]] = archive.extractfile(member).read().decode(errors="replace")
     tar.wait()
     reached, waiting = set(), list(included_boost())
-    waiting += [name for name in texts if name.startswith(BOOST_BY_MACRO)]
     while waiting:
         name = waiting.pop()
         if name in reached or name not in texts:
             continue
         reached.add(name)
+        if re.search(r"#\s*include\s+[A-Z]", texts[name]):
+            library = "/".join(name.split("/")[:2]).removesuffix(".hpp") + "/"
+            waiting += [other for other in texts if other.startswith(library)]
         for inner in re.findall(r'#\s*include\s*[<"]([^>"]+)[>"]', texts[name]):
             waiting += [inner, os.path.normpath(os.path.join(os.path.dirname(name), inner))]
     missing = included_boost() - reached
