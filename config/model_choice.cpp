@@ -67,7 +67,7 @@ class Choice {
 
   void refuse_second(const std::vector<Chosen>& given) {
     std::vector<std::string> found;
-    for (const Chosen& one : given) found.push_back(one.key + " = " + shortened(quoted(one.value)));
+    for (const Chosen& one : given) found.push_back(one.key + " = " + shortened(in_quotes(one.value)));
     add(given[1].key, "not together with " + given[0].key, any_of_text(found), "exactly one of them");
     for (const Chosen& one : given) broken_.insert(one.key);
   }
@@ -79,8 +79,8 @@ class Choice {
     const std::string near = nearest(model_.name, names);
     const std::string allowed = names.empty() ? "none, no model is declared" : any_of_text(quoted_all(names));
     const bool missing = model_.name.empty() && !places_.contains("model.name");
-    add("model.name", missing ? "missing" : "unknown model", missing ? "" : shortened(quoted(model_.name)),
-        allowed + (missing ? other_ways(declarations_) : ""), near.empty() ? "" : quoted(near));
+    add("model.name", missing ? "missing" : "unknown model", missing ? "" : shortened(in_quotes(model_.name)),
+        allowed + (missing ? other_ways(declarations_) : ""), near.empty() ? "" : in_quotes(near));
   }
 
   // Whether there is such a file.
@@ -88,7 +88,7 @@ class Choice {
     const bool library = chosen.key == "model.library";
     const char* allowed = library ? "a shared library with a model (actors/model_library.hpp)"
                                   : "a TorchScript module, as torch.jit.save writes it";
-    const std::string found = shortened(quoted(chosen.value));
+    const std::string found = shortened(in_quotes(chosen.value));
     if (library ? !declarations_.open_library : !declarations_.script) {
       add(chosen.key,
           library ? "this program loads no libraries" : "this build has no libtorch, which reads such files",
@@ -97,7 +97,7 @@ class Choice {
     }
     const FileProblem problem = check_file(chosen.value);
     if (problem.why.empty()) return true;
-    add(chosen.key, problem.why, found, allowed, problem.nearest.empty() ? "" : quoted(problem.nearest));
+    add(chosen.key, problem.why, found, allowed, problem.nearest.empty() ? "" : in_quotes(problem.nearest));
     return false;
   }
 
@@ -106,20 +106,20 @@ class Choice {
     try {
       names = names_of(declarations_.open_library(*model_.library));
     } catch (const std::exception& error) {
-      return add("model.library", printable(error.what()), shortened(quoted(*model_.library)),
+      return add("model.library", printable(error.what()), shortened(in_quotes(*model_.library)),
                  "a shared library with a model (actors/model_library.hpp)");
     }
     if (chosen_options(model_, declarations_)) return;
     const std::string all = any_of_text(quoted_all(names));
     if (!model_.entry) return add("model.entry", "missing, the library has several models", "", all);
     const std::string near = nearest(*model_.entry, names);
-    add("model.entry", "not in the library", shortened(quoted(*model_.entry)), all,
-        near.empty() ? "" : quoted(near));
+    add("model.entry", "not in the library", shortened(in_quotes(*model_.entry)), all,
+        near.empty() ? "" : in_quotes(near));
   }
 
   void check_entry_alone() {
     if (!model_.entry || model_.library) return;
-    add("model.entry", "belongs to model.library", shortened(quoted(*model_.entry)),
+    add("model.entry", "belongs to model.library", shortened(in_quotes(*model_.entry)),
         "model.library beside it, or no model.entry");
   }
 

@@ -26,8 +26,8 @@ void check_source(const Job& job, const Places& places, const Declarations& decl
   const bool missing = job.data.source.empty() && !places.contains(key);
   broken.insert(key);
   mistakes.push_back(mistake_at(places, key, missing ? "missing" : "unknown source",
-                                missing ? "" : shortened(quoted(job.data.source)), allowed,
-                                near.empty() ? "" : quoted(near)));
+                                missing ? "" : shortened(in_quotes(job.data.source)), allowed,
+                                near.empty() ? "" : in_quotes(near)));
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ void check_device(const std::string& text, const std::string& key, const Devices
   if (cuda && alike.empty() && !inventory.cuda_reason.empty()) {
     what += " (" + inventory.cuda_reason + ")";
   }
-  mistakes.push_back(mistake_at(places, key, what, shortened(quoted(text)), "this node has " + present.text(),
-                                quoted(closest(text, alike.empty() ? present.cpu : alike))));
+  mistakes.push_back(mistake_at(places, key, what, shortened(in_quotes(text)),
+                                "this node has " + present.text(),
+                                in_quotes(closest(text, alike.empty() ? present.cpu : alike))));
 }
 
 std::string count_of(std::size_t count, const std::string& thing) {

@@ -52,7 +52,7 @@ void add_options(const std::map<std::string, std::vector<OptionSpec>>& declared,
                  const std::string& selector, std::vector<Section>& sections) {
   for (const auto& [name, options] : declared) {
     const std::string about = options.empty() ? "No options of its own." : "";
-    Section section{"[" + table + "] with " + selector + " = " + quoted(name), about, {}};
+    Section section{"[" + table + "] with " + selector + " = " + in_quotes(name), about, {}};
     for (const OptionSpec& option : options) {
       section.lines.push_back(line_of(option));
     }

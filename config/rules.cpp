@@ -104,7 +104,7 @@ void check_compression(const Job& job, const Places& places, std::vector<Mistake
   }
   if (job.cluster.straggler.action == StragglerAction::speculate) {
     mistakes.push_back(mistake_at(places, "cluster.straggler.action", "not together with train.compression",
-                                  quoted("speculate"),
+                                  in_quotes("speculate"),
                                   "\"wait\", \"evict\", \"shed\" or \"drop\": nobody can stand in for a "
                                   "shard without what its steps left out"));
   }
@@ -132,14 +132,14 @@ void check_devices(const Job& job, const Places& places, std::vector<Mistake>& m
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!parse_device(devices[i])) {
       const std::string near = nearest(devices[i], {"cpu:0", "cpu:1", "cuda:0", "cuda:1"});
-      mistakes.push_back(mistake_at(places, device_key(i), "not a device", shortened(quoted(devices[i])),
-                                    std::string(kDeviceAllowed), near.empty() ? "" : quoted(near)));
+      mistakes.push_back(mistake_at(places, device_key(i), "not a device", shortened(in_quotes(devices[i])),
+                                    std::string(kDeviceAllowed), near.empty() ? "" : in_quotes(near)));
       continue;
     }
     const auto [entry, is_new] = first.emplace(devices[i], i);
     if (!is_new) {
       mistakes.push_back(mistake_at(places, device_key(i), "a device listed twice",
-                                    quoted(devices[i]) + ", also at " + device_key(entry->second),
+                                    in_quotes(devices[i]) + ", also at " + device_key(entry->second),
                                     "each device once"));
     }
   }

@@ -24,7 +24,7 @@ bool is_bare(char c) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') {
@@ -97,14 +97,14 @@ std::string any_of_text(const std::vector<std::string>& words) {
 std::vector<std::string> quoted_all(const std::vector<std::string>& words) {
   std::vector<std::string> result;
   for (const std::string& word : words) {
-    result.push_back(quoted(word));
+    result.push_back(in_quotes(word));
   }
   return result;
 }
 
 std::string key_text(std::string_view key) {
   const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), is_bare);
-  return bare ? std::string(key) : quoted(key);
+  return bare ? std::string(key) : in_quotes(key);
 }
 
 std::string table_of(std::string_view path) {

@@ -9,8 +9,8 @@
 namespace muster {
 
 /// A TOML basic string: in quotes, with control characters, quotes and backslashes escaped. Never holds a
-/// line break.
-std::string quoted(std::string_view text);
+/// line break. (Not `quoted`: for a string the standard library would offer its own, with some compilers.)
+std::string in_quotes(std::string_view text);
 
 /// The text without control characters (each becomes \xNN), so that a message stays on one line and leaves
 /// the terminal alone.

@@ -164,7 +164,7 @@ ParsedSet parse_set(const std::string& set) {
   try {
     std::optional<TomlNode> node = parse_set_value(value, place);
     if (!node) {
-      node = parse_set_value(quoted(value), place);
+      node = parse_set_value(in_quotes(value), place);
     }
     if (node) {
       result.node = std::move(*node);

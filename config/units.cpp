@@ -56,7 +56,7 @@ ParsedUnit<std::uint64_t> parse_with_unit(std::string_view text, std::span<const
     return refuse("has no unit");
   }
   const std::string near = nearest(name, names);
-  return refuse("unknown unit " + quoted(shortened(std::string(name), 20)),
+  return refuse("unknown unit " + in_quotes(shortened(std::string(name), 20)),
                 near.empty() ? "" : std::string(digits) + near);
 }
 

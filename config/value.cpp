@@ -72,18 +72,18 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
       }
     }
     const std::string near = nearest(text, spec.choices);
-    return problem(spec, "unknown value", quoted(text), near.empty() ? "" : quoted(near));
+    return problem(spec, "unknown value", in_quotes(text), near.empty() ? "" : in_quotes(near));
   }
   if (spec.type == ValueType::interval && !parse_interval(text)) {
-    return problem(spec, "not a distance in a run", quoted(text));
+    return problem(spec, "not a distance in a run", in_quotes(text));
   }
   if (text.empty()) {
-    return spec.not_empty ? std::optional(problem(spec, "empty", quoted(text))) : std::nullopt;
+    return spec.not_empty ? std::optional(problem(spec, "empty", in_quotes(text))) : std::nullopt;
   }
   if (spec.type == ValueType::path) {
     const FileProblem file = check_file(text);
     if (!file.why.empty()) {
-      return problem(spec, file.why, quoted(text), file.nearest.empty() ? "" : quoted(file.nearest));
+      return problem(spec, file.why, in_quotes(text), file.nearest.empty() ? "" : in_quotes(file.nearest));
     }
   }
   return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<Problem> check_value(const ValueSpec& spec, const Value& value) {
 namespace {
 
 std::string or_automatic(const ValueSpec& spec) {
-  return spec.automatic ? ", or " + quoted(kAutomatic) : "";
+  return spec.automatic ? ", or " + in_quotes(kAutomatic) : "";
 }
 
 }  // namespace
@@ -226,24 +226,24 @@ std::string value_text(const ValueSpec& spec, const Value& value) {
     return number_text(*number);
   }
   if (const auto* text = std::get_if<std::string>(&value)) {
-    return quoted(*text);
+    return in_quotes(*text);
   }
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
     return list_text(*integers, [](std::int64_t item) { return std::to_string(item); });
   }
   if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
-    return list_text(*texts, [](const std::string& item) { return quoted(item); });
+    return list_text(*texts, [](const std::string& item) { return in_quotes(item); });
   }
   const std::int64_t amount = std::get<std::int64_t>(value);
   switch (spec.type) {
     case ValueType::passes:
-      return amount == 0 ? quoted("forever") : std::to_string(amount);
+      return amount == 0 ? in_quotes("forever") : std::to_string(amount);
     case ValueType::duration:
-      if (spec.automatic && amount == 0) return quoted(kAutomatic);
-      return quoted(format_duration(std::chrono::milliseconds(amount)));
+      if (spec.automatic && amount == 0) return in_quotes(kAutomatic);
+      return in_quotes(format_duration(std::chrono::milliseconds(amount)));
     case ValueType::size:
-      if (spec.automatic && amount == 0) return quoted(kAutomatic);
-      return quoted(format_size(static_cast<std::uint64_t>(amount)));
+      if (spec.automatic && amount == 0) return in_quotes(kAutomatic);
+      return in_quotes(format_size(static_cast<std::uint64_t>(amount)));
     default:
       return std::to_string(amount);
   }

@@ -45,7 +45,7 @@ std::string found_text(const TomlNode& node) {
     return number_text(*number) + " (a number)";
   }
   if (const auto* text = std::get_if<std::string>(&node.value)) {
-    return shortened(quoted(*text)) + " (a string)";
+    return shortened(in_quotes(*text)) + " (a string)";
   }
   return type_words(node);
 }
@@ -57,7 +57,7 @@ ReadValue wrong_type(const ValueSpec& spec, const TomlNode& node) {
       near = nearest(*text, {"true", "false"});
     } else if (spec.type == ValueType::passes) {
       near = nearest(*text, {"forever"});
-      near = near.empty() ? "" : quoted(near);
+      near = near.empty() ? "" : in_quotes(near);
     }
   }
   return {{}, problem(spec, "wrong type", found_text(node), near)};
@@ -87,10 +87,10 @@ ReadValue read_with_unit(const ValueSpec& spec, const TomlNode& node) {
   }
   if (near.empty() && spec.automatic) near = nearest(*text, {kAutomatic});
   if (!amount) {
-    return {{}, problem(spec, why, quoted(*text), near.empty() ? "" : quoted(near))};
+    return {{}, problem(spec, why, in_quotes(*text), near.empty() ? "" : in_quotes(near))};
   }
   if (spec.automatic && *amount == 0) {
-    return {{}, problem(spec, "out of range", quoted(*text))};
+    return {{}, problem(spec, "out of range", in_quotes(*text))};
   }
   if (auto wrong = check_value(spec, *amount)) {
     return {{}, wrong};

@@ -48,7 +48,7 @@ TEST(Mistake, AllAreSortedByPlaceAndOverridesComeLast) {
 }
 
 TEST(Text, QuotedAndShortened) {
-  EXPECT_EQ(quoted("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\n\\t\\u0001\"");
+  EXPECT_EQ(in_quotes("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\n\\t\\u0001\"");
   EXPECT_EQ(shortened("abc", 3), "abc");
   EXPECT_EQ(shortened("abcd", 3), "abc...");
   EXPECT_EQ(shortened("ab\xc3\xa9", 3), "ab...");  // never half a character
