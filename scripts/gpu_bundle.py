@@ -187,8 +187,9 @@ def boost_headers(package):
         if re.search(r"#\s*include\s+[A-Z]", texts[name]):
             library = "/".join(name.split("/")[:2]).removesuffix(".hpp") + "/"
             waiting += [other for other in texts if other.startswith(library)]
-        for inner in re.findall(r'#\s*include\s*[<"]([^>"]+)[>"]', texts[name]):
-            waiting += [inner, os.path.normpath(os.path.join(os.path.dirname(name), inner))]
+        waiting += re.findall(r'[<"](boost/[^>"\s]+)[>"]', texts[name])  # in a macro's definition, too
+        for inner in re.findall(r'#\s*include\s*"([^"]+)"', texts[name]):
+            waiting.append(os.path.normpath(os.path.join(os.path.dirname(name), inner)))
     missing = included_boost() - reached
     if missing:
         fail(f"{package.name} has no {', '.join(sorted(missing))}")

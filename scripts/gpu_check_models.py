@@ -100,7 +100,7 @@ name = "{example.model}"
 shards = {example.shards}
 batch = {example.batch}
 epochs = {epochs}
-precision = "{example.precision}"
+{f'precision = "{example.precision}"' if example.precision != "float32" else ""}
 evaluate = false
 [train.optimizer]
 {example.optimizer}[cluster]
@@ -291,7 +291,7 @@ def is_refused(check, cluster, words):
     done = check.commands.run([check.muster, "run", job], 60)
     if done.code != 2 or not all(word in done.text for word in words):
         raise Failed(f"exit code {done.code}, expected 2 with {', '.join(words)}: {done.last_words(2)}")
-    return done.last_words()
+    return done.last_words().replace(f"{job}:", "")
 
 
 def models(check, stage):
