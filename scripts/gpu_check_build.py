@@ -49,8 +49,8 @@ def compile_all(check):
     if done.code != 0:
         failed = re.findall(r"^FAILED: (?:\[code=\d+\] )?(\S+)", done.text, re.MULTILINE)
         first = re.search(r"^.*\berror\b.*$", done.text, re.MULTILINE)
-        raise Failed(f"{', '.join(failed[:4])}{', ...' if len(failed) > 4 else ''}: {first.group(0).strip() if first else done.last_words()}",
-                     progress)
+        names = ", ".join(failed[:4]) + (", ..." if len(failed) > 4 else "")
+        raise Failed(f"{names}: {first.group(0).strip() if first else done.last_words()}", progress)
     return progress
 
 
@@ -208,6 +208,7 @@ def bench(check, stage):
     program = check.build / "bin" / "kernels_bench"
     results = check.kept / "kernels_bench.json"
     results.unlink(missing_ok=True)
+    found = []
 
     def run():
         if not program.is_file():
@@ -216,8 +217,12 @@ def bench(check, stage):
                                    *(["--benchmark_min_time=0.05"] if check.quick else [])], 240)
         if done.code != 0 or not results.is_file():
             raise Failed("out of time" if done.timed_out else f"exit code {done.code}: {done.last_words()}")
+        try:
+            found.extend(json.loads(results.read_text())["benchmarks"])
+        except ValueError:
+            raise Failed(f"it measured nothing: {done.last_words()}") from None
         return f"{done.seconds:.0f} s"
 
     if stage.check("kernels_bench", run):
-        for row in benched(json.loads(results.read_text())["benchmarks"]):
+        for row in benched(found):
             stage.add(row)

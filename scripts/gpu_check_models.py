@@ -390,7 +390,8 @@ def kills(check, example, count):
     expected = train(check, write_job(check, example, 1, epochs))
     job = write_job(check, example, 2, epochs)
     times = [one_kill(check, job, turn % 2, expected) for turn in range(count)]
-    return f"{statistics.median(times):.0f} ms to the next step ({min(times):.0f} to {max(times):.0f}, {count} kills), same bits, exact ledger"
+    return (f"{statistics.median(times):.0f} ms to the next step ({min(times):.0f} to {max(times):.0f}, {count} kills), same bits, "
+            "exact ledger")
 
 
 def kill(check, stage):

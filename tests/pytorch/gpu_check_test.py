@@ -53,6 +53,14 @@ race.muster[0]["weights_sha256"] = "another"
 assert not stage.check("other bits are seen", race.same_bits)
 assert not stage.check("no refusal is seen", models.is_refused, check, "replicas = 1\n", ["cuda:99"])
 
+# The jobs of the other models, in a small form.
+for model, batch, options in (("resnet18", 4, "channels = 1\nside = 32\nwidth = 4\n"), ("mlp", 4, "sizes = [784, 10]\n"),
+                              ("gpt2", 1, "layers = 1\nheads = 2\nwidth = 16\nvocabulary = 256\n")):
+    small = models.Example(model, model, 2, batch, steps=3, epochs=1, options=options,
+                           **({"optimizer": models.DECODER, "per_sample": 1024} if model == "gpt2" else {}))
+    report = models.train(check, models.write_job(check, small, 1, 2))
+    assert report["steps"] == 6 and models.speed(report, small) > 0, report
+
 # Every model on PyTorch's side; of the large ones a small form.
 for model, more in (("resnet18", ["--width", "4"]),
                     ("gpt2", ["--width", "16", "--layers", "1", "--heads", "2", "--context", "32", "--vocabulary", "256",
