@@ -125,7 +125,10 @@ def main():
     for name in given.stages:
         say(f"== {name}")
         stage = check.stage(name)
-        STAGES[name](check, stage)
+        try:
+            STAGES[name](check, stage)
+        except Exception as error:  # the table is worth more than where it stopped
+            stage.add(table.Row(f"stage {name}", verdict=table.FAILED, reason=f"{type(error).__name__}: {error}"))
         stage.end()
     sys.exit(finish(check, given, line))
 
