@@ -202,8 +202,11 @@ class Commands:
             log.write(f"\n$ {' '.join(command)}\n")
             log.flush()
             start = self.log.stat().st_size
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd,
-                                       env={**self.environment, **more_environment}, start_new_session=True)
+            try:
+                process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd,
+                                           env={**self.environment, **more_environment}, start_new_session=True)
+            except OSError as error:
+                raise CannotRun(f"{pathlib.Path(command[0]).name}: {error.strerror}") from None
             timed_out = False
             try:
                 process.wait(max(0.1, limit))

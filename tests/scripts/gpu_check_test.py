@@ -91,6 +91,10 @@ class Commanded(InFolder):
         done = self.commands().run(["sh", "-c", "echo one; echo two; exit 3"])
         self.assertEqual((done.code, done.timed_out, done.last_words(), done.last_words(2)), (3, False, "two", "one / two"))
 
+    def test_a_program_that_is_not_there(self):
+        with self.assertRaisesRegex(CannotRun, "^muster: No such file"):
+            self.commands().run([self.folder / "muster", "run"])
+
     def test_a_command_ends_with_all_that_it_started(self):
         mark = self.folder / "late"
         began = time.monotonic()
