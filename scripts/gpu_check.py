@@ -1,6 +1,8 @@
 """scripts/gpu-check without its set-up: what the machine is, the stages, the table."""
 import argparse
 import datetime
+import filecmp
+import hashlib
 import os
 import pathlib
 import shutil
@@ -23,16 +25,16 @@ def say(text):
 
 
 class Check:
-    """What the stages share. `deps` is the unpacked bundle, `build` the folder in which Muster is built."""
+    """What the stages share: `deps` is the unpacked bundle, `root` the sources, `build` the folder in which they are built."""
 
     device = "cuda:0"
 
     def __init__(self, given, card):
         self.given, self.card, self.quick = given, card, given.quick
-        self.root, self.build = ROOT, given.build.resolve()
+        self.build = given.build.resolve()
         self.kept = self.build / "gpu-check"
         self.kept.mkdir(parents=True, exist_ok=True)
-        self.deps = self.kept / "deps"
+        self.deps, self.root = self.kept / "deps", self.kept / "source"
         self.muster = self.build / "bin" / "muster"
         self.clock = machine.Clock(given.limit)
         self.commands = machine.Commands(self.kept / "gpu-check.log", self.clock, self.environment())
@@ -51,7 +53,7 @@ class Check:
         packed = self.given.deps / "deps.tar.xz"
         if not packed.is_file():
             raise machine.CannotRun(f"{packed} is not there: ./scripts/gpu-bundle makes it on a machine with a network")
-        content = f"{packed.stat().st_size} {packed.stat().st_mtime_ns}"
+        content = hashlib.sha256(packed.read_bytes()).hexdigest()
         mark = self.deps / "unpacked"
         if mark.is_file() and mark.read_text() == content:
             return
@@ -62,6 +64,28 @@ class Check:
                 member.mtime = time.time()  # other headers are newer than what was built with those before
             archive.extractall(self.deps, members, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         mark.write_text(content)
+
+    def copy_source(self):
+        """The sources that are built: where the tree was sent anew, files are newer than before, and yet the same."""
+        folders = [self.build, *self.build.parents, self.given.deps.resolve()]
+        copy_changed(ROOT, self.root, leave_out=lambda name: name.startswith("build") or name in (".git", "runs", "shared")
+                     or ROOT / name in folders)
+
+
+def copy_changed(source, target, leave_out=lambda name: False):
+    """Makes `target` like `source`, but files that are the same keep their times. `leave_out` is asked at the top only."""
+    target.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in source.iterdir() if not leave_out(path.name) and path.name != "__pycache__"}
+    for path in target.iterdir():
+        if path.name not in names:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    for name in names:
+        one, other = source / name, target / name
+        if one.is_dir():
+            copy_changed(one, other)
+        elif not other.is_file() or not filecmp.cmp(one, other, shallow=False):
+            shutil.copyfile(one, other)
+            shutil.copymode(one, other)
 
 
 def about(check, torch):
@@ -119,6 +143,7 @@ def main():
         line = about(check, torch)
         say(line)
         check.unpack()
+        check.copy_source()
     except machine.CannotRun as reason:
         sys.exit(f"gpu-check: {reason}")
     check.torch = torch

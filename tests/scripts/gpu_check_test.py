@@ -83,6 +83,29 @@ class Table(InFolder):
         self.assertEqual((report.stages, len(report.wanted)), ([], 5))
 
 
+class Source(InFolder):
+    def test_only_what_changed_gets_newer(self):
+        source, target = self.folder / "source", self.folder / "target"
+        (source / "gpu").mkdir(parents=True)
+        (source / "build").mkdir()
+        for name in ("gpu/a.cpp", "gpu/b.cpp", "gone.cpp", "build/c.o"):
+            (source / name).write_text(name)
+
+        def copied():
+            gpu_check.copy_changed(source, target, leave_out=lambda name: name == "build")
+            return {str(path.relative_to(target)): path.read_text() for path in target.rglob("*") if path.is_file()}
+
+        self.assertEqual(copied(), {name: name for name in ("gpu/a.cpp", "gpu/b.cpp", "gone.cpp")})
+        for path in target.rglob("*.cpp"):
+            os.utime(path, (1000, 1000))
+        (source / "gpu/a.cpp").touch()
+        (source / "gpu/b.cpp").write_text("changed")
+        (source / "gone.cpp").unlink()
+        self.assertEqual(copied(), {"gpu/a.cpp": "gpu/a.cpp", "gpu/b.cpp": "changed"})
+        self.assertEqual((target / "gpu/a.cpp").stat().st_mtime, 1000)
+        self.assertGreater((target / "gpu/b.cpp").stat().st_mtime, 1000)
+
+
 class Commanded(InFolder):
     def commands(self, limit_s=60):
         return Commands(self.folder / "log", Clock(limit_s + Clock.RESERVE_S), dict(os.environ))
