@@ -164,6 +164,7 @@ struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
+  bool share_devices = false;        ///< whether a device may be that of several replicas
   std::string listen = "127.0.0.1";  ///< address that coordinator and nodes listen on
   OnLoss on_loss = OnLoss::go_on;
   Reproducible reproducible = Reproducible::strict;

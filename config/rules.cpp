@@ -137,10 +137,10 @@ void check_devices(const Job& job, const Places& places, std::vector<Mistake>& m
       continue;
     }
     const auto [entry, is_new] = first.emplace(devices[i], i);
-    if (!is_new) {
+    if (!is_new && !job.cluster.share_devices) {
       mistakes.push_back(mistake_at(places, device_key(i), "a device listed twice",
                                     in_quotes(devices[i]) + ", also at " + device_key(entry->second),
-                                    "each device once"));
+                                    "each device once, or cluster.share_devices = true"));
     }
   }
 }
@@ -192,7 +192,7 @@ const std::vector<Rule>& all_rules() {
        check_schedule},
       {{"train.compression.name", "train.shard_optimizer", "cluster.straggler.action"}, check_compression},
       {{"cluster.detect.heartbeat", "cluster.detect.patience"}, check_detect},
-      {{"cluster.devices"}, check_devices},
+      {{"cluster.devices", "cluster.share_devices"}, check_devices},
       {{"cluster.devices", "cluster.replicas"}, check_device_count},
   };
   return rules;

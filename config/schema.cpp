@@ -289,6 +289,10 @@ std::vector<Key> cluster_keys() {
                "K-th visible card.",
                "the cores in turn"),
            MUSTER_MEMBER(cluster.devices)),
+      bind(key("cluster.share_devices", of(ValueType::boolean),
+               "Whether `cluster.devices` may name a device more than once: its replicas share it, and its "
+               "memory."),
+           MUSTER_MEMBER(cluster.share_devices)),
       bind(key("cluster.listen", name_spec(),
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
                "address opens it to all "

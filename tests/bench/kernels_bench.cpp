@@ -31,6 +31,7 @@ class Arrays {
     halves = DeviceArray<Bf16>(device, count);
     norm = DeviceArray<double>(device, norm_space(count));
     first = DeviceArray<std::uint64_t>(device, 1);
+    host = PinnedFloats(device, count);
     copied_bytes_per_second = rate_of_copies();
   }
 
@@ -51,6 +52,7 @@ class Arrays {
   DeviceArray<Bf16> halves;
   DeviceArray<double> norm;
   DeviceArray<std::uint64_t> first;
+  PinnedFloats host;
   double copied_bytes_per_second = 0;
 
  private:
@@ -66,7 +68,7 @@ class Arrays {
 
 struct Kernel {
   const char* name;
-  double bytes;  // of an element, read and written
+  double bytes;  // of an element, read and written; once where it goes from memory to memory
   std::function<void(const Arrays&)> put;
 };
 
@@ -86,6 +88,8 @@ const std::vector<Kernel>& kernels() {
   static const elements::AdamFactors kAdam = adam_factors();
   static const std::vector<Kernel> all{
       {"copy", 8, [](const Arrays& a) { a.device->copy<float>(a.at(0), a.at(1)); }},
+      {"copy_in", 4, [](const Arrays& a) { a.device->copy_in<float>(a.host.span(), a.at(0)); }},
+      {"copy_out", 4, [](const Arrays& a) { a.device->copy_out<float>(a.at(0), a.host.span()); }},
       {"add", 12, [](const Arrays& a) { a.device->add(a.at(0), a.at(1), {}, a.at(2)); }},
       {"add_four", 20,
        [](const Arrays& a) {

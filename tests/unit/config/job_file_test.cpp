@@ -259,9 +259,16 @@ TEST_F(JobFile, SeveralMistakesAreReportedTogether) {
             "you mean \"keep\"?\n"
             "job.toml:20:21: cluster.devices[1]: a device listed twice; found \"cpu:0\", also at "
             "cluster.devices[0]; "
-            "allowed: each device once\n"
+            "allowed: each device once, or cluster.share_devices = true\n"
             "--set seed=x: seed: wrong type; found \"x\" (a string); allowed: an integer from 0 to "
             "9223372036854775807\n");
+}
+
+TEST_F(JobFile, ADeviceIsSharedIfTheJobSaysSo) {
+  const std::string twice = "cluster.devices=[\"cuda:0\", \"cuda:0\"]";
+  EXPECT_EQ(set_mistakes({"cluster.replicas=2", twice, "cluster.share_devices=true"}), "");
+  EXPECT_NE(set_mistakes({"cluster.replicas=2", twice}).find("cluster.share_devices = true"),
+            std::string::npos);
 }
 
 TEST_F(JobFile, OverridesAreCheckedAlike) {
