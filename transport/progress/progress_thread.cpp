@@ -70,8 +70,16 @@ bool ProgressThread::poll() {
 // After an idle poll: whether another one is worth it. Gives way to other threads after some.
 bool ProgressThread::spins() {
   if (!options_.busy || idle_polls_ >= options_.spin_polls || !options_.busy()) return false;
-  if (++idle_polls_ > options_.polls_before_yield) sched_yield();
+  if (now_ < crowded_until_) return false;
+  if (++idle_polls_ > options_.polls_before_yield) give_way();
   return true;
+}
+
+void ProgressThread::give_way() {
+  const Time begun = std::chrono::steady_clock::now();
+  sched_yield();
+  const Time now = std::chrono::steady_clock::now();
+  if (now - begun > options_.yield_max) crowded_until_ = now + options_.crowded_for;
 }
 
 // Whether everything that could happen from now on makes a descriptor readable.
@@ -143,7 +151,9 @@ void ProgressThread::drive(Command command) {
       if (any) moved = now_;
       if (!options_.busy || !options_.busy() || now_ > end || now_ > moved + options_.drive_idle_for) break;
       idle_polls_ = any ? 0 : idle_polls_ + 1;
-      if (idle_polls_ > options_.polls_before_yield) sched_yield();
+      if (idle_polls_ <= options_.polls_before_yield) continue;
+      if (now_ < crowded_until_) break;
+      give_way();
     }
     leave();
     left_busy_ = options_.busy && options_.busy();

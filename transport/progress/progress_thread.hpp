@@ -25,6 +25,10 @@ struct ProgressOptions {
   /// After how many idle polls it gives way to other threads at each poll; without it, processes that share a
   /// core wait for each other's time slices (8 ms).
   unsigned polls_before_yield = 1;
+  /// Whoever gives way for longer than this has lost its core to one that computes. For `crowded_for` it does
+  /// not spin then, but sleeps: who is woken comes before those who compute, who gives way behind them.
+  std::chrono::microseconds yield_max{1000};
+  std::chrono::milliseconds crowded_for{100};
   /// The longest that another thread drives at a time, and that it goes on when nothing moves: a peer that
   /// adds up a chunk is silent for a while.
   std::chrono::microseconds drive_for{2000};
@@ -79,6 +83,7 @@ class ProgressThread {
   void nap(Lock& lock);
   void sleep(Lock& lock);
   bool spins();
+  void give_way();
   bool sleeps();
   void leave();
   void tick(Time now);
@@ -95,6 +100,7 @@ class ProgressThread {
   unsigned idle_polls_ = 0;
   Time now_{};  // after the last poll
   Time warm_until_{};
+  Time crowded_until_{};
   Time next_tick_;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -194,6 +194,14 @@ TEST(ProgressThreadTest, ManyThreadsDriveAndPost) {
   EXPECT_EQ(sum, 4000);
 }
 
+/// As if others computed on every core.
+ProgressOptions in_a_crowd() {
+  ProgressOptions options;
+  options.yield_max = std::chrono::microseconds(0);
+  options.crowded_for = std::chrono::hours(1);
+  return options;
+}
+
 /// The calling thread, and those that it starts from now on, share a core.
 void share_a_core() {
   cpu_set_t one;
@@ -259,6 +267,7 @@ TEST(ProgressThreadTest, SpinsABoundedNumberOfTimesWhenBusy) {
   IdleTransport::Log log;
   std::promise<void> rests;
   ProgressOptions options;
+  options.yield_max = std::chrono::hours(1);  // whatever else runs here
   options.spin_polls = 1000;
   options.tick = std::chrono::milliseconds(20);
   options.busy = [] { return true; };
@@ -272,11 +281,28 @@ TEST(ProgressThreadTest, SpinsABoundedNumberOfTimesWhenBusy) {
   EXPECT_EQ(rests.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
+// Each way-giving counts as too long: it does not spin at all from the second idle poll on.
+TEST(ProgressThreadTest, SleepsWhereOthersKeepItsCoreBusy) {
+  IdleTransport::Log log;
+  std::promise<void> third_tick;
+  int ticks = 0;
+  ProgressOptions options = in_a_crowd();
+  options.spin_polls = 1'000'000;
+  options.tick = std::chrono::milliseconds(20);
+  options.busy = [] { return true; };
+  options.on_tick = [&](std::chrono::steady_clock::time_point) {
+    if (++ticks == 3) third_tick.set_value();
+  };
+  ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+  third_tick.get_future().wait();
+  EXPECT_LT(log.polls, 50);
+}
+
 /// Answers each frame until enough have come.
 class PingPong final : public FrameSink {
  public:
-  PingPong(std::unique_ptr<Transport> transport, std::uint64_t rounds)
-      : rounds_(rounds), address_(transport->address()), thread_(std::move(transport), options()) {}
+  PingPong(std::unique_ptr<Transport> transport, std::uint64_t rounds, ProgressOptions options = {})
+      : rounds_(rounds), address_(transport->address()), thread_(std::move(transport), own(options)) {}
 
   void start(const std::string& other, bool first) {
     ask(thread_, [this, other, first] {
@@ -304,10 +330,9 @@ class PingPong final : public FrameSink {
   void refused(const std::string&) override {}
 
  private:
-  ProgressOptions options() {
-    ProgressOptions result;
-    result.busy = [this] { return !over_; };
-    return result;
+  ProgressOptions own(ProgressOptions options) {
+    options.busy = [this] { return !over_; };
+    return options;
   }
   void send(std::uint64_t round) {
     thread_.transport().send(1, muster::testing::frame_of(0, round, sent_.size()), sent_, round);
@@ -340,16 +365,18 @@ TEST(ProgressThreadTest, CarriesMessagesBetweenTwoThreads) {
 // for a tick.
 TEST(ProgressThreadTest, ACallerAndTheThreadTakeTurns) {
   for (const bool near : {true, false}) {
-    const auto make = [near] { return near ? make_shared_memory_transport() : make_ucx_transport({}); };
-    PingPong a(make(), 2000);
-    PingPong b(make(), 2000);
-    auto a_done = a.done();
-    auto b_done = b.done();
-    b.start(a.address(), false);
-    a.start(b.address(), true);
-    a.drive();
-    EXPECT_EQ(a_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
-    EXPECT_EQ(b_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
+    for (const ProgressOptions& options : {ProgressOptions{}, in_a_crowd()}) {
+      const auto make = [near] { return near ? make_shared_memory_transport() : make_ucx_transport({}); };
+      PingPong a(make(), 2000, options);
+      PingPong b(make(), 2000, options);
+      auto a_done = a.done();
+      auto b_done = b.done();
+      b.start(a.address(), false);
+      a.start(b.address(), true);
+      a.drive();
+      EXPECT_EQ(a_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
+      EXPECT_EQ(b_done.wait_for(std::chrono::seconds(20)), std::future_status::ready) << near;
+    }
   }
 }
 
