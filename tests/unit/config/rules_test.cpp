@@ -56,7 +56,7 @@ TEST_F(JobRules, DevicesAreDistinctAndOneForEachReplica) {
   EXPECT_EQ(mistakes("[cluster]", "[cluster]\ndevices = [\"cpu:0\", \"cpu:0\"]"),
             "job.toml:20:21: cluster.devices[1]: a device listed twice; found \"cpu:0\", also at "
             "cluster.devices[0]; "
-            "allowed: each device once\n");
+            "allowed: each device once, or cluster.share_devices = true\n");
   EXPECT_EQ(
       mistakes("[cluster]", "[cluster]\ndevices = [\"cpu:0\"]"),
       "job.toml:20:11: cluster.devices: not one device for each replica; found 1 device; allowed: exactly "
