@@ -4,8 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +30,8 @@ inline std::vector<float> gradient_of(Model& model, std::span<const float> state
 }
 
 inline bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  const auto left = std::as_bytes(a), right = std::as_bytes(b);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end());
 }
 
 /// Of int64 tokens; all rows are equally long.
