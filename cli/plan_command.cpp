@@ -131,6 +131,7 @@ void print_reduction(const Preflight& flight, std::uint32_t per_host) {
               hosts.back() == 0 ? "1 host" : (std::to_string(hosts.back() + 1) + " hosts").c_str(),
               elements.sketch + elements.step);
   for (const Algorithm algorithm : kAlgorithms) {
+    if (shape.sharded && adds_everywhere(algorithm)) continue;
     shape.algorithm = algorithm;
     ReductionCost cost;
     for (const std::size_t round : {elements.sketch, elements.step}) {

@@ -183,7 +183,7 @@ struct ClusterConfig {
 };
 
 /// The algorithms of transport/collective/algorithm.hpp, in the same order behind `automatic`.
-enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring };
+enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring, one_shot };
 
 struct ReduceConfig {
   // None of it has a say in the bits.

@@ -110,6 +110,14 @@ void check_compression(const Job& job, const Places& places, std::vector<Mistake
   }
 }
 
+void check_algorithm(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  if (job.reduce.algorithm != ReduceAlgorithm::one_shot || !job.train.shard_optimizer) return;
+  mistakes.push_back(
+      mistake_at(places, "reduce.algorithm", "not together with train.shard_optimizer", in_quotes("one_shot"),
+                 "\"auto\" or another one: with one_shot every replica adds all of the gradient "
+                 "up, and a sharded optimiser needs an owner for each range"));
+}
+
 void check_detect(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
   const DetectConfig& detect = job.cluster.detect;
   if (detect.heartbeat > detect.patience / kHeartbeatsPerPatience) {
@@ -191,6 +199,7 @@ const std::vector<Rule>& all_rules() {
         "train.optimizer.learning_rate.every", "train.optimizer.learning_rate.steps"},
        check_schedule},
       {{"train.compression.name", "train.shard_optimizer", "cluster.straggler.action"}, check_compression},
+      {{"reduce.algorithm", "train.shard_optimizer"}, check_algorithm},
       {{"cluster.detect.heartbeat", "cluster.detect.patience"}, check_detect},
       {{"cluster.devices", "cluster.share_devices"}, check_devices},
       {{"cluster.devices", "cluster.replicas"}, check_device_count},

@@ -382,7 +382,8 @@ std::vector<Key> straggler_keys() {
 
 std::vector<Key> reduce_keys() {
   return {
-      bind(key("reduce.algorithm", one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring"}),
+      bind(key("reduce.algorithm",
+               one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring", "one_shot"}),
                "How gradients are summed up; all give the same bits. `auto` chooses by the size of the model "
                "and "
                "by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),

@@ -57,6 +57,16 @@ def run_limit(given, size):
     return statistics.median(json.loads(done.stdout))
 
 
+NEAR_US, FAR_US = 10, 15
+ENOUGH = 3  # pairs, to say something of them alone
+
+
+def distance(given):
+    """How far from each other two processes are: 256 KiB, added and copied, take 7 µs where they share a cache."""
+    time = run_limit(given, 256 << 10)
+    return "near" if time < NEAR_US else "far" if time > FAR_US else "between"
+
+
 SIDES = {"Muster": run_muster, "Open MPI": run_mpi, "Gloo": run_gloo}
 
 
@@ -84,17 +94,33 @@ def measure(given):
     for ranks in given.ranks:
         for size in given.sizes:
             times = {name: [] for name in SIDES}
+            places = []
+            before = distance(given)
             for pair in range(given.pairs):
                 order = list(SIDES) if pair % 2 == 0 else list(SIDES)[::-1]
                 for name in order:
                     times[name].append(SIDES[name](given, ranks, size))
-            row = {"ranks": ranks, "size": size, "muster_us": statistics.median(times["Muster"])}
-            for name in ("Open MPI", "Gloo"):
-                ratios = [theirs / ours for theirs, ours in zip(times[name], times["Muster"])]
-                row[name] = (statistics.median(times[name]), statistics.median(ratios), *interval(ratios))
-            rows.append(row)
-            print(text_of(row), flush=True)
+                after = distance(given)
+                places.append(before if before == after else "moved")
+                before = after
+            rows.append(row_of(ranks, size, times, range(given.pairs)))
+            print(text_of(rows[-1]), flush=True)
+            for place in ("near", "far"):
+                pairs = [pair for pair in range(given.pairs) if places[pair] == place]
+                if ranks == 2 and not given.tcp and len(pairs) >= ENOUGH:
+                    rows[-1][place] = row_of(ranks, size, times, pairs)
+                    print(f"  {place}, {len(pairs)} pairs: {text_of(rows[-1][place])}", flush=True)
     return rows
+
+
+def row_of(ranks, size, times, pairs):
+    ours = [times["Muster"][pair] for pair in pairs]
+    row = {"ranks": ranks, "size": size, "pairs": len(ours), "muster_us": statistics.median(ours)}
+    for name in ("Open MPI", "Gloo"):
+        theirs = [times[name][pair] for pair in pairs]
+        ratios = [t / o for t, o in zip(theirs, ours)]
+        row[name] = (statistics.median(theirs), statistics.median(ratios), *interval(ratios))
+    return row
 
 
 def name_of(size):
@@ -113,9 +139,20 @@ HEAD = ("| processes | size | Muster | Open MPI | Open MPI / Muster | Gloo | Glo
         "| --- | --- | --- | --- | --- | --- | --- |")
 
 
+def text_by_place(rows):
+    """Two processes, by where the system had put them before and after a pair."""
+    found = [(place, row[place]) for place in ("near", "far") for row in rows if place in row]
+    if not found:
+        return []
+    head = "| two processes | pairs | size | Muster | Open MPI | Open MPI / Muster | Gloo | Gloo / Muster |"
+    lines = ["", "Of these pairs, those before and after which the two cores were near to each other, or far (see the end of this page):", "", head,
+             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    return lines + [f"| {place} | {row['pairs']} {text_of(row)[3:]}" for place, row in found]
+
+
 def write(given, rows, limit):
     mark = MARK.format(" --tcp" if given.tcp else "")
-    block = [mark, f"{datetime.date.today()}, {os.cpu_count()} cores, {given.pairs} pairs:", "", HEAD, *map(text_of, rows)]
+    block = [mark, f"{datetime.date.today()}, {os.cpu_count()} cores, {given.pairs} pairs:", "", HEAD, *map(text_of, rows), *text_by_place(rows)]
     block += ["", limit, mark] if limit else [mark]
     page = PAGE.read_text()
     parts = page.split(mark)

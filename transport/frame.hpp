@@ -12,7 +12,7 @@
 namespace muster {
 
 inline constexpr std::uint32_t kFrameMagic = 0x5254534d;  // "MSTR"
-inline constexpr std::uint16_t kProtocolVersion = 5;
+inline constexpr std::uint16_t kProtocolVersion = 6;
 inline constexpr std::uint64_t kPayloadBytesMax = std::uint64_t{1} << 31;
 
 enum class FrameKind : std::uint16_t {
@@ -50,7 +50,7 @@ struct Frame {
   std::uint64_t bytes = 0;   ///< of the payload
   std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
                            ///< word: activity; record, state: check of the piece; received: kind of what came
-  std::uint32_t extra = 0;  ///< sums, results: 1 in a sketch (collective/round.hpp); demand: phase of the
+  std::uint32_t extra = 0;  ///< sums, results: which of a round's sums (reduction_sums.cpp); demand: phase of the
                             ///< cursor; word: shard; record, state: how many wait behind
   std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
                             ///< whole; kept: elements; contribution, result: elements of a sparse payload

@@ -27,6 +27,7 @@ std::vector<Branch> sums_table() {
       {"sums: halving and doubling", true},
       {"sums: hierarchical", true},
       {"sums: ring", true},
+      {"sums: one shot", true},
       {"sums: in buckets", true},
       {"sums: in 16 bits", true},
       {"sums: of a sharded optimiser", true},

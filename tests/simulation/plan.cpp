@@ -192,7 +192,8 @@ void draw_straggler_action(std::uint64_t seed, Plan& plan) {
 void draw_algorithm(std::uint64_t seed, Plan& plan) {
   static const std::vector<ReduceAlgorithm> algorithms{ReduceAlgorithm::automatic, ReduceAlgorithm::direct,
                                                        ReduceAlgorithm::halving_doubling,
-                                                       ReduceAlgorithm::hierarchical, ReduceAlgorithm::ring};
+                                                       ReduceAlgorithm::hierarchical, ReduceAlgorithm::ring,
+                                                       ReduceAlgorithm::one_shot};
   Dice dice(seed * 0x2545f4914f6cdd1dull + 11);
   plan.job.reduce.algorithm = dice.one_of(algorithms);
   if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;
@@ -211,6 +212,8 @@ void draw_sharding(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 13);
   if (dice.one_in(2) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
   plan.job.train.shard_optimizer = true;
+  if (plan.job.reduce.algorithm == ReduceAlgorithm::one_shot)  // it has no parts
+    plan.job.reduce.algorithm = ReduceAlgorithm::automatic;
   draw_checkpoints(seed, dice, plan);
 }
 

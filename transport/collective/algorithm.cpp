@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kNames[] = {"direct", "halving_doubling", "hierarchical", "ring"};
+constexpr std::string_view kNames[] = {"direct", "halving_doubling", "hierarchical", "ring", "one_shot"};
 
 }  // namespace
 
@@ -29,6 +29,7 @@ Parents tree_of(Algorithm algorithm, std::span<const std::uint32_t> hosts, std::
   MUSTER_CHECK(owner < members, owner, members);
   switch (algorithm) {
     case Algorithm::direct:
+    case Algorithm::one_shot:
       break;
     case Algorithm::halving_doubling:
       return halving_doubling_tree(members, owner);

@@ -5,6 +5,8 @@
 // the bits are the same: each member adds only what the canonical order (canonical_tree.hpp) allows, and
 // hands the rest on unadded.
 //
+// One algorithm has no trees: with `one_shot` each member adds the whole vector up for itself.
+//
 // What each costs: docs/collectives.md and cost.hpp.
 #pragma once
 
@@ -22,17 +24,24 @@ enum class Algorithm : std::uint8_t {
   halving_doubling,  ///< in pairs, then pairs of pairs, ... (algorithms/halving_doubling.cpp)
   hierarchical,      ///< within a host first, then between hosts (algorithms/hierarchical.cpp)
   ring,              ///< from neighbour to neighbour (algorithms/ring.cpp)
+  one_shot,          ///< everything to everyone, who each add all of it up: no result is sent
 };
 inline constexpr Algorithm kAlgorithms[] = {Algorithm::direct, Algorithm::halving_doubling,
-                                            Algorithm::hierarchical, Algorithm::ring};
+                                            Algorithm::hierarchical, Algorithm::ring, Algorithm::one_shot};
 
 std::string_view text_of(Algorithm algorithm);
 std::optional<Algorithm> algorithm_of(std::string_view text);
 
+/// Whether every member adds every range up, so that none has an owner.
+inline constexpr bool adds_everywhere(Algorithm algorithm) {
+  return algorithm == Algorithm::one_shot;
+}
+
 /// The tree of one range: whom each member sends its sums to. The owner is its own parent.
 using Parents = std::vector<std::uint32_t>;
 
-/// hosts[m]: the host that member m is on; members in the order of their shards.
+/// hosts[m]: the host that member m is on; members in the order of their shards. Where all add everywhere it
+/// is the way of the sums to one of them, `owner`.
 Parents tree_of(Algorithm algorithm, std::span<const std::uint32_t> hosts, std::uint32_t owner);
 
 /// The owners of the ranges, in the order in which these lie in the vector.

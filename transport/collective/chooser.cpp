@@ -20,4 +20,8 @@ Algorithm choose_algorithm(std::size_t elements, std::span<const std::uint32_t> 
   return Algorithm::direct;
 }
 
+bool may_take_one_shot(std::span<const std::uint32_t> hosts) {
+  return hosts.size() == 2 && hosts[0] == hosts[1];
+}
+
 }  // namespace muster

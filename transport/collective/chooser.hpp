@@ -13,4 +13,8 @@ namespace muster {
 /// shares a host with whom.
 Algorithm choose_algorithm(std::size_t elements, std::span<const std::uint32_t> hosts);
 
+/// Whether rounds may be summed up by `one_shot` as well: two members of one host, who have a half each
+/// otherwise. They read and send no more bytes then.
+bool may_take_one_shot(std::span<const std::uint32_t> hosts);
+
 }  // namespace muster

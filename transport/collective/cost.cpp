@@ -44,6 +44,17 @@ ReductionCost cost_of(const ReductionShape& shape) {
     cost.elements_between_hosts += elements;
     cost.bytes_between_hosts += bytes;
   };
+  if (adds_everywhere(shape.algorithm)) {
+    for (std::uint32_t from = 0; from < hosts.size(); ++from) {
+      const LeafInterval shards{shape.members[from].begin, shape.members[from].end};
+      const std::size_t nodes = cover_of(tree_height(shape.shards), {shards}).size();
+      for (std::uint32_t to = 0; to < hosts.size(); ++to) {
+        if (to != from) count(from, to, shape.elements * nodes, true);
+      }
+    }
+    cost.hops = hosts.size() > 1 ? 1 : 0;
+    return cost;
+  }
   const SumPlan plan(shape);
   for (std::uint32_t owner = 0; owner < hosts.size(); ++owner) {
     std::size_t range = 0;

@@ -9,21 +9,21 @@ namespace muster {
 
 namespace {
 constexpr std::size_t kHashStride = 1024;
+constexpr std::size_t kTreeWays = 2;  // of SumWay
 // A token names the round and, above it, what is held until the send has ended.
 constexpr unsigned kRoundBits = 40;
 constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
+
+// Results that nobody else reads are written through the caches.
+std::size_t ways_of(const ReductionShape& shape) {
+  if (adds_everywhere(shape.algorithm)) return 1;
+  return shape.one_shot_too ? kTreeWays + 1 : kTreeWays;
+}
 
 bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
   return std::all_of(header.shards.begin(), header.shards.end(), [&](const ShardWord& word) {
     return word.shard >= member.begin && word.shard < member.end;
   });
-}
-
-// The sums of a sketch go along the same trees, as one bucket.
-ReductionShape sketch_of(ReductionShape shape) {
-  shape.elements = shape.sketch_elements;
-  shape.bucket_elements = 0;
-  return shape;
 }
 
 }  // namespace
@@ -35,9 +35,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)),
       plan_(shape_),
       staging_(shape_.chunk_elements, transport),
-      stores_(hooks_.now),
-      sketch_stores_(hooks_.now) {
-  if (shape_.sketch_elements > 0) sketch_plan_.emplace(sketch_of(shape_));
+      ways_(ways_of(shape_), hooks_.now),
+      sketch_ways_(kTreeWays, hooks_.now) {
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -54,8 +53,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     slot.headers.resize(shape_.members.size());
     slot.metrics.resize(shape_.members.size());
     slot.stand_ins.resize(nodes_.size());
-    slot.sum = make_sum(plan_, stores_, slot);
-    if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, sketch_stores_, slot);
+    make_sums(slot);
     reset(slot);
   }
 }
@@ -64,8 +62,7 @@ void Reduction::reset(Slot& slot) {
   for (auto& header : slot.headers) header.reset();
   for (auto& metrics : slot.metrics) metrics.reset();
   for (auto& metrics : slot.stand_ins) metrics.reset();
-  slot.sum->reset();
-  if (slot.sketch) slot.sketch->reset();
+  for (TreeSum* const sum : slot.sums) sum->reset();
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
   slot.copied.assign(shape_.copies ? shape_.shards : 0, 0);
@@ -83,8 +80,7 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   frame.incarnation = shape_.members[shape_.self].incarnation;
   frame.round = round_;
   frame.bytes = payload.size();
-  if (frame.kind == FrameKind::contribution || frame.kind == FrameKind::result)
-    frame.extra = sketching() ? 1 : 0;
+  if (frame.kind == FrameKind::contribution || frame.kind == FrameKind::result) frame.extra = sum_number();
   ++slot.sends;
   ++sends_;
   const SendToken held = hold == Staging::kNone ? 0 : SendToken{hold} + 1;
@@ -107,10 +103,13 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
-  current.headers[shape_.self] = header;
+  begin_sums(header);
+  RoundHeader mine = header;
+  mine.wants_one_shot = ways_.wants_one_shot();
+  current.headers[shape_.self] = mine;
   open_sum().open(result, header.step);
   ++current.headers_in;
-  encode_header(header, current.header_bytes[shape_.self]);
+  encode_header(mine, current.header_bytes[shape_.self]);
   if (header.kind == RoundKind::greeting) waits_since_ = now();
   {
     const Inside inside(inside_);
@@ -229,8 +228,7 @@ bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, 
 void Reduction::close() {
   failed_ = true;
   for (Slot& slot : slots_) {
-    slot.sum->close();
-    if (slot.sketch) slot.sketch->close();
+    for (TreeSum* const sum : slot.sums) sum->close();
   }
 }
 
@@ -408,6 +406,8 @@ bool Reduction::agree(Slot& current) {
     return false;
   }
   current.agreed = true;
+  all_want_one_shot_ = std::all_of(current.headers.begin(), current.headers.end(),
+                                   [](const auto& header) { return header->wants_one_shot; });
   current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });

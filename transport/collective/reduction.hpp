@@ -119,7 +119,8 @@ class Reduction {
     bool agreed = false;       // they fit together
     bool any_present = false;  // some shard has something to add
     double weight = 0;
-    std::unique_ptr<TreeSum> sum, sketch;  // null: there are none
+    std::unique_ptr<TreeSum> sum, sketch, one_shot;  // null: there are none
+    std::vector<TreeSum*> sums;                      // those that there are
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -160,9 +161,13 @@ class Reduction {
   void say_losses(Slot& slot);
 
   bool sketching() const;
+  std::uint32_t sum_number() const;
+  TreeSum& sum_at(const Slot& slot, std::uint32_t number) const;
   TreeSum& open_sum() const;
   TreeSum& sum_of(const Frame& frame);
-  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, StoreChoice& stores, Slot& slot);
+  void make_sums(Slot& slot);
+  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot);
+  void begin_sums(const RoundHeader& header);
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
@@ -187,7 +192,7 @@ class Reduction {
   Hooks hooks_;
   unsigned height_;
   SumPlan plan_;
-  std::optional<SumPlan> sketch_plan_;
+  std::optional<SumPlan> sketch_plan_, one_shot_plan_;
   std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
   std::map<NodeId, std::size_t> node_indices_;  // of nodes_
   std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
@@ -195,7 +200,8 @@ class Reduction {
   std::vector<bool> present_;                   // by shard, in the open round
   std::vector<double> weights_;                 // likewise
   Staging staging_;
-  StoreChoice stores_, sketch_stores_;
+  WayChoice ways_, sketch_ways_;
+  bool all_want_one_shot_ = false;  // by the headers of the round before
   std::array<Slot, 2> slots_;
   RecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open

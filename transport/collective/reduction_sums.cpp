@@ -1,13 +1,52 @@
-// The sums of a reduction's rounds: those of a step, and those of its sketch, where it has one.
+// The sums of a reduction's rounds: those of a step, along the trees of the view's algorithm or, where that
+// is open and all have found it quicker, in one shot; and those of its sketch, where it has one.
+#include <algorithm>
+
+#include "muster/config/check.hpp"
 #include "muster/transport/collective/reduction.hpp"
 
 namespace muster {
+namespace {
 
-std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, StoreChoice& stores, Slot& slot) {
-  return std::make_unique<TreeSum>(
-      plan, staging_, stores,
+// What a frame of a sum says of it, in `extra`: it may come before the header that tells what round it is.
+constexpr std::uint32_t kSum = 0, kSketch = 1, kOneShot = 2;
+
+// The sums of a sketch go along the same trees, as one bucket.
+ReductionShape sketch_of(ReductionShape shape) {
+  shape.elements = shape.sketch_elements;
+  shape.bucket_elements = 0;
+  return shape;
+}
+
+ReductionShape one_shot_of(ReductionShape shape) {
+  MUSTER_CHECK(!shape.stand_ins && !shape.sharded, shape.view);
+  shape.algorithm = Algorithm::one_shot;
+  return shape;
+}
+
+}  // namespace
+
+std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot) {
+  auto sum = std::make_unique<TreeSum>(
+      plan, staging_, ways,
       [this, &slot](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
                     Staging::Hold hold) { send(member, frame, payload, slot, hold); });
+  slot.sums.push_back(sum.get());
+  return sum;
+}
+
+void Reduction::make_sums(Slot& slot) {
+  if (shape_.sketch_elements > 0 && !sketch_plan_) sketch_plan_.emplace(sketch_of(shape_));
+  if (shape_.one_shot_too && !one_shot_plan_) one_shot_plan_.emplace(one_shot_of(shape_));
+  slot.sum = make_sum(plan_, ways_, slot);
+  if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, sketch_ways_, slot);
+  if (one_shot_plan_) slot.one_shot = make_sum(*one_shot_plan_, ways_, slot);
+}
+
+// All members have seen the same headers, and count the same rounds: they go the same way.
+void Reduction::begin_sums(const RoundHeader& header) {
+  if (header.kind == RoundKind::train) ways_.begin(all_want_one_shot_);
+  if (header.kind == RoundKind::sketch) sketch_ways_.begin();
 }
 
 bool Reduction::sketching() const {
@@ -15,14 +54,23 @@ bool Reduction::sketching() const {
   return sketch_plan_ && mine && mine->kind == RoundKind::sketch;
 }
 
-TreeSum& Reduction::open_sum() const {
-  return sketching() ? *slot(round_).sketch : *slot(round_).sum;
+// Of the open round.
+std::uint32_t Reduction::sum_number() const {
+  if (sketching()) return kSketch;
+  return one_shot_plan_ && ways_.way() == SumWay::one_shot ? kOneShot : kSum;
 }
 
-// Frames may come before the header that says what kind of round it is.
+TreeSum& Reduction::open_sum() const {
+  return sum_at(slot(round_), sum_number());
+}
+
 TreeSum& Reduction::sum_of(const Frame& frame) {
-  Slot& target = slot(frame.round);
-  return target.sketch && frame.extra == 1 ? *target.sketch : *target.sum;
+  return sum_at(slot(frame.round), frame.extra);
+}
+
+TreeSum& Reduction::sum_at(const Slot& slot, std::uint32_t number) const {
+  if (number == kSketch && slot.sketch) return *slot.sketch;
+  return number == kOneShot && slot.one_shot ? *slot.one_shot : *slot.sum;
 }
 
 // Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
@@ -34,7 +82,10 @@ std::size_t Reduction::staged_max() const {
     const std::size_t results = shape_.sparse ? plan.pieces().size() : 0;
     return 2 * plan.inputs() * (shape_.stand_ins ? shape_.members.size() : 1) + sent + results;
   };
-  return slots_.size() * (of(plan_) + (sketch_plan_ ? of(*sketch_plan_) : 0));
+  std::size_t most = of(plan_);
+  if (sketch_plan_) most += of(*sketch_plan_);
+  if (one_shot_plan_) most += of(*one_shot_plan_);
+  return slots_.size() * most;
 }
 
 }  // namespace muster

@@ -8,7 +8,8 @@ namespace {
 
 struct WireHeader {
   std::uint64_t round, epoch, step, applied, record_hash;
-  std::uint32_t kind, shards;
+  std::uint16_t kind, wants_one_shot;
+  std::uint32_t shards;
 };
 static_assert(sizeof(WireHeader) == 48);
 
@@ -29,7 +30,8 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
                         header.step,
                         header.applied,
                         header.record_hash,
-                        static_cast<std::uint32_t>(header.kind),
+                        static_cast<std::uint16_t>(header.kind),
+                        static_cast<std::uint16_t>(header.wants_one_shot),
                         static_cast<std::uint32_t>(header.shards.size())};
   out.resize(encoded_header_bytes(header.shards.size()));
   std::memcpy(out.data(), &wire, sizeof wire);
@@ -42,8 +44,8 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   WireHeader wire;
   if (bytes.size() < sizeof wire) return false;
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.shards > shards_max ||
-      bytes.size() != encoded_header_bytes(wire.shards)) {
+  if (wire.kind > static_cast<std::uint16_t>(RoundKind::sketch) || wire.wants_one_shot > 1 ||
+      wire.shards > shards_max || bytes.size() != encoded_header_bytes(wire.shards)) {
     return false;
   }
   header.round = wire.round;
@@ -52,6 +54,7 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   header.step = wire.step;
   header.applied = wire.applied;
   header.record_hash = wire.record_hash;
+  header.wants_one_shot = wire.wants_one_shot == 1;
   header.shards.resize(wire.shards);
   if (wire.shards > 0) {
     std::memcpy(header.shards.data(), bytes.data() + sizeof wire, bytes.size() - sizeof wire);

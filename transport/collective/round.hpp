@@ -64,6 +64,7 @@ struct RoundHeader {
   std::uint64_t step = 0;         ///< the step number that the round will take if it is one
   std::uint64_t applied = 0;      ///< last step that this member has applied
   std::uint64_t record_hash = 0;  ///< of the round before; members that differ have diverged
+  bool wants_one_shot = false;    ///< for the next round with sums: it took this member the least time
   std::vector<ShardWord> shards;  ///< of this member's shards, ascending; train only
 
   bool operator==(const RoundHeader&) const = default;

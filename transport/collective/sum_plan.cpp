@@ -52,6 +52,7 @@ std::vector<NodeId> cover_of(unsigned height, std::vector<LeafInterval> interval
 
 SumPlan::SumPlan(const ReductionShape& shape) : shape_(shape), height_(tree_height(shape.shards)) {
   MUSTER_CHECK(shape_.self < shape_.members.size() && shape_.chunk_elements > 0, shape_.self);
+  MUSTER_CHECK(!shape_.sharded || !adds_everywhere(shape_.algorithm), "parts need owners");
   make_roles();
   cut();
   group();
@@ -61,13 +62,14 @@ void SumPlan::make_roles() {
   std::vector<std::uint32_t> hosts;
   for (const ReductionMember& member : shape_.members) hosts.push_back(member.host);
   for (std::uint32_t owner = 0; owner < shape_.members.size(); ++owner) {
-    Parents parents = tree_of(shape_.algorithm, hosts, owner);
-    roles_.push_back(role_in(parents, owner));
+    Parents parents =
+        tree_of(shape_.algorithm, hosts, adds_everywhere(shape_.algorithm) ? shape_.self : owner);
+    roles_.push_back(role_in(parents));
     if (shape_.stand_ins) trees_.push_back(std::move(parents));
   }
 }
 
-SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) const {
+SumPlan::Role SumPlan::role_in(const Parents& parents) const {
   const Children children(parents);
   const auto cover_below = [&](std::uint32_t member) {
     std::vector<std::uint32_t> below;
@@ -78,7 +80,7 @@ SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) cons
   };
   const ReductionMember& mine = shape_.members[shape_.self];
   Role role;
-  role.owns = owner == shape_.self;
+  role.owns = parents[shape_.self] == shape_.self;
   role.parent = parents[shape_.self];
   for (const NodeId node : cover(height_, mine.begin, mine.end)) role.inputs.push_back({node, shape_.self});
   for (const std::uint32_t member : children.of(shape_.self)) {
@@ -90,7 +92,11 @@ SumPlan::Role SumPlan::role_in(const Parents& parents, std::uint32_t owner) cons
     const auto behind = std::upper_bound(role.children.begin(), role.children.end(), shape_.self);
     std::rotate(role.children.begin(), behind, role.children.end());
   }
-  if (!role.owns) role.outputs = cover_below(shape_.self);
+  if (adds_everywhere(shape_.algorithm)) {
+    role.outputs = cover(height_, mine.begin, mine.end);
+  } else if (!role.owns) {
+    role.outputs = cover_below(shape_.self);
+  }
   return role;
 }
 
@@ -103,23 +109,27 @@ void SumPlan::cut() {
   }
 }
 
-// One range per owner, in chunks.
+// One range per owner, in chunks; where all add everywhere, all of it is this member's.
 void SumPlan::cut(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
+  if (adds_everywhere(shape_.algorithm)) return cut(bucket.elements, shape_.self);
   // Where the parts of an optimiser lie must not depend on the algorithm: views may have different ones.
   const auto owners = owners_in_order(shape_.sharded ? Algorithm::direct : shape_.algorithm, members);
   for (std::uint32_t place = 0; place < members; ++place) {
-    const ElementRange range = range_of_owner(bucket.elements, place, members);
-    for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
-      Piece piece;
-      piece.begin = begin;
-      piece.count = std::min(shape_.chunk_elements, range.end - begin);
-      piece.owner = owners[place];
-      piece.first_input = inputs_;
-      const Role& role = roles_[piece.owner];
-      if (role.owns || role.adds()) inputs_ += role.inputs.size();
-      pieces_.push_back(std::move(piece));
-    }
+    cut(range_of_owner(bucket.elements, place, members), owners[place]);
+  }
+}
+
+void SumPlan::cut(ElementRange range, std::uint32_t owner) {
+  for (std::size_t begin = range.begin; begin < range.end; begin += shape_.chunk_elements) {
+    Piece piece;
+    piece.begin = begin;
+    piece.count = std::min(shape_.chunk_elements, range.end - begin);
+    piece.owner = owner;
+    piece.first_input = inputs_;
+    const Role& role = roles_[owner];
+    if (role.owns || role.adds()) inputs_ += role.inputs.size();
+    pieces_.push_back(std::move(piece));
   }
 }
 
@@ -137,7 +147,18 @@ bool SumPlan::goes_along_up(const Run& run, const Piece& piece) const {
 }
 
 void SumPlan::group() {
-  for (Bucket& bucket : buckets_) group(bucket);
+  for (Bucket& bucket : buckets_) adds_everywhere(shape_.algorithm) ? give_to_all(bucket) : group(bucket);
+}
+
+// A piece to all before the next one: they can add it up meanwhile.
+void SumPlan::give_to_all(Bucket& bucket) {
+  const auto members = static_cast<std::uint32_t>(shape_.members.size());
+  for (std::size_t i = bucket.pieces.first; i < bucket.pieces.end; ++i) {
+    for (std::uint32_t turn = 1; turn < members; ++turn) {
+      bucket.first_sends.push_back(static_cast<std::uint32_t>(up_.size()));
+      up_.push_back({(shape_.self + turn) % members, i, 1, pieces_[i].begin, pieces_[i].count});
+    }
+  }
 }
 
 void SumPlan::group(Bucket& bucket) {
@@ -189,12 +210,15 @@ std::optional<SumPlan::Pieces> SumPlan::pieces_at(std::uint64_t begin, std::uint
   return pieces;
 }
 
-std::uint32_t SumPlan::adder_of(const Piece& piece, std::uint32_t member) const {
+std::vector<std::uint32_t> SumPlan::adders_of(const Piece& piece, std::uint32_t member) const {
   const Parents& parents = trees_.at(piece.owner);
-  for (std::uint32_t other = 0; other < parents.size(); ++other) {
-    if (parents[other] == member) return member;
+  if (adds_everywhere(shape_.algorithm)) {
+    std::vector<std::uint32_t> adders(parents.size());
+    std::iota(adders.begin(), adders.end(), 0u);
+    return adders;
   }
-  return parents[member];
+  const bool adds = std::find(parents.begin(), parents.end(), member) != parents.end();
+  return {adds ? member : parents[member]};
 }
 
 }  // namespace muster

@@ -27,9 +27,10 @@ class SumPlan {
   struct Role {
     bool owns = false;
     std::uint32_t parent = 0;
-    std::vector<std::uint32_t> children;
+    std::vector<std::uint32_t> children;  ///< whose sums come here
     std::vector<Input> inputs;
-    std::vector<NodeId> outputs;  ///< what goes to the parent
+    std::vector<NodeId> outputs;  ///< what goes to the parent, or to all
+    /// Whether it adds up what others have.
     bool adds() const { return !children.empty(); }
   };
   /// What is added, sent and received as one: a range, or a chunk of it.
@@ -78,16 +79,18 @@ class SumPlan {
 
   /// The pieces that these elements are, exactly; nothing if they are not whole pieces.
   std::optional<Pieces> pieces_at(std::uint64_t begin, std::uint64_t count) const;
-  /// Who adds up a node of `member` for this piece: the member itself, if it adds, else its parent.
-  std::uint32_t adder_of(const Piece& piece, std::uint32_t member) const;
+  /// Who adds up a node of `member` for this piece: the member itself, if it adds, else its parent; or all.
+  std::vector<std::uint32_t> adders_of(const Piece& piece, std::uint32_t member) const;
 
  private:
   void make_roles();
-  Role role_in(const Parents& parents, std::uint32_t owner) const;
+  Role role_in(const Parents& parents) const;
   void cut();
   void cut(Bucket& bucket);
+  void cut(ElementRange range, std::uint32_t owner);
   void group();
   void group(Bucket& bucket);
+  void give_to_all(Bucket& bucket);
   bool goes_along(const Run& run, const Piece& piece) const;
   bool goes_along_up(const Run& run, const Piece& piece) const;
 

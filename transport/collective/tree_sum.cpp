@@ -24,11 +24,11 @@ bool is_below(unsigned height, NodeId node, NodeId above) {
 
 }  // namespace
 
-TreeSum::TreeSum(const SumPlan& plan, Staging& staging, StoreChoice& stores, Send send)
+TreeSum::TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send send)
     : plan_(plan),
       staging_(staging),
       payloads_(plan.shape(), staging),
-      stores_(stores),
+      ways_(ways),
       send_(std::move(send)),
       roles_(plan.roles().size()) {
   reset();
@@ -69,7 +69,6 @@ void TreeSum::close() {
 void TreeSum::open(std::span<float> result, std::uint64_t step) {
   opened_ = true;
   result_ = result;
-  if (!result.empty()) stores_.begin();
   if (plan_.shape().sharded && !result.empty()) plan_.shape().update->begin(step);
 }
 
@@ -172,24 +171,30 @@ void TreeSum::send(std::uint32_t to, Frame frame, const Payloads::Payload& paylo
 void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
   const auto& pieces = plan_.pieces();
   for (std::size_t first = 0; first < pieces.size() && !closed_;) {
-    const std::uint32_t adder = plan_.adder_of(pieces[first], member);
+    const auto adders = plan_.adders_of(pieces[first], member);
     std::size_t end = first, count = 0;
-    while (end < pieces.size() && plan_.adder_of(pieces[end], member) == adder &&
+    while (end < pieces.size() && plan_.adders_of(pieces[end], member) == adders &&
            count + pieces[end].count <= plan_.shape().chunk_elements) {
       count += pieces[end++].count;
     }
-    const float* values = value.values + pieces[first].begin;
-    Frame frame = contribution(value.node, pieces[first].begin);
-    frame.from = plan_.shape().self;
-    frame.bytes = count * sizeof(float);
-    if (adder != plan_.shape().self) {
-      send(adder, frame, payloads_.of(frame.kind, adder, values, count));
-    } else if (contribution_of(frame)) {
-      float* copy = staging_.take();
-      std::copy_n(values, count, copy);
-      stage_all(frame, {first, end}, copy, staging_.hold(copy, static_cast<std::uint32_t>(end - first)));
-    }
+    for (const std::uint32_t adder : adders) stand_in(value, {first, end}, adder);
     first = end;
+  }
+}
+
+void TreeSum::stand_in(const NodeValue& value, Pieces run, std::uint32_t adder) {
+  const auto& pieces = plan_.pieces();
+  const std::size_t begin = pieces[run.first].begin, count = pieces[run.end - 1].end() - begin;
+  Frame frame = contribution(value.node, begin);
+  frame.from = plan_.shape().self;
+  frame.bytes = count * sizeof(float);
+  if (closed_) return;
+  if (adder != plan_.shape().self) {
+    send(adder, frame, payloads_.of(frame.kind, adder, value.values + begin, count));
+  } else if (contribution_of(frame)) {
+    float* copy = staging_.take();
+    std::copy_n(value.values + begin, count, copy);
+    stage_all(frame, run, copy, staging_.hold(copy, static_cast<std::uint32_t>(run.end - run.first)));
   }
 }
 
@@ -250,7 +255,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
     if (!result_of(frame)) return {};
     result_begun_ = true;
     if (Payloads::sparse(frame)) return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
-    if (is_read_here(frame)) stores_.start();
+    if (is_read_here(frame)) ways_.start();
     return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
   }
   if (!contribution_of(frame)) return {};
@@ -300,7 +305,7 @@ bool TreeSum::sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::b
 
 void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
   if (frame.kind == FrameKind::result) {
-    if (is_read_here(frame)) stores_.stop();
+    if (is_read_here(frame)) ways_.stop();
     results_from_[frame.from] += *payloads_.elements_of(frame);
     for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) result_in(i);
     return;
@@ -368,9 +373,9 @@ const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) co
 void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out) {
   operands_.clear();
   for (const std::uint32_t input : addition.inputs) operands_.push_back(operand(piece, input));
-  stores_.start();
-  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire, stores_.way());
-  stores_.stop();
+  ways_.start();
+  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire, ways_.store());
+  ways_.stop();
   for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
 }
 

@@ -11,8 +11,8 @@
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/payloads.hpp"
 #include "muster/transport/collective/staging.hpp"
-#include "muster/transport/collective/store_choice.hpp"
 #include "muster/transport/collective/sum_plan.hpp"
+#include "muster/transport/collective/way_choice.hpp"
 
 namespace muster {
 
@@ -22,8 +22,8 @@ class TreeSum {
   using Send =
       std::function<void(std::uint32_t member, const Frame&, std::span<const std::byte>, Staging::Hold)>;
 
-  /// `stores` says how sums are written; another TreeSum of the same view may share it.
-  TreeSum(const SumPlan& plan, Staging& staging, StoreChoice& stores, Send send);
+  /// `ways` says how sums are written, and measures it; other sums of the same view may share it.
+  TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send send);
 
   /// The round's result will be written to `result`; from here on parts of it may arrive.
   void open(std::span<float> result, std::uint64_t step);
@@ -80,6 +80,7 @@ class TreeSum {
   };
   using Pieces = SumPlan::Pieces;
 
+  void stand_in(const NodeValue& value, Pieces run, std::uint32_t adder);
   std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
@@ -110,7 +111,7 @@ class TreeSum {
   const SumPlan& plan_;
   Staging& staging_;
   Payloads payloads_;
-  StoreChoice& stores_;
+  WayChoice& ways_;
   const Send send_;
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;

@@ -125,14 +125,16 @@ PhaseCost ring_results(const Cluster& cluster, double bytes, double chunk_bytes)
 PhaseCost phase_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
   if (algorithm == Algorithm::halving_doubling) return halving(cluster, bytes, chunk_bytes);
   if (algorithm == Algorithm::hierarchical) return two_levels(cluster, bytes, chunk_bytes);
+  if (adds_everywhere(algorithm)) return all_to_all(cluster, bytes, pieces(bytes, chunk_bytes));
   const double range = bytes / cluster.members;
   return all_to_all(cluster, range, pieces(range, chunk_bytes));
 }
 
-// Of how many ranges a member adds up something: its own; those that it speaks for on its host; with halving,
-// all in whose tree it is no leaf.
+// Of how many ranges a member adds up something: its own, or all; those that it speaks for on its host; with
+// halving, all in whose tree it is no leaf.
 double ranges_added(Algorithm algorithm, const Cluster& cluster) {
   if (algorithm == Algorithm::halving_doubling) return cluster.members / 2.0;
+  if (adds_everywhere(algorithm)) return cluster.members;
   return algorithm == Algorithm::hierarchical && cluster.per_host > 1 ? cluster.hosts() : 1;
 }
 
@@ -148,9 +150,11 @@ PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, d
   return cost;
 }
 
-// But for the ring, results go the ways of the sums back, with as many messages and bytes.
+// But for the ring, and where there is nobody who does not have them, results go the ways of the sums back,
+// with as many messages and bytes.
 PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
   check(cluster);
+  if (adds_everywhere(algorithm)) return {};
   return algorithm == Algorithm::ring ? ring_results(cluster, bytes, chunk_bytes)
                                       : phase_cost(algorithm, cluster, bytes, chunk_bytes);
 }

@@ -42,8 +42,10 @@ Course course_of_bucket(Algorithm algorithm, const Cluster& cluster, const CostP
                         double bytes) {
   const PhaseCost sums = sums_cost(algorithm, cluster, bytes, parameters.chunk_bytes);
   const PhaseCost results = results_cost(algorithm, cluster, bytes, parameters.chunk_bytes);
-  const bool all_at_once = algorithm == Algorithm::direct || algorithm == Algorithm::hierarchical;
-  const double chunks = std::max(1.0, std::ceil(bytes / cluster.members / parameters.chunk_bytes));
+  const bool all_at_once =
+      algorithm == Algorithm::direct || algorithm == Algorithm::hierarchical || adds_everywhere(algorithm);
+  const double range = adds_everywhere(algorithm) ? bytes : bytes / cluster.members;
+  const double chunks = std::max(1.0, std::ceil(range / parameters.chunk_bytes));
   Course course;
   append(course, sums, parameters, 0);
   if (all_at_once) course.back().parts = 1;

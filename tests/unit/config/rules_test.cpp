@@ -122,6 +122,22 @@ TEST_F(JobRules, NesterovNeedsMomentum) {
   EXPECT_EQ(optimizer("nesterov = true\nmomentum = 0.9"), "");
 }
 
+TEST_F(JobRules, AShardedOptimiserNeedsOwners) {
+  const std::string text =
+      replaced(job_text(file_), "remainder = \"keep\"", "shard_optimizer = true") + "[reduce]\n";
+  const auto found = [&](const std::string& algorithm) {
+    return render(
+        read_job_text(text + "algorithm = \"" + algorithm + "\"\n", "job.toml", {}, sample::declarations())
+            .mistakes);
+  };
+  EXPECT_NE(found("one_shot")
+                .find("reduce.algorithm: not together with train.shard_optimizer; found "
+                      "\"one_shot\"; allowed: \"auto\" or another one"),
+            std::string::npos)
+      << found("one_shot");
+  EXPECT_EQ(found("ring"), "");
+}
+
 TEST_F(JobRules, CompressionExcludesWhatCannotHaveTheStatesOfShards) {
   const std::string text = replaced(job_text(file_), "remainder = \"keep\"",
                                     "compression = {name = \"powersgd\"}\nshard_optimizer = true") +

@@ -47,6 +47,7 @@ TEST(Algorithms, GiveATreeForEachOwnerOfAboutTheDepthTheyPromise) {
     const auto logarithm = static_cast<std::uint32_t>(std::bit_width(members - 1));
     for (const Algorithm algorithm : kAlgorithms) {
       const std::uint32_t deepest = algorithm == Algorithm::direct             ? 1
+                                    : algorithm == Algorithm::one_shot         ? 1
                                     : algorithm == Algorithm::hierarchical     ? 2
                                     : algorithm == Algorithm::halving_doubling ? logarithm
                                                                                : members - 1;
@@ -95,7 +96,7 @@ class Sums {
       shape.self = m;
       auto& member = *members_.emplace_back(std::make_unique<Member>(shape, *nobody_));
       member.sum = std::make_unique<TreeSum>(
-          member.plan, member.staging, member.stores,
+          member.plan, member.staging, member.ways,
           [this, m](std::uint32_t to, Frame frame, std::span<const std::byte> payload, Staging::Hold hold) {
             frame.from = m;
             frame.bytes = payload.size();
@@ -186,7 +187,7 @@ class Sums {
     const ReductionShape& shape() const { return plan.shape(); }
     SumPlan plan;
     Staging staging;
-    StoreChoice stores;
+    WayChoice ways;
     std::unique_ptr<TreeSum> sum;
     std::unique_ptr<Accumulator> accumulator;
     std::vector<float> result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/transport/collective/cost.hpp"
+#include "muster/transport/collective/way_choice.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
 
 namespace {
@@ -46,7 +47,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
   RandomValues random(11);
   for (std::uint64_t turn = 0; turn < 400; ++turn) {
     ReductionWorldShape shape;
-    shape.algorithm = kAlgorithms[turn % 4];
+    shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
     shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
     const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
@@ -56,12 +57,50 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
     if (random.chance(30)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
-    shape.sharded = random.chance(40);
+    shape.sharded = random.chance(40) && !adds_everywhere(shape.algorithm);
     if (!shape.sharded && random.chance(40)) shape.state_elements = 1 + random.below(50);
     if (!shape.sharded && random.chance(40)) shape.sketch_elements = 1 + random.below(2000);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
+  }
+}
+
+// The clocks count how often they are looked at: in a round along the trees twice, to add and to copy; in one
+// shot once. One frame less a member says which way a round went.
+TEST(Reduction, TwoMembersAddEverythingUpThemselvesIfBothWereQuickerSo) {
+  constexpr std::size_t kRounds = 200, kFrames = 4;
+  ReductionWorldShape shape = even_shape(2, 2, 20'000);
+  shape.chunk_elements = 128 * 1024;
+  shape.per_host = 2;
+  shape.one_shot_too = true;
+  const std::size_t tries = 3 * WayChoice::kFirst + 1;  // and the round in which they say what they want
+  for (const std::uint32_t quicker : {0u, 1u, 2u}) {
+    shape.whose_time_passes = quicker;
+    RandomValues random(quicker);
+    std::vector<RoundPlan> rounds;
+    while (rounds.size() < kRounds) {
+      for (RoundPlan& plan : random_rounds(1, shape, random)) {
+        if (plan.kind != RoundKind::train || plan.leaves.empty()) continue;
+        plan.step = rounds.size() + 1;
+        for (LeafPlan& leaf : plan.leaves) leaf = {random.values(shape.elements), false, 1};
+        rounds.push_back(std::move(plan));
+      }
+    }
+    ReductionWorld world(shape, rounds, quicker);
+    world.install_all();
+    ASSERT_TRUE(world.run());
+    ASSERT_TRUE(world.complete());
+    world.expect_all_right();
+    std::size_t shorter = 0;
+    for (std::size_t i = 1; i <= kRounds; ++i) {
+      Traffic sent = world.members()[0].records[i].sent;
+      sent += world.members()[1].records[i].sent;
+      const bool tried = i <= tries || (i - 1) % WayChoice::kEvery < 3;
+      if (!tried && sent.between_hosts.frames + sent.within_host.frames < 2 * kFrames) ++shorter;
+    }
+    const std::size_t untried = kRounds - tries - 3 * (kRounds / WayChoice::kEvery);
+    EXPECT_EQ(shorter, quicker == 2 ? untried : 0);
   }
 }
 
@@ -76,12 +115,12 @@ TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
   RandomValues random(14);
   for (std::uint64_t turn = 0; turn < 60; ++turn) {
     ReductionWorldShape shape;
-    shape.algorithm = kAlgorithms[turn % 4];
+    shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
     const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(500);
-    shape.sharded = random.chance(50);
+    shape.sharded = random.chance(50) && !adds_everywhere(shape.algorithm);
     std::vector<RoundPlan> rounds = random_rounds(8, shape, random);
     for (RoundPlan& plan : rounds) {  // every shard adds something to every step
       for (LeafPlan& leaf : plan.leaves) {
@@ -124,7 +163,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
   RandomValues random(12);
   for (std::uint64_t turn = 0; turn < 400; ++turn) {
     ReductionWorldShape shape;
-    shape.algorithm = kAlgorithms[turn % 4];
+    shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
     shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
     const auto members = static_cast<std::uint32_t>(2 + turn / 4 % 5);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
@@ -133,7 +172,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     shape.chunk_elements = 16;
     if (random.chance(50)) shape.bucket_elements = 1 + random.below(50);
     if (random.chance(30)) shape.wire = {WireType::bfloat16, 0};
-    shape.sharded = random.chance(40);
+    shape.sharded = random.chance(40) && !adds_everywhere(shape.algorithm);
     shape.at_once_bytes = random.chance(50) ? 0 : 256;
     shape.stand_ins = true;
     shape.pace = random.chance(50) ? 500us : 20us;

@@ -25,7 +25,7 @@ ReductionWorldShape random_shape(std::uint64_t turn, std::uint32_t members, Rand
   constexpr std::size_t kAtOnce[] = {0, 64, 8192};
   ReductionWorldShape shape;
   shape.sparse = true;
-  shape.algorithm = kAlgorithms[turn % 4];
+  shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
   shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
   shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
   shape.split = random.split(shape.shards, members);
@@ -34,7 +34,7 @@ ReductionWorldShape random_shape(std::uint64_t turn, std::uint32_t members, Rand
   shape.at_once_bytes = kAtOnce[random.below(std::size(kAtOnce))];
   if (random.chance(50)) shape.bucket_elements = 1 + random.below(200);
   if (random.chance(60)) shape.wire = {random.chance(50) ? WireType::float16 : WireType::bfloat16, 0};
-  shape.sharded = random.chance(30);
+  shape.sharded = random.chance(30) && !adds_everywhere(shape.algorithm);
   shape.pace = random.chance(50) ? 500us : 5us;
   return shape;
 }

@@ -32,7 +32,7 @@ MessageSimulation::MessageSimulation(Algorithm algorithm, const Cluster& cluster
         std::make_unique<Member>(shape_of(algorithm, cluster, elements, chunk, m), *nobody_));
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
       member.sums.push_back(std::make_unique<TreeSum>(
-          member.plan, member.staging, member.stores,
+          member.plan, member.staging, member.ways,
           [this, m, bucket](std::uint32_t to, Frame frame, std::span<const std::byte> payload,
                             Staging::Hold hold) {
             const std::span values(reinterpret_cast<const float*>(payload.data()),

@@ -36,7 +36,7 @@ class MessageSimulation {
         : plan(shape), staging(shape.chunk_elements, transport) {}
     SumPlan plan;
     Staging staging;
-    StoreChoice stores;
+    WayChoice ways;
     std::vector<float> values, result;
     std::vector<std::unique_ptr<TreeSum>> sums;     // by bucket
     std::vector<std::vector<std::size_t>> arrived;  // inputs of others, by bucket and piece

@@ -161,6 +161,8 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     hooks.demand = [&member](const Frame&) { ++member.foreign; };
     hooks.peer_failed = [&member](PeerId peer, const std::string&) { member.peers_failed.push_back(peer); };
     hooks.refused = [&member](const std::string& reason) { member.refusals.push_back(reason); };
+    if (shape_.one_shot_too)
+      hooks.now = [&member, ticks = i < shape_.whose_time_passes] { return member.time += 1ns * ticks; };
     member.engine = std::make_unique<Engine>(*member.transport, std::move(hooks));
   }
 }
@@ -206,6 +208,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.wire = shape_.wire;
   shape.sparse = shape_.sparse;
   shape.stand_ins = shape_.stand_ins;
+  shape.one_shot_too = shape_.one_shot_too;
   shape.algorithm = shape_.algorithm;
   shape.sharded = shape_.sharded;
   shape.update = members_[number].update;

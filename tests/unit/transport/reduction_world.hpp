@@ -93,6 +93,9 @@ struct ReductionWorldShape {
   bool sharded = false;            ///< owners make results, when their buddies have what they are made of
   std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
   bool stand_ins = false;          ///< members are late at random, and others compute for them
+  bool one_shot_too = false;       ///< and each member measures which way is quicker,
+  std::uint32_t whose_time_passes =
+      0;  ///< as far as time passes for it: so many members, from the first one on
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
 };
 
@@ -118,7 +121,8 @@ class ReductionWorld {
     std::unique_ptr<Accumulator> accumulator;
     std::shared_ptr<KeptGradients> update;
     std::shared_ptr<MadeStates> states;
-    std::uint64_t filled = 0;  ///< the last round that the accumulator was filled for
+    std::chrono::nanoseconds time{0};  ///< if time passes for it: how often it has looked at its clock
+    std::uint64_t filled = 0;          ///< the last round that the accumulator was filled for
     std::vector<float> result;
     std::vector<RoundRecord> records;  ///< the greeting's first
     std::vector<std::string> failures;
