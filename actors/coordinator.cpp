@@ -189,6 +189,7 @@ void CoordinatorState::on(const Failing& message) {
   }
   if (!roster_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
+  for (const Event& event : message.events) raise(event);
   fail(message.name.text() + ": " + message.reason);
 }
 

@@ -1,7 +1,10 @@
 // What a replica counts and measures: an epoch's ledger and evaluation, and where its time went.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 #include "muster/actors/message.hpp"
 #include "muster/transport/traffic.hpp"
@@ -24,10 +27,20 @@ struct EpochEnd {
     return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
                     x.evaluated, x.loss, x.accuracy, x.train_loss);
   }
-  bool same_as(EpochEnd other) const {
-    EpochEnd mine = *this;
-    other.slot = mine.slot;
-    return fields(mine) == fields(other);
+  /// Whoever counted it; to the bit, so that a loss that is not a number is the same as itself.
+  bool same_as(const EpochEnd& other) const {
+    const auto bits = [](auto value) {
+      if constexpr (std::is_same_v<decltype(value), double>) {
+        return std::bit_cast<std::uint64_t>(value);
+      } else {
+        return value;
+      }
+    };
+    const auto all = [&](EpochEnd x) {
+      x.slot = 0;
+      return std::apply([&](auto... field) { return std::make_tuple(bits(field)...); }, fields(x));
+    };
+    return all(*this) == all(other);
   }
 };
 MUSTER_MESSAGE(EpochEnd)

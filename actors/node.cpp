@@ -153,6 +153,7 @@ void NodeState::on(const Welcome& message) {
                                     open(job.checkpoint.folder), resume);
       }
       ready.probe_sha256 = probe(*ready.bench);
+      if (computes) make_room_for_sums(*ready.bench);
     } catch (const std::exception& error) {
       ready.error = error.what();
     }
@@ -363,7 +364,7 @@ void NodeState::on(const Begin& message) {
 }
 
 void NodeState::on(const Trouble& message) {
-  fail(Failing{parts_.name, view_.number, false, {}, message.reason});
+  fail(Failing{parts_.name, view_.number, false, {}, message.reason, message.events});
 }
 
 // A peer's failure is not this node's: it may go on in a view without that peer.

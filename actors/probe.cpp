@@ -21,7 +21,7 @@ std::string shapes_of(const Layout& layout) {
   std::string text;
   for (const LayoutEntry& entry : layout.entries) {
     text += entry.name;
-    for (const auto size : entry.shape) text += " " + std::to_string(size);
+    for (const auto size : entry.shape) text += ' ' + std::to_string(size);
     text += entry.offset < layout.parameters ? "\n" : " buffer\n";
   }
   return sha256_hex(std::as_bytes(std::span(text)));

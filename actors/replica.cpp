@@ -38,8 +38,8 @@ void ReplicaState::next_turn() {
   errands_.clear();
 }
 
-void ReplicaState::trouble(const std::string& reason) {
-  self_->send(parts_.node, Trouble{reason});
+void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
+  self_->send(parts_.node, Trouble{reason, std::move(events)});
 }
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.

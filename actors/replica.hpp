@@ -106,6 +106,7 @@ class ReplicaState {
   void count_in_ledger(const RoundRecord& record);
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
+  bool raise_not_finite(const NotFinite& found);
   void moved(const Course::Move& move);
   void close_epoch(bool data_ended);
   void report_epoch();
@@ -134,7 +135,7 @@ class ReplicaState {
   void write_if_gathered();
   void give_up_gathering(const std::string& reason);
   void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
-  void trouble(const std::string& reason);
+  void trouble(const std::string& reason, std::vector<Event> events = {});
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
   template <class JobFunction>

@@ -1,6 +1,5 @@
 // What follows from a record: the ledger, the events, the update, the end of an epoch.
 #include <algorithm>
-#include <cmath>
 
 #include "muster/actors/replica.hpp"
 #include "muster/config/canary.hpp"
@@ -29,17 +28,12 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
   raise_step_events(record);
   raise_if_starved();
   if (record.weight == 0) return moved(course_->weightless());
-  for (const ShardMetrics& metrics : record.metrics) {
-    if (!std::isfinite(metrics.loss)) {
-      return trouble("the loss of shard " + std::to_string(metrics.shard) + " is not finite at step " +
-                     std::to_string(record.step) + "; a lower train.optimizer.learning_rate may help");
-    }
-  }
   const bool twice = behind_ && canary("applies-twice");
   compute([record = record_, twice](Workbench& bench) {
-    apply_step(bench, record->step, record->shards);
-    if (twice) apply_step(bench, record->step, record->shards);
-    return Updated{};
+    Updated updated;
+    updated.not_finite = apply_step(bench, *record);
+    if (twice) apply_step(bench, *record);
+    return updated;
   });
 }
 
@@ -99,6 +93,7 @@ void ReplicaState::raise_if_starved() {
 
 void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
+  if (message.not_finite && !raise_not_finite(message.not_finite)) return;
   phases_.update_s += lap();
   const auto move = course_->step_committed();
   if (lap_ - progress_at_ >= kProgressInterval) {
@@ -112,6 +107,18 @@ void ReplicaState::on(const Updated& message) {
                 Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
   }
   moved(move);
+}
+
+// All replicas find the same. Whether this one goes on.
+bool ReplicaState::raise_not_finite(const NotFinite& found) {
+  const Workbench& bench = *parts_.bench;
+  Event event = not_finite_event(found, *record_, bench.job, bench.model->layout());
+  if (bench.job.train.not_finite == OnNotFinite::stop) {
+    trouble(not_finite_reason(event), {event});
+    return false;
+  }
+  if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
+  return true;
 }
 
 void ReplicaState::close_epoch(bool data_ended) {

@@ -9,6 +9,7 @@
 #include "muster/actors/shard_states.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
+#include "muster/config/placement.hpp"
 
 namespace muster {
 
@@ -60,7 +61,11 @@ std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads) {
-  return make_workbench(job, registry, computes ? make_compute_device(device) : nullptr, computes, loads);
+  DeviceMemory memory;
+  memory.bound_bytes = job.cluster.device_memory_bytes;
+  if (memory.bound_bytes > 0) memory.key = "cluster.device_memory";
+  return make_workbench(job, registry, computes ? make_compute_device(device, memory) : nullptr, computes,
+                        loads);
 }
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
@@ -76,6 +81,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     const Layout& layout = bench->model->layout();
     bench->state = DeviceFloats(bench->device, layout.total());
     bench->gradient.resize(layout.total());
+    bench->finite = FiniteCheck(bench->device);
     if (bench->device->is_card()) bench->mean = DeviceFloats(bench->device, layout.total());
     if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
     bench->model->initialize(job.seed, bench->state.span());
@@ -182,6 +188,16 @@ std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint3
   if (!bench.device->is_card())
     return std::make_unique<Accumulator>(shards, begin, end, elements, wire_of(bench.job));
   return std::make_unique<Accumulator>(shards, begin, end, elements, make_card_sums(bench.device, elements));
+}
+
+void make_room_for_sums(Workbench& bench) {
+  if (!bench.device->is_card()) return;
+  const auto [begin, end] = place_shards(bench.job.train.shards, bench.job.cluster.replicas).front();
+  const std::size_t elements = reduced_elements(bench).most();
+  std::vector<DeviceFloats> room;
+  for (std::size_t left = Accumulator::bytes_max(bench.job.train.shards, begin, end, elements); left > 0;
+       left -= elements * sizeof(float))
+    room.emplace_back(bench.device, elements);
 }
 
 std::size_t bucket_elements(const Job& job, std::size_t elements, std::size_t replicas) {
@@ -294,33 +310,33 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
 
 namespace {
 
-// A vector of the host where the device computes with it. It must stay as it is until `copied` is reached.
-std::span<const float> on_device(Workbench& bench, std::span<const float> values, Mark& copied) {
+// A vector of the host where the device computes with it. It stays as it is until that is done.
+std::span<const float> on_device(Workbench& bench, std::span<const float> values) {
   if (!bench.device->is_card()) return values;
   bench.device->copy_in(values, bench.mean.span());
-  copied = bench.device->mark();
   return bench.mean.span();
 }
 
 }  // namespace
 
-void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards) {
+NotFinite apply_step(Workbench& bench, const RoundRecord& record) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
-  const std::span<const float> gradient = mean_of_step(bench);
-  if (bench.part) bench.part->commit(step, shards);
-  if (!bench.optimizer) {
-    std::copy(gradient.begin(), gradient.end(), bench.state.data());
-    bench.applied = step;
-    return;
+  const std::span<const float> result = on_device(bench, mean_of_step(bench));
+  // This waits for the copy: the host's vector is written to in the next round.
+  const NotFinite found = bench.finite.look(result, record.metrics);
+  if (found && bench.job.train.not_finite == OnNotFinite::stop) return found;
+  keep_mean_of_step(bench);
+  if (bench.part) bench.part->commit(record.step, record.shards);
+  if (bench.optimizer) {
+    bench.optimizer->update(record.step, bench.state.span().first(parameters), result.first(parameters));
+    const std::span<float> buffers = bench.state.span().subspan(parameters);
+    bench.device->add(buffers, result.subspan(parameters), {}, buffers);  // their mean change
+  } else {
+    std::copy(result.begin(), result.end(), bench.state.data());
   }
-  Mark copied;
-  const std::span<const float> mean = on_device(bench, gradient, copied);
-  bench.optimizer->update(step, bench.state.span().first(parameters), mean.first(parameters));
-  const std::span<float> buffers = bench.state.span().subspan(parameters);
-  bench.device->add(buffers, mean.subspan(parameters), {}, buffers);  // their mean change
-  bench.device->wait(copied);  // the gradient on the host is written to in the next round
-  bench.applied = step;
+  bench.applied = record.step;
+  return found;
 }
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "muster/actors/messages.hpp"
+#include "muster/actors/not_finite.hpp"
 #include "muster/actors/part.hpp"
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/registry.hpp"
@@ -40,6 +41,7 @@ struct Workbench {
   DeviceFloats state;  ///< parameters, then buffers
   Floats gradient;     ///< the reduced mean of the step; sharded: the state after it
   DeviceFloats mean;   ///< on a card: where `gradient` is copied to be applied
+  FiniteCheck finite;  ///< of what is applied
   /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
   /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
@@ -75,6 +77,10 @@ std::vector<float> host_state(const Workbench& bench);
 
 /// Of a view in which this replica has the shards [begin, end).
 std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin, std::uint32_t end);
+
+/// On a card: takes what the sums will take, and keeps it for them. So what does not fit is refused before
+/// anything starts. Throws Error.
+void make_room_for_sums(Workbench& bench);
 
 /// Copies of the state and of those slots, and back. A snapshot of another model or optimiser
 /// throws Error, and changes nothing. What replicas hold parts of is not copied.
@@ -132,6 +138,8 @@ void prepare_powersgd(Workbench& bench);
 Metrics compressed_gradient(Workbench& bench, std::span<float> leaf, const Item& item, const StepKey& key);
 /// The mean gradient of the step that is in `gradient`, or what follows from its sums.
 std::span<const float> mean_of_step(Workbench& bench);
+/// What the next step's compression takes from it.
+void keep_mean_of_step(Workbench& bench);
 /// PowerSGD's second sums of the step of which compute_step made the first, whose mean is in `gradient` now.
 Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
                         std::uint64_t step, std::uint64_t turn);
@@ -139,8 +147,9 @@ Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::v
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);
 
-/// Applies step `step` from bench.gradient; `shards`: the words of its record. The part that this replica
-/// holds, if there is one, follows; who only observes has none.
-void apply_step(Workbench& bench, std::uint64_t step, const std::vector<ShardWord>& shards);
+/// Applies the step of this record from bench.gradient. The part that this replica holds, if there is one,
+/// follows; who only observes has none. Returns what in it is not finite: then, with train.not_finite =
+/// "stop", nothing has changed.
+NotFinite apply_step(Workbench& bench, const RoundRecord& record);
 
 }  // namespace muster

@@ -66,8 +66,12 @@ std::span<const float> mean_of_step(Workbench& bench) {
   if (!bench.powersgd) return bench.gradient;
   const auto second = std::span<const float>(bench.gradient).subspan(bench.powersgd->first());
   bench.powersgd->change(orthonormal(bench), second, bench.change);
-  bench.powersgd->keep(second, bench.q);
   return bench.change;
+}
+
+void keep_mean_of_step(Workbench& bench) {
+  if (!bench.powersgd) return;
+  bench.powersgd->keep(std::span<const float>(bench.gradient).subspan(bench.powersgd->first()), bench.q);
 }
 
 Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,

@@ -107,6 +107,9 @@ struct CompressionConfig {
   bool operator==(const CompressionConfig&) const = default;
 };
 
+/// What follows when a step's numbers are not finite.
+enum class OnNotFinite { stop, report };
+
 struct TrainConfig {
   std::uint32_t shards = 1;  ///< S, for life; fixes the mathematics, not the hardware
   std::uint32_t batch = 32;  ///< samples per shard per step
@@ -120,6 +123,7 @@ struct TrainConfig {
   GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
   std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power
   bool shard_optimizer = false;               ///< each replica holds and updates a part; changes no bit
+  OnNotFinite not_finite = OnNotFinite::stop;  ///< a NaN or an infinite number in a loss or the mean gradient
   CompressionConfig compression;
   OptimizerConfig optimizer;
 
@@ -164,8 +168,9 @@ struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
-  bool share_devices = false;        ///< whether a device may be that of several replicas
-  std::string listen = "127.0.0.1";  ///< address that coordinator and nodes listen on
+  bool share_devices = false;             ///< whether a device may be that of several replicas
+  std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a card; 0: what is free
+  std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
   OnLoss on_loss = OnLoss::go_on;
   Reproducible reproducible = Reproducible::strict;
   std::uint32_t min_replicas = 1;                   ///< with fewer the run pauses until others come

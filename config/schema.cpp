@@ -174,6 +174,11 @@ std::vector<Key> train_keys() {
                "the memory, costs one more hop a step, and moves the parts when replicas come or go. The "
                "weights are the same bits."),
            MUSTER_MEMBER(train.shard_optimizer)),
+      bind(key(kFree, "train.not_finite", one_of({"stop", "report"}),
+               "What follows when a loss or an element of the mean gradient is infinite or not a number: the "
+               "run fails before the weights are changed, or it goes on. In both cases the event "
+               "`not_finite` names the parameter."),
+           MUSTER_MEMBER(train.not_finite)),
   };
 }
 
@@ -293,6 +298,11 @@ std::vector<Key> cluster_keys() {
                "Whether `cluster.devices` may name a device more than once: its replicas share it, and its "
                "memory."),
            MUSTER_MEMBER(cluster.share_devices)),
+      bind(key("cluster.device_memory", or_auto(at_least(ValueType::size, 1)),
+               "Bound on what each replica takes of its card: weights, gradients, sums, the optimiser, and "
+               "what the model computes with. A job that `plan` finds to need more is refused. `auto`: what "
+               "is free."),
+           MUSTER_MEMBER(cluster.device_memory_bytes)),
       bind(key("cluster.listen", name_spec(),
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
                "address opens it to all "

@@ -1,6 +1,7 @@
 // Members that stand in for a late one: they compute a node of it, too. Whichever answer comes first counts;
 // both have the same bits, and where both come, their losses are compared.
 #include <algorithm>
+#include <cstring>
 
 #include "muster/config/check.hpp"
 #include "muster/transport/collective/reduction.hpp"
@@ -66,7 +67,10 @@ bool Reduction::same_as_stand_ins(const Slot& current, std::uint32_t member) {
   for (std::size_t i = first_node_[member]; i < nodes_.size() && nodes_[i].member == member; ++i) {
     if (!current.stand_ins[i]) continue;
     for (const ShardMetrics& other : *current.stand_ins[i]) {
-      if (std::find(own.begin(), own.end(), other) != own.end()) continue;
+      const auto same = [&](const ShardMetrics& of) {  // to the bit: a loss may be no number
+        return std::memcmp(&of, &other, sizeof of) == 0;
+      };
+      if (std::any_of(own.begin(), own.end(), same)) continue;
       fail("diverged: the losses of shard " + std::to_string(other.shard) + ", computed by " +
            member_name(member) + " and by one that stood in for it, differ");
       return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "muster/actors/probe.hpp"
 #include "muster/actors/snapshot.hpp"
@@ -105,7 +106,9 @@ void train_step(Workbench& bench, Accumulator& accumulator, std::uint64_t step, 
   for (const NodeValue& sum : computed.nodes)
     trained.sums.back().insert(trained.sums.back().end(), sum.values, sum.values + bench.state.size());
   std::copy_n(computed.nodes.back().values, bench.gradient.size(), bench.gradient.begin());
-  apply_step(bench, step, {});
+  RoundRecord record;
+  record.step = step;
+  apply_step(bench, record);
   std::ranges::fill(bench.gradient, std::numeric_limits<float>::quiet_NaN());  // as the next round would
 }
 
@@ -171,6 +174,33 @@ TEST_P(OnACard, GoesBackToTheBeginning) {
   train_step(*bench, *accumulator, 1, again);
   EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
   EXPECT_GT(card->pinned().taken_bytes, memory);
+}
+
+// A step that has a number that is none is not applied, and where it is applied all the same, it is said.
+TEST_P(OnACard, WhatIsNotFiniteIsFoundBeforeItIsApplied) {
+  for (const bool on_card : {false, true}) {
+    Job job = job_with(GetParam());
+    const auto bench = bench_on(job, on_card ? std::make_shared<LateDevice>() : nullptr);
+    train(bench, 1, 1);
+    const std::vector<float> before = host_state(*bench);
+    RoundRecord record;
+    record.epoch = 1;
+    record.step = 2;
+    record.metrics = {{0, 0, 1.5, 0, 3}, {2, 0, std::numeric_limits<double>::infinity(), 0, 3}};
+    std::ranges::fill(bench->gradient, 0.5f);
+    bench->gradient[61] = std::numeric_limits<float>::quiet_NaN();
+    bench->gradient[60] = -std::numeric_limits<float>::infinity();
+    const NotFinite found = apply_step(*bench, record);
+    EXPECT_EQ(found.element, 60u);
+    EXPECT_EQ(found.value, -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(found.shard, 2u);
+    EXPECT_TRUE(same_bits(host_state(*bench), before));
+    EXPECT_EQ(bench->applied, 1u);
+    bench->job.train.not_finite = OnNotFinite::report;
+    EXPECT_EQ(apply_step(*bench, record).element, 60u);
+    EXPECT_EQ(bench->applied, 2u);
+    EXPECT_FALSE(std::isfinite(host_state(*bench)[60]));
+  }
 }
 
 TEST_P(OnACard, MemoryIsGivenBack) {

@@ -182,6 +182,8 @@ TEST(EpochEndMessage, IsComparedWithoutWhoSaysIt) {
   EpochEnd other = one;
   other.slot = one.slot + 1;
   EXPECT_TRUE(one.same_as(other));
+  one.train_loss = other.train_loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(one.same_as(other));
   other.missed += 1;
   EXPECT_FALSE(one.same_as(other));
 }

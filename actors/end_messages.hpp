@@ -1,0 +1,93 @@
+// Failure and the end: who says that it cannot go on, that somebody holds up a step, that the run is over.
+// Part of messages.hpp, which is the one to include and to read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "muster/actors/event.hpp"
+#include "muster/actors/message.hpp"
+#include "muster/actors/view.hpp"
+
+namespace muster {
+
+/// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names
+/// it.
+struct Failing {
+  NodeName name;
+  std::uint32_t view = 0;
+  bool peer_known = false;
+  NodeName peer;
+  std::string reason;
+  /// What else there is to say of the end. All replicas may fail alike: those of the first one count.
+  std::vector<Event> events = {};
+
+  static auto fields(Failing& x) {
+    return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason, x.events);
+  }
+};
+MUSTER_MESSAGE(Failing)
+
+/// node -> coordinator: replica `slot` holds up a step for longer than cluster.straggler.patience, or its own
+/// data does. Becomes the event `late`; evicts only if the job says so, or if it is stuck.
+struct HeldUp {
+  NodeName name;  ///< who waits
+  std::uint32_t view = 0;
+  std::uint64_t round = 0;   ///< within the view; 0: it says so of itself
+  std::uint64_t record = 0;  ///< that is being made, of the view, from 1
+  std::uint64_t step = 0;
+  std::uint32_t slot = 0;
+  std::string cause;  ///< "data", "compute" or "link"
+  std::string waited_for;
+  double waited_ms = 0;
+  bool stuck = false;        ///< its progress counter stands still for stuck_after
+  bool link_broken = false;  ///< then there is a complaint, too
+  bool ready = false;        ///< it has applied the step before, and could leave this one out
+
+  static auto fields(HeldUp& x) {
+    return std::tie(x.name, x.view, x.round, x.record, x.step, x.slot, x.cause, x.waited_for, x.waited_ms,
+                    x.stuck, x.link_broken, x.ready);
+  }
+};
+MUSTER_MESSAGE(HeldUp)
+
+/// launcher -> coordinator: a child process has ended.
+struct ChildEnded {
+  NodeName name;
+  std::int64_t pid = 0;
+  std::string how;
+
+  static auto fields(ChildEnded& x) { return std::tie(x.name, x.pid, x.how); }
+};
+MUSTER_MESSAGE(ChildEnded)
+
+/// launcher or any subscriber -> coordinator: end the run; its outcome is `interrupted`.
+struct StopRequest {
+  std::string reason;
+
+  static auto fields(StopRequest& x) { return std::tie(x.reason); }
+};
+MUSTER_MESSAGE(StopRequest)
+
+/// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is
+/// ended by force.
+struct Stop {
+  bool good = false;  ///< after a completed run, or as it asked for
+  std::string reason;
+  bool again = false;  ///< it may join again: it was evicted
+  bool keep = false;   ///< writes a checkpoint first, if checkpoint.folder is set; that may take its time
+
+  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again, x.keep); }
+};
+MUSTER_MESSAGE(Stop)
+
+/// An actor to itself: look at the clock.
+struct Tick {
+  bool once = false;  ///< for one thing that was put off
+
+  static auto fields(Tick& x) { return std::tie(x.once); }
+};
+MUSTER_MESSAGE(Tick)
+
+}  // namespace muster
