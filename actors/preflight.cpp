@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/actors/demands.hpp"
+#include "muster/actors/memory_plan.hpp"
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
@@ -28,14 +29,70 @@ void look_at_data(const Workbench& bench, Preflight& flight) {
                                           flight.micro_batch_bytes, most, flight.job.data.prefetch});
 }
 
-// Whether model and data fit each other, as far as the first micro-batch shows. Generators are not opened.
-void look_at_first_batch(const Workbench& bench) {
-  if (!bench.reader->dealing()) return;
+// The first micro-batch. Generators are not opened.
+std::shared_ptr<const Batch> first_batch(const Workbench& bench) {
+  if (!bench.reader->dealing()) return nullptr;
   const Item first = bench.reader->read(0, {});
-  if (!first.ended) bench.model->check_batch(*first.batch);
+  return first.ended ? nullptr : first.batch;
 }
 
-void look_at_workbench(const Registry& registry, const Places& places, Preflight& flight) {
+MeasuredMemory try_batch(Workbench& bench, const Batch& batch) {
+  const DeviceFloats gradient(bench.device, bench.state.size());
+  bench.device->synchronize();
+  return measure_memory(*bench.device, [&] {
+    bench.model->gradient(bench.state.span(), batch, {bench.job.seed, 1, 1, 0}, gradient.span());
+  });
+}
+
+// What the model throws it says again where it trains.
+void try_on_host(Workbench& bench, const Batch& batch, Preflight& flight) {
+  try {
+    flight.host_batch = try_batch(bench, batch);
+  } catch (const std::exception& error) {
+    flight.host_batch.how = error.what();
+  }
+}
+
+// One card stands for all.
+void try_on_card(const Registry& registry, const std::string& name, const Batch& batch, const Places& places,
+                 Preflight& flight) {
+  const auto device = make_compute_device(name);
+  flight.card_room[name] = device->memory().bound_bytes;
+  flight.mistakes = check_memory(flight, places);
+  if (!flight.mistakes.empty()) return;
+  const auto bench = make_workbench(flight.job, registry, device, true, false);
+  try {
+    flight.card_batch = try_batch(*bench, batch);
+  } catch (const Error& error) {
+    flight.mistakes.push_back(mistake_at(places, "train.batch", "a micro-batch cannot be computed on " + name,
+                                         error.what(), "a smaller one, if memory is short"));
+  }
+}
+
+void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
+                    const std::vector<CudaCard>& cards, Preflight& flight) {
+  const auto& devices = flight.placement.devices;
+  const auto is_card = [](const std::string& name) { return name.starts_with("cuda"); };
+  const auto card = std::ranges::find_if(devices, is_card);
+  for (std::size_t i = 0; i < cards.size(); ++i)
+    flight.card_room["cuda:" + std::to_string(i)] = cards[i].memory_bytes;
+  flight.host_room = available_host_memory();
+  const auto batch = first_batch(bench);
+  if (batch) bench.model->check_batch(*batch);
+  if (trial == Trial::nowhere) return;
+  if (!batch) {
+    flight.host_batch.how = flight.card_batch.how = "the source is not opened before the run";
+  } else {
+    if (!std::ranges::all_of(devices, is_card)) try_on_host(bench, *batch, flight);
+    if (card != devices.end() && trial == Trial::everywhere)
+      try_on_card(registry, *card, *batch, places, flight);
+  }
+  if (flight.mistakes.empty()) flight.mistakes = check_memory(flight, places);
+}
+
+void look_at_workbench(const Registry& registry, const Places& places, Trial trial,
+                       const std::vector<CudaCard>& cards, Preflight& flight) {
+  const bool placed = flight.mistakes.empty();
   try {
     const auto bench = make_workbench(flight.job, registry, "cpu:0", true, true);
     flight.layout = bench->model->layout();
@@ -43,7 +100,7 @@ void look_at_workbench(const Registry& registry, const Places& places, Preflight
       check_demands(flight.job, *bench->model, device);
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
-    look_at_first_batch(*bench);
+    look_at_memory(*bench, registry, places, placed ? trial : Trial::nowhere, cards, flight);
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
   } catch (const Error& error) {
@@ -53,7 +110,7 @@ void look_at_workbench(const Registry& registry, const Places& places, Preflight
 
 }  // namespace
 
-Preflight preflight(const Job& job, const Places& places, const Registry& registry) {
+Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial) {
   Preflight flight;
   flight.mistakes = check_job(job, places, registry.declarations());
   if (!flight.mistakes.empty()) return flight;
@@ -63,42 +120,8 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   const DeviceInventory devices = discover_devices();
   flight.placement = place_devices(flight.job, {devices.cores, devices.cuda_devices, devices.cuda_reason},
                                    places, flight.mistakes);
-  look_at_workbench(registry, places, flight);
+  look_at_workbench(registry, places, trial, devices.cuda_cards, flight);
   return flight;
-}
-
-MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
-  const Job& job = flight.job;
-  const auto intervals = place_shards(job.train.shards, job.cluster.replicas);
-  const auto [begin, end] = intervals[replica];
-  MemoryPlan plan;
-  plan.state = flight.layout.total() * sizeof(float);
-  const ReducedElements elements = reduced_elements(job, flight.layout);
-  const std::size_t reduced = elements.most();
-  plan.gradient = plan.state;
-  if (job.train.compression.kind == CompressionKind::powersgd)
-    plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
-                                         sizeof(float);  // and q, and what follows from the sums
-  plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
-  if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
-    const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;
-    plan.optimizer = (plan.optimizer + plan.state) * copies / job.cluster.replicas;
-  }
-  if (job.train.shards_have_state()) {  // what counts, and what the step under way makes
-    const auto [others_begin, others_end] = intervals[(replica + intervals.size() - 1) % intervals.size()];
-    const std::uint64_t copies = intervals.size() > 1 ? others_end - others_begin : 0;
-    plan.shard_states = 2 * (end - begin + copies) * flight.layout.parameters * sizeof(float);
-  }
-  plan.accumulator = Accumulator::bytes_max(job.train.shards, begin, end, reduced);
-  std::size_t remote_nodes = 0;
-  for (std::uint32_t other = 0; other < intervals.size(); ++other) {
-    if (other == replica) continue;
-    remote_nodes += cover(tree_height(job.train.shards), intervals[other].begin, intervals[other].end).size();
-  }
-  plan.staging = 2 * remote_nodes * (reduced * sizeof(float) / job.cluster.replicas);
-  plan.loading = std::uint64_t{flight.prefetch_depth} * (end - begin) * flight.micro_batch_bytes;
-  if (job.cluster.loaders == 0) plan.loading += flight.resident_bytes;
-  return plan;
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // `run` and `plan` both stand on it, so what `plan` accepts, `run` starts.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "muster/config/job.hpp"
 #include "muster/config/mistake.hpp"
 #include "muster/config/placement.hpp"
+#include "muster/gpu/measured_memory.hpp"
 #include "muster/gpu/model.hpp"
 
 namespace muster {
@@ -26,20 +28,19 @@ struct Preflight {
       0;  ///< what data.memory leaves of data.prefetch, on the node with most shards
   Layout layout;
   std::size_t optimizer_slots = 0;
+  // Memory (memory_plan.hpp). What is not known is not checked.
+  MeasuredMemory host_batch, card_batch;           ///< of one micro-batch's forward and backward pass
+  std::uint64_t host_room = 0;                     ///< that is available on this machine
+  std::map<std::string, std::uint64_t> card_room;  ///< of each card: what is free, or all that it has
 };
+
+/// Where a micro-batch is computed to see what memory it takes. A process that has been on a card holds some
+/// hundred MiB of it until it ends.
+enum class Trial { nowhere, on_host, everywhere };
 
 /// Opens the data and builds the model once, then lets go of both. `places`: of the job file, for the
 /// mistakes.
-Preflight preflight(const Job& job, const Places& places, const Registry& registry);
-
-/// Memory of one replica, in bytes, by what it is for; and what its node's loading may hold at most.
-struct MemoryPlan {
-  std::uint64_t state = 0, gradient = 0, accumulator = 0, optimizer = 0, staging = 0, loading = 0;
-  std::uint64_t shard_states = 0;  ///< of the own shards, and the second copies of another replica's
-  std::uint64_t total() const {
-    return state + gradient + accumulator + optimizer + staging + loading + shard_states;
-  }
-};
-MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica);
+Preflight preflight(const Job& job, const Places& places, const Registry& registry,
+                    Trial trial = Trial::on_host);
 
 }  // namespace muster

@@ -257,7 +257,8 @@ std::string this_executable() {
 }
 
 Report run(const Job& job, const RunOptions& options) {
-  Preflight flight = preflight(job, options.places, options.registry);
+  const Trial trial = options.by_hand ? Trial::nowhere : Trial::on_host;  // the nodes are elsewhere
+  Preflight flight = preflight(job, options.places, options.registry, trial);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   Signals signals(options.handle_signals);
   prepare_ucx_process();

@@ -2,7 +2,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "muster/actors/preflight.hpp"
+#include "muster/actors/memory_plan.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
@@ -16,9 +16,8 @@ namespace {
 
 constexpr const char* kUsage =
     "Usage: muster plan JOB.toml [--replicas N] [--per-host M] [--set table.key=value]...\n\n"
-    "Opens the data, builds the model, and prints steps, shards, devices, threads and memory, and what a "
-    "step "
-    "sends. Starts no process.\n";
+    "Opens the data, builds the model, computes one micro-batch to see what memory that takes, and prints "
+    "steps, shards, devices, threads and memory, and what a step sends. Starts no process.\n";
 
 std::string count(std::uint64_t value, bool known) {
   return known ? std::to_string(value) : "unknown";
@@ -57,17 +56,23 @@ void print_replicas(const Preflight& flight) {
     std::uint64_t samples = 0;
     for (std::uint32_t s = begin; s < end && s < flight.samples_of_shard.size(); ++s)
       samples += flight.samples_of_shard[s];
-    const MemoryPlan memory = memory_of(flight, replica);
-    std::printf(
-        "replica %u on %s: shards %u-%u (%s an epoch), memory %s (state %s, gradients %s, optimizer %s, "
-        "%sstaging %s, "
-        "loading %s)\n",
-        replica, flight.placement.devices[replica].c_str(), begin, end - 1,
-        count(samples, !flight.samples_of_shard.empty()).c_str(), human_size(memory.total()).c_str(),
-        human_size(memory.state).c_str(), human_size(memory.gradient + memory.accumulator).c_str(),
-        human_size(memory.optimizer).c_str(),
-        memory.shard_states > 0 ? ("states of shards " + human_size(memory.shard_states) + ", ").c_str() : "",
-        human_size(memory.staging).c_str(), human_size(memory.loading).c_str());
+    std::printf("replica %u on %s: shards %u-%u (%s an epoch), memory %s\n", replica,
+                flight.placement.devices[replica].c_str(), begin, end - 1,
+                count(samples, !flight.samples_of_shard.empty()).c_str(),
+                text_of(memory_of(flight, replica)).c_str());
+  }
+}
+
+// By how a micro-batch's memory is known.
+void print_trials(const Preflight& flight) {
+  for (const auto& [where, trial] :
+       {std::pair("the host", &flight.host_batch), std::pair("the card", &flight.card_batch)}) {
+    if (trial->known) {
+      std::printf("a micro-batch was computed on %s, and took %s at most (%s)\n", where,
+                  human_size(trial->bytes).c_str(), trial->how.c_str());
+    } else if (!trial->how.empty()) {
+      std::printf("notice: what a micro-batch takes on %s is not known: %s\n", where, trial->how.c_str());
+    }
   }
 }
 
@@ -162,13 +167,14 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   if (given->count("per-host") > 0 && per_host == 0) return wrong_usage("plan", "--per-host is at least 1");
   const ParsedJob parsed = read_job(*given, registry);
   if (!parsed.job) return kWrong;
-  const Preflight flight = preflight(*parsed.job, parsed.places, registry);
+  const Preflight flight = preflight(*parsed.job, parsed.places, registry, Trial::everywhere);
   if (!flight.mistakes.empty()) {
     std::fprintf(stderr, "%s", render(flight.mistakes).c_str());
     return kWrong;
   }
   print_data(flight);
   print_replicas(flight);
+  print_trials(flight);
   print_shards(flight);
   std::printf(
       "threads on this node: %u compute, %u loader, %u loader processes; %u micro-batches ready a shard\n",

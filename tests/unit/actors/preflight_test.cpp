@@ -1,10 +1,11 @@
-#include "muster/actors/preflight.hpp"
+#include "muster/actors/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/gpu/device.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace muster {
 namespace {
@@ -134,10 +135,82 @@ TEST(Preflight, MemoryIsCounted) {
   EXPECT_EQ(first.accumulator, Accumulator::bytes_max(5, 0, 3, 27));
   EXPECT_EQ(second.accumulator, Accumulator::bytes_max(5, 3, 5, 27));
   EXPECT_EQ(first.loading, 2 * 3 * flight.micro_batch_bytes + flight.resident_bytes);
+  EXPECT_EQ(first.batch, flight.host_batch.bytes);
   EXPECT_EQ(first.total(), first.state + first.gradient + first.accumulator + first.optimizer +
-                               first.staging + first.loading);
+                               first.staging + first.loading + first.batch);
   const Preflight adam = look(kJob + "[train.optimizer]\nname = \"adam\"\n");
   EXPECT_EQ(memory_of(adam, 0).optimizer, 2 * state);
+}
+
+// A model that takes 64 MiB while it computes.
+class HungryModel : public MixingModel {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{64} << 20;
+  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float>) override {
+    std::vector<char> much(kBytes);
+    for (std::size_t i = 0; i < much.size(); i += 1024) static_cast<volatile char*>(much.data())[i] = 1;
+    return {};
+  }
+};
+
+TEST(Preflight, AMicroBatchIsComputedToSeeWhatItTakes) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  Registry registry = builtin_registry();
+  registry.add_model("mixing", {},
+                     [](const Options&, const ModelContext&) { return std::make_unique<HungryModel>(); });
+  const ParsedJob parsed =
+      read_job_text(with("name = \"linear\"\ninputs = 8\noutputs = 3\n", "name = \"mixing\"\n"), "job.toml",
+                    {}, registry.declarations());
+  ASSERT_TRUE(parsed.job) << render(parsed.mistakes);
+  const Preflight flight = preflight(*parsed.job, parsed.places, registry);
+  ASSERT_TRUE(flight.mistakes.empty()) << render(flight.mistakes);
+  ASSERT_TRUE(flight.host_batch.known) << flight.host_batch.how;
+  EXPECT_NEAR(static_cast<double>(flight.host_batch.bytes), HungryModel::kBytes, 8 << 20);
+  EXPECT_NE(text_of(memory_of(flight, 0)).find(", a micro-batch "), std::string::npos);
+  const Preflight by_hand = preflight(*parsed.job, parsed.places, registry, Trial::nowhere);
+  EXPECT_FALSE(by_hand.host_batch.known);
+}
+
+TEST(Preflight, WhatDoesNotFitTheMachineIsRefusedWithTheNumbers) {
+  Preflight flight = look(kJob);
+  ASSERT_TRUE(check_memory(flight, {}).empty());
+  flight.host_batch.bytes = std::uint64_t{3} << 30;
+  flight.host_room = std::uint64_t{4} << 30;
+  const std::string said = render(check_memory(flight, {}));
+  EXPECT_EQ(said.find("cluster.replicas: more memory than there is on this machine; found 6.0 GiB for 2 "
+                      "replicas, one takes 3.0 GiB (state 108 B, "),
+            0u)
+      << said;
+  EXPECT_NE(said.find(", a micro-batch 3.0 GiB, "), std::string::npos) << said;
+  EXPECT_NE(said.find("allowed: at most 4.0 GiB, so fewer replicas on it; a smaller train.batch"),
+            std::string::npos)
+      << said;
+  flight.host_room = 0;  // not known
+  EXPECT_TRUE(check_memory(flight, {}).empty());
+}
+
+TEST(Preflight, WhatDoesNotFitACardIsRefusedWithTheNumbers) {
+  Preflight flight = look(kJob);
+  flight.placement.devices = {"cuda:0", "cuda:1"};
+  flight.card_batch.bytes = std::uint64_t{70} << 30;
+  const MemoryPlan plan = memory_of(flight, 0);
+  EXPECT_EQ(plan.batch, flight.card_batch.bytes);
+  EXPECT_EQ(plan.loading + plan.staging, 0u);  // of the host, and so is the gradient on its way
+  EXPECT_GT(plan.on_host, plan.gradient + flight.resident_bytes);
+  flight.card_room = {{"cuda:0", std::uint64_t{80} << 30}, {"cuda:1", std::uint64_t{80} << 30}};
+  EXPECT_TRUE(check_memory(flight, {}).empty());
+  flight.placement.devices[1] = "cuda:0";  // they share it
+  const std::string said = render(check_memory(flight, {}));
+  EXPECT_EQ(said.find("cluster.devices: more memory than there is on cuda:0; found 140.0 GiB for 2 replicas"),
+            0u)
+      << said;
+  EXPECT_NE(said.find("allowed: at most 80.0 GiB"), std::string::npos) << said;
+  flight.placement.devices[1] = "cuda:1";
+  flight.job.cluster.device_memory_bytes = std::uint64_t{60} << 30;
+  EXPECT_EQ(
+      render(check_memory(flight, {})).find("cluster.device_memory: too little for a replica; found 60GiB"),
+      0u)
+      << render(check_memory(flight, {}));
 }
 
 }  // namespace
