@@ -144,10 +144,11 @@ void NodeState::on(const Welcome& message) {
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads, resume = message.resume,
-                    open = parts_.seams.open_disk] {
+                    open = parts_.seams.open_disk, make_device = parts_.seams.make_device] {
     Ready ready;
     try {
-      ready.bench = make_workbench(job, registry, device, computes, loads);
+      ready.bench = make_workbench(
+          job, registry, computes ? make_device(device, device_memory(job)) : nullptr, computes, loads);
       if (computes && !resume.empty()) {
         ready.resumed = load_resume(*ready.bench, job_hash(job, registry.declarations()),
                                     open(job.checkpoint.folder), resume);

@@ -17,6 +17,7 @@
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/stall_watch.hpp"
 #include "muster/config/job.hpp"
+#include "muster/gpu/compute_device.hpp"
 
 namespace muster {
 
@@ -28,6 +29,9 @@ struct NodeSeams {
       make_data_plane;
   /// The folder of checkpoints; empty: the one on this machine.
   std::function<std::shared_ptr<Disk>(const std::string& folder)> open_disk;
+  /// What a replica computes on, by the name of its device.
+  std::function<std::shared_ptr<ComputeDevice>(const std::string& name, const DeviceMemory& memory)>
+      make_device = make_compute_device;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };

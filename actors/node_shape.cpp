@@ -15,7 +15,7 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.view = view.number;
   shape.shards = job_->train.shards;
   const ReducedElements elements = reduced_elements(*bench_);
-  shape.elements = elements.step;
+  shape.elements = sums_stay(*bench_, view) ? 0 : elements.step;
   shape.sketch_elements = elements.sketch;
   shape.wire = wire_of(*job_);
   shape.sharded = job_->train.shard_optimizer;

@@ -204,8 +204,9 @@ void ReplicaState::begin_step() {
   for (const Item& item : items_) opening.shards.push_back(word(item));
   if (sketching_) words_ = opening.shards;
   const ReducedElements elements = reduced_elements(*parts_.bench);
+  const std::size_t of_step = sums_stay(*parts_.bench, part_.view) ? 0 : elements.step;
   self_->send(reducer_, Open{part_.view.number, opening, parts_.bench->gradient.data(),
-                             sketching_ ? elements.sketch : elements.step});
+                             sketching_ ? elements.sketch : of_step});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
@@ -247,6 +248,7 @@ Offering ReplicaState::offers() const {
   const Workbench& bench = *parts_.bench;
   Offering offering;
   offering.bucket_elements = bucket_elements(bench.job, bench.state.size(), part_.view.replicas.size());
+  offering.stays = sums_stay(bench, part_.view);
   offering.done = [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
                       const std::vector<NodeValue>& sums, ElementRange bucket) {
     caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
@@ -288,13 +290,15 @@ void ReplicaState::on(const RoundDone& message) {
   next_turn();  // others may have stood in for this replica, which still computes
   if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
   if (in_parts()) use_new_part();
-  record_taken(message.record);
+  const bool is_step = message.record->kind == RoundKind::train && message.record->weight != 0;
+  record_taken(message.record, is_step && sums_stay(*parts_.bench, part_.view));
 }
 
 // From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
-void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
+void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, bool in_sums) {
   record_ = std::move(record);
-  gradient_whole_ = true;
+  in_sums_ = in_sums;
+  gradient_whole_ = !in_sums;
   record_hash_ = record_->hash;
   ++records_;
   updating_ = true;
@@ -303,7 +307,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record) {
   traffic_ += record_->sent;
   phases_.reduce_s += lap();
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
-  feed();
+  if (!in_sums_) feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);
   } else {

@@ -79,7 +79,7 @@ class ReplicaState {
   double lap();  // seconds since the last lap
   Offering offers() const;
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
-  void record_taken(std::shared_ptr<const RoundRecord> record);
+  void record_taken(std::shared_ptr<const RoundRecord> record, bool in_sums = false);
   void answer_halt();
   void hand_out();
   bool last_whole() const;
@@ -188,6 +188,7 @@ class ReplicaState {
   std::map<PeerId, Feeding> fed_;
   std::deque<std::shared_ptr<const Parcel>> kept_;
   bool gradient_abandoned_ = false;  // a transfer may still write to it
+  bool in_sums_ = false;             // the last record's gradient is on the card alone (sums_stay)
   bool gradient_whole_ = false;      // it is that of the last record, and no later round has written into it
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;

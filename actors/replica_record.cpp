@@ -29,10 +29,13 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
   raise_if_starved();
   if (record.weight == 0) return moved(course_->weightless());
   const bool twice = behind_ && canary("applies-twice");
-  compute([record = record_, twice](Workbench& bench) {
+  const MeanIs mean = !in_sums_      ? MeanIs::in_gradient
+                      : fed_.empty() ? MeanIs::in_sums
+                                     : MeanIs::in_sums_and_wanted;
+  compute([record = record_, twice, mean](Workbench& bench) {
     Updated updated;
-    updated.not_finite = apply_step(bench, *record);
-    if (twice) apply_step(bench, *record);
+    updated.not_finite = apply_step(bench, *record, mean);
+    if (twice) apply_step(bench, *record, mean);
     return updated;
   });
 }
@@ -94,6 +97,7 @@ void ReplicaState::raise_if_starved() {
 void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
+  if (in_sums_) feed();  // the newcomers' copy has come from the card
   phases_.update_s += lap();
   const auto move = course_->step_committed();
   if (lap_ - progress_at_ >= kProgressInterval) {

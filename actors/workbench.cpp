@@ -59,13 +59,17 @@ std::vector<Optimizer::Slot> slots_of(const Workbench& bench) {
   return slots;
 }
 
-std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
-                                          bool computes, bool loads) {
+DeviceMemory device_memory(const Job& job) {
   DeviceMemory memory;
   memory.bound_bytes = job.cluster.device_memory_bytes;
   if (memory.bound_bytes > 0) memory.key = "cluster.device_memory";
-  return make_workbench(job, registry, computes ? make_compute_device(device, memory) : nullptr, computes,
-                        loads);
+  return memory;
+}
+
+std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
+                                          bool computes, bool loads) {
+  return make_workbench(job, registry, computes ? make_compute_device(device, device_memory(job)) : nullptr,
+                        computes, loads);
 }
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
@@ -190,6 +194,10 @@ std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint3
   return std::make_unique<Accumulator>(shards, begin, end, elements, make_card_sums(bench.device, elements));
 }
 
+bool sums_stay(const Workbench& bench, const View& view) {
+  return view.replicas.size() == 1 && bench.device->is_card();
+}
+
 void make_room_for_sums(Workbench& bench) {
   if (!bench.device->is_card()) return;
   const auto [begin, end] = place_shards(bench.job.train.shards, bench.job.cluster.replicas).front();
@@ -248,7 +256,7 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
   BucketsReady complete(buckets);
   std::size_t left = buckets.count();
   std::optional<Departing> departing;
-  if (last) departing.emplace(accumulator, offering.done);
+  if (last && !offering.stays) departing.emplace(accumulator, offering.done);
   const auto metrics = bench.model->gradient_in_parts(
       bench.state.span(), *item.batch, key, leaf, [&](std::size_t begin, std::size_t count) {
         complete.ready({begin, begin + count}, [&](ElementRange bucket) {
@@ -287,7 +295,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }
   for (std::size_t i = 0; last == 0 && i < items.size(); ++i) accumulator.skip_leaf();
-  computed.nodes = accumulator.nodes();
+  if (!offering.stays) computed.nodes = accumulator.nodes();
   return computed;
 }
 
@@ -317,13 +325,22 @@ std::span<const float> on_device(Workbench& bench, std::span<const float> values
   return bench.mean.span();
 }
 
+std::span<const float> mean_on_device(Workbench& bench, const RoundRecord& record, MeanIs mean) {
+  if (mean == MeanIs::in_gradient) return on_device(bench, mean_of_step(bench));
+  const elements::Scale by{static_cast<float>(record.weight), true};
+  bench.device->scale(bench.accumulator->whole(), by, bench.mean.span());
+  if (mean == MeanIs::in_sums_and_wanted)
+    bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
+  return bench.mean.span();
+}
+
 }  // namespace
 
-NotFinite apply_step(Workbench& bench, const RoundRecord& record) {
+NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean) {
   bench.progress->now(Activity::updating);
   const std::size_t parameters = bench.model->layout().parameters;
-  const std::span<const float> result = on_device(bench, mean_of_step(bench));
-  // This waits for the copy: the host's vector is written to in the next round.
+  const std::span<const float> result = mean_on_device(bench, record, mean);
+  // This waits for copies, too: the host's vector is written to in the next round, or read by others.
   const NotFinite found = bench.finite.look(result, record.metrics);
   if (found && bench.job.train.not_finite == OnNotFinite::stop) return found;
   keep_mean_of_step(bench);

@@ -52,12 +52,19 @@ struct Workbench {
   std::unique_ptr<BatchReader> reader;
 };
 
+/// How much of a card a replica of this job may take.
+DeviceMemory device_memory(const Job& job);
+
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
 /// The same on a device that is there already.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
                                           std::shared_ptr<ComputeDevice> device, bool computes, bool loads);
+
+/// Whether the sums of a view's steps stay where they were added up: on a card, in a view where no other
+/// replica adds anything. Then the reduction has no elements, and the record alone goes through it.
+bool sums_stay(const Workbench& bench, const View& view);
 
 /// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
 struct ReducedElements {
@@ -118,6 +125,7 @@ using BucketDone = std::function<void(const std::vector<NodeValue>& sums, Elemen
 struct Offering {
   std::size_t bucket_elements = 0;  ///< 0: all are one
   BucketDone done = nullptr;        ///< hears of buckets that are complete before the last one is
+  bool stays = false;               ///< the sums are for this replica alone (sums_stay): none is said
 };
 
 /// Gradients of one training step: the items of the accumulator's shards, ascending. Fills the accumulator,
@@ -147,9 +155,13 @@ Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::v
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);
 
-/// Applies the step of this record from bench.gradient. The part that this replica holds, if there is one,
+/// Where the mean gradient of a step is. `in_sums`: the sum is in the accumulator (sums_stay), and not
+/// divided yet; `wanted`: and bench.gradient is to have it, for others.
+enum class MeanIs { in_gradient, in_sums, in_sums_and_wanted };
+
+/// Applies the step of this record. The part that this replica holds, if there is one,
 /// follows; who only observes has none. Returns what in it is not finite: then, with train.not_finite =
 /// "stop", nothing has changed.
-NotFinite apply_step(Workbench& bench, const RoundRecord& record);
+NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean = MeanIs::in_gradient);
 
 }  // namespace muster

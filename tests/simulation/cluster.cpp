@@ -5,6 +5,7 @@
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/config/job_file.hpp"
+#include "tests/support/late_linear.hpp"
 
 namespace muster::simulation {
 
@@ -37,6 +38,7 @@ Cluster::Cluster(const Job& job, const Registry& registry, const ClusterOptions&
       options_(options),
       watch_(watch),
       system_(std::make_unique<caf::actor_system>(configured(config_))) {
+  if (options.cards) registry_.add_model("linear", linear_options(), testing::make_late_linear);
   system_->await_actors_before_shutdown(false);
   world_ = std::make_unique<World>(*system_, options.seed);
   network_ = std::make_unique<SimulatedNetwork>(
@@ -92,6 +94,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.watch = watch_;
   seams.alive = things_;
   seams.show_frames = options_.show_frames;
+  seams.cards = options_.cards;
   seams.disk = options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };

@@ -30,6 +30,7 @@ struct ClusterOptions {
   /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
   bool by_hand = false;
   Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
+  bool cards = false;                                  ///< replicas compute on played cards; for model linear
   std::shared_ptr<Disk> disk;  ///< where checkpoints are written; null: the job must ask for none
   bool resume = false;         ///< go on from the newest checkpoint; throws NothingToResume
   SimulatedNetworkOptions network;
@@ -122,7 +123,7 @@ class Cluster {
   NodeProcess& at(ProcessId process);
 
   const Job job_;
-  const Registry& registry_;
+  Registry registry_;
   ClusterOptions options_;
   Watch* watch_;
   caf::actor_system_config config_;

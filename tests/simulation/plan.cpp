@@ -241,6 +241,13 @@ void draw_join_share(std::uint64_t seed, Plan& plan) {
   plan.job.cluster.join_share = dice.one_of(std::vector{0.01, 0.1, 0.1, 0.5, 1.0});
 }
 
+// Cards do not do all that the host does.
+void draw_cards(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 23);
+  const TrainConfig& train = plan.job.train;
+  plan.cluster.cards = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -256,6 +263,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_sharding(seed, plan);
   draw_compression(seed, plan);
   draw_join_share(seed, plan);
+  draw_cards(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/simulation/spy_transport.hpp"
+#include "tests/support/late_device.hpp"
 
 namespace muster::simulation {
 
@@ -31,8 +32,10 @@ class SimulatedExecutor final : public Executor {
       const auto queue = alive.lock();
       if (!queue || queue->empty()) return;
       queue->front()();
-      if (const auto bench = parts_.bench->lock(); bench && parts_.watch)
+      if (const auto bench = parts_.bench->lock(); bench && parts_.watch) {
+        bench->device->synchronize();
         parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
+      }
       queue->pop_front();
       if (!queue->empty()) schedule();
     });
@@ -129,6 +132,10 @@ NodeSeams simulated_seams(const SeamParts& parts) {
     return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks),
                                                 HandoverOptions{job.cluster.join_share, 128, 32});
   };
+  if (parts.cards)
+    seams.make_device = [](const std::string&, const DeviceMemory&) {
+      return std::make_shared<testing::LateDevice>();
+    };
   seams.open_disk = [disk = parts.disk](const std::string&) { return disk; };
   // A replica as ever; its workbench is looked at.
   seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {

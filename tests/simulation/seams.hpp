@@ -36,6 +36,7 @@ struct SeamParts {
   Watch* watch = nullptr;  ///< may be null
   std::shared_ptr<Alive> alive;
   bool show_frames = true;
+  bool cards = false;                          ///< replicas compute on played cards (late_device.hpp)
   std::shared_ptr<Disk> disk;                  ///< where checkpoints are written; may be null
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty

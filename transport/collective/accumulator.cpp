@@ -106,6 +106,21 @@ std::vector<NodeValue> Accumulator::nodes() const {
   return values;
 }
 
+// Each node of the cover lies in the right sibling of the one before it, or of a node above that: so the last
+// two are added first.
+std::span<const float> Accumulator::whole() {
+  MUSTER_CHECK(begin_ == 0 && next_ == end_ && way_up_.empty(), begin_, next_);
+  std::vector<float*> way;
+  for (auto entry = stack_.rbegin(); entry != stack_.rend(); ++entry) {
+    if (entry->values) way.push_back(entry->values);
+  }
+  MUSTER_CHECK(!way.empty(), next_, "no shard was present");
+  if (way.size() > 1) memory_->add_up(way, {0, elements_});
+  free_.insert(free_.end(), way.begin(), way.end() - 1);
+  stack_.assign(1, {1, way.back()});
+  return {way.back(), elements_};
+}
+
 void Accumulator::finish(ElementRange elements) {
   final_.clear();
   for (const Entry& entry : stack_) {

@@ -44,6 +44,10 @@ class Accumulator {
   /// When there is a leaf, or none, for every shard: the nodes of the cover that hold a value, left to right.
   /// Only what `finished` has counted is there, and final.
   std::vector<NodeValue> nodes() const;
+  /// Adds up the nodes of the cover as well: the sum of all shards, undivided, where it was added up. Of an
+  /// accumulator that has all shards of the job, one of them present, when there is a leaf, or none, for
+  /// each.
+  std::span<const float> whole();
   /// These elements of the nodes are final: each element once, when it has been added.
   void finish(ElementRange elements);
   /// How many calls of `finish` have brought their elements to the host, in their order. `wait`: all of them.

@@ -10,8 +10,7 @@
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
-#include "muster/gpu/analytic/linear.hpp"
-#include "tests/support/late_device.hpp"
+#include "tests/support/late_linear.hpp"
 
 namespace muster {
 namespace {
@@ -19,45 +18,6 @@ namespace {
 using testing::LateDevice;
 
 constexpr std::uint32_t kShards = 5;
-
-// The linear model, as on a card: what it is to read is there when it reads it, what it writes is in order.
-class OnCard : public Model {
- public:
-  OnCard(const Options& options, const ModelContext& context, std::shared_ptr<LateDevice> device)
-      : model_(make_linear(options, context)), device_(std::move(device)) {}
-  const Layout& layout() const override { return model_->layout(); }
-  bool takes_cards() const override { return true; }
-  void initialize(std::uint64_t seed, std::span<float> state) override {
-    settle();
-    model_->initialize(seed, state);
-  }
-  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
-                   std::span<float> gradient) override {
-    return gradient_in_parts(state, batch, key, gradient, [](std::size_t, std::size_t) {});
-  }
-  Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
-                            std::span<float> gradient, const PartReady& ready) override {
-    settle();
-    const Metrics metrics = model_->gradient(state, batch, key, gradient);
-    for (std::size_t end = gradient.size(); end > 0;) {  // as a backward pass does
-      const std::size_t count = std::min<std::size_t>(end, 7);
-      ready(end -= count, count);
-    }
-    return metrics;
-  }
-  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
-    settle();
-    return model_->evaluate(state, batch);
-  }
-
- private:
-  void settle() const {
-    if (device_) device_->wait(device_->mark());
-  }
-
-  std::unique_ptr<Model> model_;
-  std::shared_ptr<LateDevice> device_;
-};
 
 Job job_with(OptimizerKind kind) {
   Job job;
@@ -78,9 +38,7 @@ Job job_with(OptimizerKind kind) {
 
 std::shared_ptr<Workbench> bench_on(const Job& job, std::shared_ptr<LateDevice> card) {
   Registry registry = builtin_registry();
-  registry.add_model("on_card", linear_options(), [=](const Options& options, const ModelContext& context) {
-    return std::make_unique<OnCard>(options, context, card);
-  });
+  registry.add_model("on_card", linear_options(), testing::make_late_linear);
   const std::shared_ptr<ComputeDevice> device = card ? card : make_host_device();
   return make_workbench(job, registry, device, true, true);
 }
@@ -174,6 +132,47 @@ TEST_P(OnACard, GoesBackToTheBeginning) {
   train_step(*bench, *accumulator, 1, again);
   EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
   EXPECT_GT(card->pinned().taken_bytes, memory);
+}
+
+// One replica with all shards, as in a view of its own: the sums stay on the card, and the mean comes to the
+// host only where others want it.
+TEST_P(OnACard, WhatIsForThisReplicaAloneStays) {
+  const auto train_alone = [&](const std::shared_ptr<Workbench>& bench, MeanIs mean) {
+    bench->accumulator = make_accumulator(*bench, 0, kShards);
+    for (std::uint64_t step = 1; step <= 6; ++step) {
+      std::vector<Item> items;
+      for (std::uint32_t shard = 0; shard < kShards; ++shard)
+        items.push_back(bench->reader->read(shard, Cursor{Phase::train, 1, step}));
+      if (step == 3) items[4].ended = true;
+      Offering offering{16, nullptr, mean != MeanIs::in_gradient};
+      const Computed computed = compute_step(*bench, *bench->accumulator, items, step, 0, offering);
+      EXPECT_EQ(computed.nodes.empty(), offering.stays);
+      RoundRecord record;
+      record.step = step;
+      record.weight = 12;
+      if (!offering.stays) {  // what the reduction makes of the cover's two nodes
+        const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
+        for (std::size_t i = 0; i < bench->gradient.size(); ++i) {
+          const float left = computed.nodes[0].values[i];
+          bench->gradient[i] = (right != nullptr ? left + right[i] : left) / 12.0f;
+        }
+      }
+      std::vector<float> wanted(bench->gradient.begin(), bench->gradient.end());
+      EXPECT_FALSE(apply_step(*bench, record, mean));
+      if (mean == MeanIs::in_sums_and_wanted) wanted.assign(bench->gradient.begin(), bench->gradient.end());
+      EXPECT_TRUE(std::ranges::all_of(wanted, [&](float v) { return v != 0 || mean == MeanIs::in_sums; }));
+    }
+    return host_state(*bench);
+  };
+  const Job job = job_with(GetParam());
+  const std::vector<float> host = train_alone(bench_on(job, nullptr), MeanIs::in_gradient);
+  const auto card = std::make_shared<LateDevice>();
+  const auto alone = bench_on(job, card);
+  const auto pinned = card->pinned().taken_bytes;
+  EXPECT_TRUE(same_bits(train_alone(alone, MeanIs::in_sums), host));
+  EXPECT_EQ(card->pinned().taken_bytes, pinned);  // no sum was on the host
+  const auto giving = bench_on(job, std::make_shared<LateDevice>());
+  EXPECT_TRUE(same_bits(train_alone(giving, MeanIs::in_sums_and_wanted), host));
 }
 
 // A step that has a number that is none is not applied, and where it is applied all the same, it is said.

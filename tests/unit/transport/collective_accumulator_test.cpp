@@ -85,6 +85,24 @@ TEST(Accumulator, EveryIntervalGivesTheOraclesSums) {
   }
 }
 
+TEST(Accumulator, TheWholeSumIsTheOraclesRoot) {
+  RandomValues random(5);
+  for (std::uint32_t shards = 1; shards <= 40; ++shards) {
+    Accumulator accumulator(shards, 0, shards, kElements);
+    for (const std::uint64_t present : {100, 70, 30}) {
+      auto leaves = random_leaves(shards, present, random);
+      if (!oracle::root_sum(leaves)) leaves[shards / 2] = random.values(kElements);
+      feed(accumulator, leaves, 0, shards, random);
+      const Values expected = oracle::root_sum(leaves);
+      for (int again = 0; again < 2; ++again)
+        EXPECT_TRUE(oracle::same_bits(accumulator.whole().data(), expected->data(), kElements)) << shards;
+    }
+    const auto buffers = feed(accumulator, random_leaves(shards, 100, random), 0, shards, random);
+    EXPECT_LE(buffers.size() * kElements * sizeof(float),
+              Accumulator::bytes_max(shards, 0, shards, kElements));
+  }
+}
+
 TEST(Accumulator, HoldsNoMoreThanItSays) {
   RandomValues random(4);
   for (std::uint32_t shards = 1; shards <= 20; ++shards) {
