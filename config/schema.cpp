@@ -281,7 +281,7 @@ std::vector<Key> schedule_keys() {
   };
 }
 
-std::vector<Key> cluster_keys() {
+std::vector<Key> replica_keys() {
   return {
       bind(key("cluster.replicas", between(ValueType::integer, 1, 65536),
                "Processes that compute, each with a full copy of the model; at most `train.shards`, since "
@@ -303,6 +303,11 @@ std::vector<Key> cluster_keys() {
                "what the model computes with. A job that `plan` finds to need more is refused. `auto`: what "
                "is free."),
            MUSTER_MEMBER(cluster.device_memory_bytes)),
+  };
+}
+
+std::vector<Key> cluster_keys() {
+  return {
       bind(key("cluster.listen", name_spec(),
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
                "address opens it to all "
@@ -436,7 +441,7 @@ std::vector<Key> all_keys() {
     keys.insert(keys.end(), part.begin(), part.end());
   }
   for (std::vector<Key> part :
-       {cluster_keys(), detect_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
+       {replica_keys(), cluster_keys(), detect_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }
