@@ -4,6 +4,7 @@
 
 #include "muster/transport/collective/cost.hpp"
 #include "muster/transport/collective/way_choice.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
 
 namespace {
@@ -45,11 +46,12 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
   constexpr std::size_t kChunks[] = {5, 16, 64, 128 * 1024};
   constexpr std::size_t kAtOnce[] = {0, 256, 8192};
   RandomValues random(11);
-  for (std::uint64_t turn = 0; turn < 400; ++turn) {
+  // 45 turns are all algorithms with all numbers of members.
+  for (std::uint64_t turn = 0; turn < (kSanitized ? 108 : 400); ++turn) {
     ReductionWorldShape shape;
     shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
     shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
-    const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
+    const auto members = static_cast<std::uint32_t>(1 + turn / std::size(kAlgorithms) % 9);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = kSizes[random.below(std::size(kSizes))];
@@ -116,7 +118,7 @@ TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
   for (std::uint64_t turn = 0; turn < 60; ++turn) {
     ReductionWorldShape shape;
     shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
-    const auto members = static_cast<std::uint32_t>(1 + turn / 4 % 9);
+    const auto members = static_cast<std::uint32_t>(1 + turn / std::size(kAlgorithms) % 9);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(500);
@@ -165,7 +167,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     ReductionWorldShape shape;
     shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
     shape.per_host = static_cast<std::uint32_t>(1 + random.below(3));
-    const auto members = static_cast<std::uint32_t>(2 + turn / 4 % 5);
+    const auto members = static_cast<std::uint32_t>(2 + turn / std::size(kAlgorithms) % 5);
     shape.shards = static_cast<std::uint32_t>(members + random.below(17 - members));
     shape.split = random.split(shape.shards, members);
     shape.elements = 1 + random.below(100);
