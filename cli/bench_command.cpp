@@ -195,7 +195,8 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
       "bytes", po::value(&bench.bytes)->default_value(bench.bytes),
       "size of the float32 vector, a multiple of 4")(
       "algorithm", po::value(&algorithm)->default_value("auto"),
-      "auto, direct, halving_doubling, hierarchical, ring or one_shot; all: a table of all of them, at several sizes "
+      "auto, direct, halving_doubling, hierarchical, ring or one_shot; all: a table of all of them, at "
+      "several sizes "
       "if "
       "--bytes is not given")("iterations", po::value(&bench.iterations)->default_value(bench.iterations),
                               "timed iterations, after 3 to warm up")(
@@ -216,8 +217,9 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   if (algorithm != "auto") {
     const auto known = algorithm_of(algorithm);
     if (!known) {
-      return wrong_usage("bench", "there is no algorithm '" + algorithm +
-                                      "'; allowed: auto, direct, halving_doubling, hierarchical, ring, one_shot, all");
+      return wrong_usage("bench",
+                         "there is no algorithm '" + algorithm +
+                             "'; allowed: auto, direct, halving_doubling, hierarchical, ring, one_shot, all");
     }
     bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(*known) + 1);
   }
