@@ -104,12 +104,14 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   opened_ = true;
   result_ = result;
   begin_sums(header);
-  RoundHeader mine = header;
-  mine.wants_one_shot = ways_.wants_one_shot();
-  current.headers[shape_.self] = mine;
+  current.headers[shape_.self].fill([&](RoundHeader& mine) {
+    mine = header;  // into the memory of an earlier one
+    mine.wants_one_shot = ways_.wants_one_shot();
+    return true;
+  });
   open_sum().open(result, header.step);
   ++current.headers_in;
-  encode_header(mine, current.header_bytes[shape_.self]);
+  encode_header(*current.headers[shape_.self], current.header_bytes[shape_.self]);
   if (header.kind == RoundKind::greeting) waits_since_ = now();
   {
     const Inside inside(inside_);

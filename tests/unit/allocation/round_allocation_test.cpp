@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -46,6 +47,7 @@ class Member {
     hooks.reduction_failed = [this](const std::string& reason) { ended(reason); };
     hooks.peer_failed = [this](PeerId, const std::string& reason) { ended(reason); };
     hooks.refused = [this](const std::string& reason) { ended(reason); };
+    hooks.now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
     hooks.closed = [](std::uint32_t, bool, bool) {};
     engine_ = std::make_unique<Engine>(*transport_, std::move(hooks));
     ProgressOptions options;
@@ -63,6 +65,7 @@ class Member {
     shape.elements = result_.size();
     shape.bucket_elements = Buckets::suitable(shape.elements, kMembers);
     shape.sparse = sparse_;
+    shape.one_shot_too = !sparse_ && shape.elements > 1'000;  // some rounds go this way, some that
     std::vector<Engine::Peer> peers;
     for (std::uint32_t m = 0; m < kMembers; ++m) {
       shape.members.push_back({m, 1, m, m + 1, sparse_ ? m : 0});

@@ -103,7 +103,8 @@ TEST(WayChoice, AllTryTheSameWayInTheSameRound) {
     Member one(ways), other(ways);
     for (std::size_t i = 0; i < 4 * kEvery; ++i) {
       const SumWay mine = one.round(kNear), theirs = other.round(kVeryFar);
-      if (i < WayChoice::kFirst * ways || i % kEvery < ways) EXPECT_EQ(mine, theirs) << i;
+      const bool tried = i < WayChoice::kFirst * ways || i % kEvery < ways;
+      EXPECT_TRUE(mine == theirs || !tried) << i;
     }
   }
 }
