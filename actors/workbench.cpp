@@ -195,7 +195,7 @@ std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint3
 }
 
 bool sums_stay(const Workbench& bench, const View& view) {
-  return view.replicas.size() == 1 && bench.device->is_card();
+  return bench.job.cluster.replicas == 1 && view.replicas.size() == 1 && bench.device->is_card();
 }
 
 void make_room_for_sums(Workbench& bench) {

@@ -63,7 +63,9 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
                                           std::shared_ptr<ComputeDevice> device, bool computes, bool loads);
 
 /// Whether the sums of a view's steps stay where they were added up: on a card, in a view where no other
-/// replica adds anything. Then the reduction has no elements, and the record alone goes through it.
+/// replica adds anything. Then the reduction has no elements, and the record alone goes through it. Only in a
+/// job of one replica: a record's hash has elements of the sum, and must be the one that a larger view gave
+/// the step.
 bool sums_stay(const Workbench& bench, const View& view);
 
 /// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
