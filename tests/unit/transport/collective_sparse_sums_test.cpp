@@ -56,7 +56,8 @@ TEST(SparseSums, HaveTheOraclesBitsWhateverTheDensity) {
   RandomValues random(91);
   // 45 turns are all algorithms with all numbers of members.
   for (std::uint64_t turn = 0; turn < (kSanitized ? 108 : 400); ++turn) {
-    ReductionWorldShape shape = random_shape(turn, static_cast<std::uint32_t>(1 + turn / std::size(kAlgorithms) % 9), random);
+    ReductionWorldShape shape =
+        random_shape(turn, static_cast<std::uint32_t>(1 + turn / std::size(kAlgorithms) % 9), random);
     SCOPED_TRACE("turn " + std::to_string(turn) + ", " + std::string(text_of(shape.algorithm)));
     const auto rounds = random_rounds(10, shape, random);
     const std::uint64_t sparse = hash_of(shape, rounds, turn);
