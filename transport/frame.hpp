@@ -52,9 +52,9 @@ struct Frame {
                            ///< word: activity; record, state: check of the piece; received: kind of what came
   std::uint32_t extra = 0;  ///< sums, results: which of a round's sums (reduction_sums.cpp); demand: phase of
                             ///< the cursor; word: shard; record, state: how many wait behind
-  std::uint64_t more = 0;  ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
-                           ///< whole; kept: elements; contribution, result: elements of a sparse payload
-                           ///< (collective/sparse.hpp), 0: it is dense
+  std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
+                            ///< whole; kept: elements; contribution, result: elements of a sparse payload
+                            ///< (collective/sparse.hpp), 0: it is dense
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
 
