@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "muster/config/error.hpp"
+#include "muster/gpu/core_shares.hpp"
 
 namespace muster {
 
@@ -62,11 +63,13 @@ Children::~Children() {
   end_within(std::chrono::milliseconds(0));
 }
 
-pid_t Children::start(const NodeName& name, const std::vector<std::string>& command) {
+pid_t Children::start(const NodeName& name, const std::vector<std::string>& command,
+                      const std::vector<int>& cores) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   const SpawnSettings settings;
+  const OnCores inherited(cores);
   pid_t pid = 0;
   const int error =
       ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);

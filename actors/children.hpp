@@ -22,8 +22,8 @@ class Children {
   Children& operator=(const Children&) = delete;
 
   /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input,
-  /// its output on stderr. Throws Error.
-  pid_t start(const NodeName& name, const std::vector<std::string>& command);
+  /// its output on stderr, and all its threads on these cores (empty: on all). Throws Error.
+  pid_t start(const NodeName& name, const std::vector<std::string>& command, const std::vector<int>& cores);
 
   struct Ended {
     NodeName name;

@@ -26,11 +26,13 @@ class RealDataPlane final : public DataPlane {
   std::string address() const override { return address_; }
   std::string host_of(const std::string& address) const override { return muster::host_of(address); }
   std::string describe() const override { return description_; }
+  bool shares_memory() const override { return shares_memory_; }
 
  private:
   RealDataPlane(std::unique_ptr<Transport> transport, Engine::Hooks hooks, const HandoverOptions& handover)
       : address_(transport->address()),
         description_(transport->describe()),
+        shares_memory_(transport->lends()),
         engine_(*transport, std::move(hooks), handover),
         thread_(std::move(transport), options()) {}
 
@@ -42,6 +44,7 @@ class RealDataPlane final : public DataPlane {
 
   std::string address_;
   std::string description_;
+  bool shares_memory_;
   Engine engine_;
   ProgressThread thread_;  // last: ends first, and with it the transport that the engine refers to
 };

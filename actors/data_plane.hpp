@@ -29,6 +29,8 @@ class DataPlane {
   /// Equal for two addresses of the same host.
   virtual std::string host_of(const std::string& address) const = 0;
   virtual std::string describe() const = 0;
+  /// Whether nodes of one host read each other's memory.
+  virtual bool shares_memory() const { return false; }
 };
 
 /// Over UCX. `listen`: the address that this node is reached by.

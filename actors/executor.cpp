@@ -40,7 +40,7 @@ class ThreadExecutor final : public Executor {
  private:
   void run(const std::string& name, int core) {
     pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-    if (core >= 0) pin_this_thread(core);
+    if (core >= 0) stay_on({core});
     for (;;) {
       std::function<void()> job;
       {

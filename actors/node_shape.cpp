@@ -41,8 +41,9 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.algorithm = wanted == ReduceAlgorithm::automatic
                         ? choose_algorithm(std::min(elements.most(), shape.bucket_elements), hosts)
                         : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
-  shape.one_shot_too =
-      wanted == ReduceAlgorithm::automatic && may_take_one_shot(hosts) && !shape.stand_ins && !shape.sharded;
+  shape.shares_memory = plane_->shares_memory();
+  shape.one_shot_too = wanted == ReduceAlgorithm::automatic && shape.shares_memory &&
+                       may_take_one_shot(hosts) && !shape.stand_ins && !shape.sharded;
   return shape;
 }
 

@@ -8,6 +8,7 @@
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
+#include "muster/gpu/core_shares.hpp"
 #include "muster/gpu/device.hpp"
 
 namespace muster {
@@ -108,6 +109,15 @@ void look_at_workbench(const Registry& registry, const Places& places, Trial tri
   }
 }
 
+// A replica's device is the first of its cores.
+void share_out(const std::vector<int>& cores, Placement& placement) {
+  placement.cores = share_cores(placement.devices.size());
+  for (std::size_t i = 0; i < placement.cores.size(); ++i) {
+    const auto first = std::ranges::find(cores, placement.cores[i].front());
+    placement.devices[i] = "cpu:" + std::to_string(first - cores.begin());
+  }
+}
+
 }  // namespace
 
 Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial) {
@@ -118,8 +128,9 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   flight.job.model.content.clear();  // as the file is now, not as it was when the job was read
   flight.job = with_defaults(flight.job, registry.declarations());
   const DeviceInventory devices = discover_devices();
-  flight.placement = place_devices(flight.job, {devices.cores, devices.cuda_devices, devices.cuda_reason},
-                                   places, flight.mistakes);
+  const Inventory inventory{devices.cores, devices.cuda_devices, devices.cuda_reason};
+  flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
+  if (has_own_cores(flight.job, inventory)) share_out(devices.cores, flight.placement);
   look_at_workbench(registry, places, trial, devices.cuda_cards, flight);
   return flight;
 }

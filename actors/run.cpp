@@ -78,8 +78,8 @@ std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordi
 // Starts processes, and new ones for those that are lost if the job says so.
 class Launcher {
  public:
-  Launcher(const Job& job, const RunOptions& options, std::uint16_t port)
-      : job_(job), command_(options.node_command), port_(port) {
+  Launcher(const Preflight& flight, const RunOptions& options, std::uint16_t port)
+      : job_(flight.job), placement_(flight.placement), command_(options.node_command), port_(port) {
     if (command_.empty()) command_ = {this_executable(), "node"};
   }
 
@@ -120,12 +120,19 @@ class Launcher {
 
   void start(const NodeName& name, bool joins) {
     std::vector<std::string> command = command_;
-    const auto arguments = to_arguments({job_.cluster.listen, port_, name, ::getpid(), joins, {}});
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    children.start(name, command);
+    NodeArguments arguments{job_.cluster.listen, port_, name, ::getpid(), joins, {}};
+    std::vector<int> cores;
+    if (!name.loader && !placement_.cores.empty()) {
+      cores = placement_.cores[name.slot];
+      if (joins) arguments.device = placement_.devices[name.slot];
+    }
+    const auto texts = to_arguments(arguments);
+    command.insert(command.end(), texts.begin(), texts.end());
+    children.start(name, command, cores);
   }
 
   const Job& job_;
+  const Placement& placement_;
   std::vector<std::string> command_;
   std::uint16_t port_;
   std::uint32_t restarts_ = 0;
@@ -226,7 +233,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
       port = publish(system, actor, flight.job, options.port);
       refusals.emplace(system, actor);
     }
-    launcher.emplace(flight.job, options, port);
+    launcher.emplace(flight, options, port);
     if (options.in_process) {
       nodes.emplace(system, flight.job, options, actor);
     } else if (!options.by_hand) {

@@ -7,6 +7,7 @@
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
 #include "muster/gpu/compression.hpp"
+#include "muster/gpu/core_shares.hpp"
 #include "muster/transport/collective/chooser.hpp"
 #include "muster/transport/collective/cost.hpp"
 
@@ -74,6 +75,16 @@ void print_trials(const Preflight& flight) {
       std::printf("notice: what a micro-batch takes on %s is not known: %s\n", where, trial->how.c_str());
     }
   }
+}
+
+void print_cores(const Preflight& flight) {
+  const auto& cores = flight.placement.cores;
+  if (cores.empty()) return;
+  std::printf("each replica's process stays on cores of its own:");
+  for (std::size_t replica = 0; replica < cores.size(); ++replica)
+    std::printf("%s replica %zu on %s", replica == 0 ? "" : ",", replica,
+                text_of_cores(cores[replica]).c_str());
+  std::printf("\n");
 }
 
 void print_shards(const Preflight& flight) {
@@ -180,6 +191,7 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
       "threads on this node: %u compute, %u loader, %u loader processes; %u micro-batches ready a shard\n",
       flight.placement.compute_threads, flight.placement.loader_threads, flight.job.cluster.loaders,
       flight.prefetch_depth);
+  print_cores(flight);
   print_reduction(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
   print_compression(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
   for (const std::string& notice : flight.placement.notices) std::printf("notice: %s\n", notice.c_str());

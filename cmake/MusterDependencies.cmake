@@ -1,4 +1,4 @@
-# Everything that Muster stands on. Required: CAF, UCX, Boost, nlohmann-json, toml++, OpenSSL, zlib, Highway. Optional parts
+# Everything that Muster stands on. Required: CAF, UCX, Boost, nlohmann-json, toml++, OpenSSL, zlib, Highway, hwloc. Optional parts
 # are recorded in MUSTER_PARTS for the table at the end.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -10,6 +10,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(hwy 1.0 CONFIG REQUIRED)
+find_package(HWLOC 2.0 REQUIRED)
 
 # CUDA before libtorch, whose package would choose its own options for the kernels.
 find_package(CUDAToolkit QUIET)

@@ -10,7 +10,7 @@ set_target_properties(muster PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_INCLUDE_ROOT}>"
                                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(muster PUBLIC CAF::io CAF::core Threads::Threads
-  PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB hwy::hwy
+  PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB hwy::hwy HWLOC::hwloc
           tomlplusplus::tomlplusplus)
 if(Torch_FOUND)
   target_link_libraries(muster PRIVATE torch)

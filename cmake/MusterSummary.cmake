@@ -11,6 +11,7 @@ muster_part("CAF" CAF_FOUND "${CAF_VERSION}" "")
 muster_part("UCX" ucx_FOUND "${ucx_VERSION}" "")
 muster_part("Boost" Boost_FOUND "${Boost_VERSION_STRING}" "")
 muster_part("Highway" hwy_FOUND "${hwy_VERSION}" "")
+muster_part("hwloc" HWLOC_FOUND "${HWLOC_VERSION}" "")
 muster_part("libtorch (models mlp, fashion_cnn, resnet18, gpt2)" Torch_FOUND "${MUSTER_VERSION_TORCH}"
             "install libtorch-dev, or set Torch_DIR, or MUSTER_TORCH=python")
 list(JOIN MUSTER_CUDA_ARCHITECTURES ", " cuda_architectures)

@@ -108,6 +108,12 @@ std::vector<ShardInterval> place_shards(std::uint32_t shards, std::uint32_t repl
   return intervals;
 }
 
+bool has_own_cores(const Job& job, const Inventory& inventory) {
+  const std::uint32_t replicas = job.cluster.replicas;
+  return job.cluster.bind_cores && job.cluster.devices.empty() && job.cluster.loaders == 0 && replicas > 1 &&
+         replicas <= inventory.cores.size();
+}
+
 Placement place_devices(const Job& job, const Inventory& inventory, const Places& places,
                         std::vector<Mistake>& mistakes) {
   MUSTER_CHECK(!inventory.cores.empty(), "replicas", job.cluster.replicas);

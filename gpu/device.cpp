@@ -37,6 +37,8 @@ class CoreMask {
   std::unique_ptr<cpu_set_t, Free> mask_;
 };
 
+}  // namespace
+
 std::vector<int> allowed_cores() {
   CoreMask mask;
   if (sched_getaffinity(0, CoreMask::bytes(), mask.get()) != 0)
@@ -47,8 +49,6 @@ std::vector<int> allowed_cores() {
     if (mask.has(core)) cores.push_back(core);
   return cores;
 }
-
-}  // namespace
 
 DeviceInventory discover_devices() {
   DeviceInventory inventory;
@@ -68,16 +68,15 @@ DeviceInventory discover_devices() {
   return inventory;
 }
 
-void pin_this_thread(int core) {
-  int code = EINVAL;
-  if (core >= 0 && core < kCoresMax) {
-    CoreMask mask;
-    mask.add(core);
-    code = pthread_setaffinity_np(pthread_self(), CoreMask::bytes(), mask.get());
-  }
-  if (code != 0)
-    throw Error(Advice::give_up,
-                "cannot pin a thread to core " + std::to_string(core) + ": " + std::strerror(code));
+void stay_on(const std::vector<int>& cores) {
+  CoreMask mask;
+  for (const int core : cores)
+    if (core >= 0 && core < kCoresMax) mask.add(core);
+  const int code = pthread_setaffinity_np(pthread_self(), CoreMask::bytes(), mask.get());
+  if (code == 0) return;
+  std::string names;
+  for (const int core : cores) names += (names.empty() ? "" : ", ") + std::to_string(core);
+  throw Error(Advice::give_up, "cannot keep a thread on core " + names + ": " + std::strerror(code));
 }
 
 std::string cuda_driver_version() {

@@ -1,4 +1,4 @@
-// What this process can compute on, and the pinning of a compute thread to its core.
+// What this process can compute on, and the binding of threads to cores.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,13 @@ struct DeviceInventory {
 /// (give_up) when the mask cannot be read.
 DeviceInventory discover_devices();
 
-/// Binds the calling thread to one logical core, a value out of DeviceInventory::cores (not an index). Throws
-/// Error (give_up) with the system's words when the core is not there or not allowed.
-void pin_this_thread(int core);
+/// The logical cores that the calling thread may use, ascending. Throws Error (give_up) when they cannot be
+/// read.
+std::vector<int> allowed_cores();
+
+/// Binds the calling thread to these logical cores, values out of DeviceInventory::cores (not indices).
+/// Throws Error (give_up) with the system's words when none of them is there and allowed.
+void stay_on(const std::vector<int>& cores);
 
 /// Version of the CUDA runtime in this build, "12.4" say; empty when the build has none.
 std::string cuda_version();

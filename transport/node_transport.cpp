@@ -104,6 +104,7 @@ class JoinedTransport final : public Transport {
     found->second->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
+  bool lends() const override { return near_->lends(); }
   void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
   bool progress() override {
     const bool any = near_->progress();

@@ -91,6 +91,9 @@ class Transport {
   /// count nothing: shared memory and UCX, each by itself.
   virtual Traffic traffic() const { return {}; }
 
+  /// Whether processes of this host read lendable memory where it lies.
+  virtual bool lends() const { return false; }
+
   /// Ends a loan. For each that was taken, once.
   virtual void give_back(Loan) {}
 

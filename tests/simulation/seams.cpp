@@ -81,6 +81,7 @@ class SimulatedDataPlane final : public DataPlane {
     return std::to_string(std::accumulate(address.begin(), address.end(), 0) % 2);
   }
   std::string describe() const override { return transport_->describe(); }
+  bool shares_memory() const override { return true; }
 
  private:
   void run(Engine& engine, const std::function<void(Engine&)>& command) {

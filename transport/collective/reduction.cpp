@@ -9,15 +9,17 @@ namespace muster {
 
 namespace {
 constexpr std::size_t kHashStride = 1024;
-constexpr std::size_t kTreeWays = 2;  // of SumWay
 // A token names the round and, above it, what is held until the send has ended.
 constexpr unsigned kRoundBits = 40;
 constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
 
-// Results that nobody else reads are written through the caches.
+// How many of SumWay. Results that nobody else reads are written through the caches.
 std::size_t ways_of(const ReductionShape& shape) {
-  if (adds_everywhere(shape.algorithm)) return 1;
-  return shape.one_shot_too ? kTreeWays + 1 : kTreeWays;
+  const std::uint32_t host = shape.members[shape.self].host;
+  const auto here = std::count_if(shape.members.begin(), shape.members.end(),
+                                  [host](const ReductionMember& member) { return member.host == host; });
+  if (!shape.shares_memory || adds_everywhere(shape.algorithm) || here < 2) return 1;
+  return shape.one_shot_too ? 3 : 2;
 }
 
 bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
@@ -35,8 +37,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)),
       plan_(shape_),
       staging_(shape_.chunk_elements, transport),
-      ways_(ways_of(shape_), hooks_.now),
-      sketch_ways_(kTreeWays, hooks_.now) {
+      ways_(ways_of(shape_), hooks_.now) {
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -106,7 +107,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
   begin_sums(header);
   current.headers[shape_.self].fill([&](RoundHeader& mine) {
     mine = header;  // into the memory of an earlier one
-    mine.wants_one_shot = ways_.wants_one_shot();
+    mine.way_times = ways_.times();
     return true;
   });
   open_sum().open(result, header.step);
@@ -408,8 +409,7 @@ bool Reduction::agree(Slot& current) {
     return false;
   }
   current.agreed = true;
-  all_want_one_shot_ = std::all_of(current.headers.begin(), current.headers.end(),
-                                   [](const auto& header) { return header->wants_one_shot; });
+  hear_times(current);
   current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
     return std::any_of(header->shards.begin(), header->shards.end(),
                        [](const ShardWord& w) { return w.present(); });

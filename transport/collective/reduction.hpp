@@ -168,6 +168,7 @@ class Reduction {
   void make_sums(Slot& slot);
   std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot);
   void begin_sums(const RoundHeader& header);
+  void hear_times(const Slot& slot);
 
   void reset(Slot& slot);
   void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
@@ -201,7 +202,7 @@ class Reduction {
   std::vector<double> weights_;                 // likewise
   Staging staging_;
   WayChoice ways_, sketch_ways_;
-  bool all_want_one_shot_ = false;  // by the headers of the round before
+  SharedTimes said_;  // in the headers of the round before, by the members of this host
   std::array<Slot, 2> slots_;
   RecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open

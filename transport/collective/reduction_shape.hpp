@@ -37,8 +37,11 @@ struct ReductionShape {
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
   bool stand_ins = false;           ///< whether a member may add nodes of another one
   Algorithm algorithm = Algorithm::direct;
-  /// Whether rounds may be summed up by `one_shot` as well, where it takes all members less time; not with
-  /// `stand_ins`, nor `sharded`.
+  /// Whether members of one host read each other's memory: what the ways to write (way_choice.hpp) cost is
+  /// then measured.
+  bool shares_memory = false;
+  /// Whether rounds may be summed up by `one_shot` as well, where that is measured to take the members less
+  /// time; not with `stand_ins`, nor `sharded`.
   bool one_shot_too = false;
   Wire wire;            ///< of the sums and results between hosts
   bool sparse = false;  ///< sums are mostly +0: between hosts they travel sparse (sparse.hpp)

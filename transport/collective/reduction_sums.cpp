@@ -43,10 +43,17 @@ void Reduction::make_sums(Slot& slot) {
   if (one_shot_plan_) slot.one_shot = make_sum(*one_shot_plan_, ways_, slot);
 }
 
+void Reduction::hear_times(const Slot& slot) {
+  said_ = {};
+  for (std::size_t member = 0; member < shape_.members.size(); ++member) {
+    if (shape_.members[member].host == shape_.members[shape_.self].host)
+      said_.add(slot.headers[member]->way_times);
+  }
+}
+
 // All members have seen the same headers, and count the same rounds: they go the same way.
 void Reduction::begin_sums(const RoundHeader& header) {
-  if (header.kind == RoundKind::train) ways_.begin(all_want_one_shot_);
-  if (header.kind == RoundKind::sketch) sketch_ways_.begin();
+  if (header.kind == RoundKind::train) ways_.begin(said_);
 }
 
 bool Reduction::sketching() const {

@@ -8,10 +8,11 @@ namespace {
 
 struct WireHeader {
   std::uint64_t round, epoch, step, applied, record_hash;
-  std::uint16_t kind, wants_one_shot;
-  std::uint32_t shards;
+  std::uint32_t kind, shards;
+  WayTimes way_times;
+  std::uint32_t reserved;
 };
-static_assert(sizeof(WireHeader) == 48);
+static_assert(sizeof(WireHeader) == 64);
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -30,9 +31,10 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
                         header.step,
                         header.applied,
                         header.record_hash,
-                        static_cast<std::uint16_t>(header.kind),
-                        static_cast<std::uint16_t>(header.wants_one_shot),
-                        static_cast<std::uint32_t>(header.shards.size())};
+                        static_cast<std::uint32_t>(header.kind),
+                        static_cast<std::uint32_t>(header.shards.size()),
+                        header.way_times,
+                        0};
   out.resize(encoded_header_bytes(header.shards.size()));
   std::memcpy(out.data(), &wire, sizeof wire);
   if (!header.shards.empty()) {
@@ -44,7 +46,7 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   WireHeader wire;
   if (bytes.size() < sizeof wire) return false;
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.kind > static_cast<std::uint16_t>(RoundKind::sketch) || wire.wants_one_shot > 1 ||
+  if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.reserved != 0 ||
       wire.shards > shards_max || bytes.size() != encoded_header_bytes(wire.shards)) {
     return false;
   }
@@ -54,7 +56,7 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   header.step = wire.step;
   header.applied = wire.applied;
   header.record_hash = wire.record_hash;
-  header.wants_one_shot = wire.wants_one_shot == 1;
+  header.way_times = wire.way_times;
   header.shards.resize(wire.shards);
   if (wire.shards > 0) {
     std::memcpy(header.shards.data(), bytes.data() + sizeof wire, bytes.size() - sizeof wire);

@@ -5,6 +5,7 @@
 // before its own: the sketch. It has no losses, and changes nothing that outlives its view.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -56,6 +57,10 @@ struct ShardMetrics {
 };
 static_assert(sizeof(ShardMetrics) == 32);
 
+/// What adding and copying took a member in a round, by the way it went (SumWay), in nanoseconds; 0: not
+/// known.
+using WayTimes = std::array<std::uint32_t, 3>;
+
 /// What a member says when it opens a round.
 struct RoundHeader {
   std::uint64_t round = 0;  ///< counts from 0 within a view
@@ -64,7 +69,7 @@ struct RoundHeader {
   std::uint64_t step = 0;         ///< the step number that the round will take if it is one
   std::uint64_t applied = 0;      ///< last step that this member has applied
   std::uint64_t record_hash = 0;  ///< of the round before; members that differ have diverged
-  bool wants_one_shot = false;    ///< for the next round with sums: it took this member the least time
+  WayTimes way_times{};           ///< of this member; the next round with sums goes by those of all
   std::vector<ShardWord> shards;  ///< of this member's shards, ascending; train only
 
   bool operator==(const RoundHeader&) const = default;

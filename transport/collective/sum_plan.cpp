@@ -10,6 +10,10 @@
 namespace muster {
 namespace {
 
+// Of a chunk that all add up: so many parts at most, of so many elements at least.
+constexpr std::size_t kPartsMax = 8;
+constexpr std::size_t kPartMin = 16 * 1024;
+
 /// The children of each member in a tree.
 class Children {
  public:
@@ -109,14 +113,25 @@ void SumPlan::cut() {
   }
 }
 
-// One range per owner, in chunks; where all add everywhere, all of it is this member's.
+// One range per owner, in chunks.
 void SumPlan::cut(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
-  if (adds_everywhere(shape_.algorithm)) return cut(bucket.elements, shape_.self);
+  if (adds_everywhere(shape_.algorithm)) return cut_for_all(bucket);
   // Where the parts of an optimiser lie must not depend on the algorithm: views may have different ones.
   const auto owners = owners_in_order(shape_.sharded ? Algorithm::direct : shape_.algorithm, members);
   for (std::uint32_t place = 0; place < members; ++place) {
     cut(range_of_owner(bucket.elements, place, members), owners[place]);
+  }
+}
+
+// All of it is this member's; each chunk in parts, so that members can begin with different ones.
+void SumPlan::cut_for_all(const Bucket& bucket) {
+  const std::size_t most = std::min(shape_.members.size(), kPartsMax);
+  for (std::size_t begin = bucket.elements.begin; begin < bucket.elements.end;) {
+    const ElementRange chunk{begin, std::min(begin + shape_.chunk_elements, bucket.elements.end)};
+    const std::size_t parts = std::clamp<std::size_t>(chunk.count() / kPartMin, 1, most);
+    for (std::size_t part = 0; part < parts; ++part) cut(range_of_owner(chunk, part, parts), shape_.self);
+    begin = chunk.end;
   }
 }
 
@@ -150,15 +165,28 @@ void SumPlan::group() {
   for (Bucket& bucket : buckets_) adds_everywhere(shape_.algorithm) ? give_to_all(bucket) : group(bucket);
 }
 
-// A piece to all before the next one: they can add it up meanwhile.
+// A chunk to all before the next one: they can add it up meanwhile.
 void SumPlan::give_to_all(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
-  for (std::size_t i = bucket.pieces.first; i < bucket.pieces.end; ++i) {
+  for (std::size_t i = bucket.pieces.first; i < bucket.pieces.end;) {
+    Run run{0, i, 0, pieces_[i].begin, 0};
+    for (; i < bucket.pieces.end && run.count + pieces_[i].count <= shape_.chunk_elements; ++i) {
+      run.count += pieces_[i].count;
+      ++run.pieces;
+    }
     for (std::uint32_t turn = 1; turn < members; ++turn) {
+      run.to = (shape_.self + turn) % members;
       bucket.first_sends.push_back(static_cast<std::uint32_t>(up_.size()));
-      up_.push_back({(shape_.self + turn) % members, i, 1, pieces_[i].begin, pieces_[i].count});
+      up_.push_back(run);
     }
   }
+}
+
+std::size_t SumPlan::turned(Pieces pieces, std::size_t at) const {
+  const std::size_t count = pieces.end - pieces.first;
+  const std::size_t first =
+      adds_everywhere(shape_.algorithm) ? count * shape_.self / shape_.members.size() : 0;
+  return pieces.first + (first + at) % count;
 }
 
 void SumPlan::group(Bucket& bucket) {

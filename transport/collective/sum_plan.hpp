@@ -79,6 +79,10 @@ class SumPlan {
 
   /// The pieces that these elements are, exactly; nothing if they are not whole pieces.
   std::optional<Pieces> pieces_at(std::uint64_t begin, std::uint64_t count) const;
+  /// In which order this member does what these pieces ask for: the number of the piece in this place, from 0
+  /// on. Where all add all of it up, each begins with another part: two who read the same lines at the same
+  /// time, out of each other's caches, wait for each other.
+  std::size_t turned(Pieces pieces, std::size_t at) const;
   /// Who adds up a node of `member` for this piece: the member itself, if it adds, else its parent; or all.
   std::vector<std::uint32_t> adders_of(const Piece& piece, std::uint32_t member) const;
 
@@ -87,6 +91,7 @@ class SumPlan {
   Role role_in(const Parents& parents) const;
   void cut();
   void cut(Bucket& bucket);
+  void cut_for_all(const Bucket& bucket);
   void cut(ElementRange range, std::uint32_t owner);
   void group();
   void group(Bucket& bucket);

@@ -315,7 +315,8 @@ void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
 }
 
 void TreeSum::stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold) {
-  for (std::size_t i = pieces.first; i < pieces.end; ++i) {
+  for (std::size_t at = 0; at < pieces.end - pieces.first; ++at) {
+    const std::size_t i = plan_.turned(pieces, at);
     const SumPlan::Piece& piece = plan_.pieces()[i];
     stage(i, *input_of(piece, frame), {values + (piece.begin - frame.offset), hold});
   }
@@ -341,7 +342,7 @@ bool TreeSum::take(std::size_t number, std::size_t input) {
 
 void TreeSum::look_at(Pieces pieces) {
   if (!settled_) return;
-  for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) look(i);
+  for (std::size_t at = 0; at < pieces.end - pieces.first && !closed_; ++at) look(plan_.turned(pieces, at));
 }
 
 // If complete, it is added up, once.

@@ -25,6 +25,7 @@ class SharedMemoryTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override;
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
+  bool lends() const override { return true; }
   void give_back(Loan loan) override;
   bool progress() override;
   int event_descriptor() const override { return sockets_.get(); }

@@ -65,6 +65,7 @@ class Member {
     shape.elements = result_.size();
     shape.bucket_elements = Buckets::suitable(shape.elements, kMembers);
     shape.sparse = sparse_;
+    shape.shares_memory = true;
     shape.one_shot_too = !sparse_ && shape.elements > 1'000;  // some rounds go this way, some that
     std::vector<Engine::Peer> peers;
     for (std::uint32_t m = 0; m < kMembers; ++m) {

@@ -26,12 +26,12 @@ TEST(Device, CardsAreUsableOrThereIsAReason) {
   EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_cards.size()));
 }
 
-TEST(Device, APinnedThreadStaysOnItsCore) {
+TEST(Device, AThreadStaysOnItsCore) {
   const int core = discover_devices().cores.back();
   int seen = -1;
   std::size_t allowed = 0;
   std::thread thread([&] {
-    pin_this_thread(core);
+    stay_on({core});
     seen = sched_getcpu();
     allowed = discover_devices().cores.size();
   });
@@ -41,9 +41,10 @@ TEST(Device, APinnedThreadStaysOnItsCore) {
 }
 
 TEST(Device, ACoreThatIsNotThereIsAnError) {
-  EXPECT_THROW(pin_this_thread(-1), Error);
-  EXPECT_THROW(pin_this_thread(60000), Error);
-  EXPECT_THROW(pin_this_thread(1 << 20), Error);
+  EXPECT_THROW(stay_on({-1}), Error);
+  EXPECT_THROW(stay_on({60000}), Error);
+  EXPECT_THROW(stay_on({1 << 20}), Error);
+  EXPECT_THROW(stay_on({}), Error);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ RoundHeader random_header(RandomValues& random, std::size_t shards) {
   header.step = random.below(~0ull);
   header.applied = random.below(~0ull);
   header.record_hash = random.below(~0ull);
-  header.wants_one_shot = random.chance(50);
+  for (auto& time : header.way_times) time = static_cast<std::uint32_t>(random.below(1ull << 32));
   for (std::size_t i = 0; i < shards; ++i) {
     ShardWord word;
     word.shard = static_cast<std::uint32_t>(random.below(1u << 20));

@@ -208,7 +208,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.wire = shape_.wire;
   shape.sparse = shape_.sparse;
   shape.stand_ins = shape_.stand_ins;
-  shape.one_shot_too = shape_.one_shot_too;
+  shape.shares_memory = shape.one_shot_too = shape_.one_shot_too;
   shape.algorithm = shape_.algorithm;
   shape.sharded = shape_.sharded;
   shape.update = members_[number].update;
