@@ -121,12 +121,16 @@ std::vector<Mistake> check_memory(const Preflight& flight, const Places& places)
                                   "at least what it takes, which is " + text_of(plan) + kWays));
     return mistakes;
   }
-  if (flight.host_room > 0 && of_host.bytes > flight.host_room)
-    mistakes.push_back(too_much(places, "cluster.replicas", "this machine", of_host, flight.host_room));
+  const HostMemoryRoom& room = flight.host_room;
+  if (room.bytes > 0 && of_host.bytes > room.bytes) {
+    const std::string where =
+        room.bound.empty() ? "" : " within the limit of its control group " + room.bound;
+    mistakes.push_back(too_much(places, "cluster.replicas", "this machine" + where, of_host, room.bytes));
+  }
   for (const auto& [card, taken] : of_cards) {
-    const auto room = flight.card_room.find(card);
-    if (room != flight.card_room.end() && taken.bytes > room->second)
-      mistakes.push_back(too_much(places, "cluster.devices", card, taken, room->second));
+    const auto known = flight.card_room.find(card);
+    if (known != flight.card_room.end() && taken.bytes > known->second)
+      mistakes.push_back(too_much(places, "cluster.devices", card, taken, known->second));
   }
   return mistakes;
 }

@@ -73,7 +73,8 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 }
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
-                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads) {
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads,
+                                          const std::function<void(const Layout&)>& sized) {
   auto bench = std::make_shared<Workbench>();
   bench->job = job;
   bench->device = std::move(device);
@@ -83,6 +84,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     bench->model = registry.make_model(job.model, context);
     check_demands(job, *bench->model, context.device);
     const Layout& layout = bench->model->layout();
+    if (sized) sized(layout);
     bench->state = DeviceFloats(bench->device, layout.total());
     bench->gradient.resize(layout.total());
     bench->finite = FiniteCheck(bench->device);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,9 +59,11 @@ DeviceMemory device_memory(const Job& job);
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
-/// The same on a device that is there already.
+/// The same on a device that is there already. `sized`, if there is one, hears of the model's layout before
+/// vectors of that size are made; what it throws ends it.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
-                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads);
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads,
+                                          const std::function<void(const Layout&)>& sized = nullptr);
 
 /// Whether the sums of a view's steps stay where they were added up: on a card, in a view where no other
 /// replica adds anything. Then the reduction has no elements, and the record alone goes through it. Only in a
