@@ -86,15 +86,17 @@ void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   next_turn();
   if (std::exchange(gradient_abandoned_, false)) {  // a member vanished in the middle of sending its part
-    auto& gradient = parts_.bench->gradient;
-    Floats fresh(gradient.size());
-    fresh.swap(gradient);
+    Workbench& bench = *parts_.bench;
+    bench.gradient_pin = {};
+    Floats fresh(bench.gradient.size());
+    fresh.swap(bench.gradient);
     bury(std::move(fresh));
   }
   self_->send(parts_.node,
               Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(), took_});
 }
 
+    pin_gradient(bench);
 // In each view one replica speaks for all: the first.
 bool ReplicaState::speaks() const {
   return part_.view.replicas.front().name.slot == parts_.slot;

@@ -88,6 +88,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     bench->state = DeviceFloats(bench->device, layout.total());
     bench->gradient.resize(layout.total());
     bench->finite = FiniteCheck(bench->device);
+    pin_gradient(*bench);
     if (bench->device->is_card()) bench->mean = DeviceFloats(bench->device, layout.total());
     if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
     bench->model->initialize(job.seed, bench->state.span());
@@ -203,6 +204,12 @@ bool sums_stay(const Workbench& bench, const View& view) {
 void make_room_for_sums(Workbench& bench) {
   if (!bench.device->is_card()) return;
   const auto [begin, end] = place_shards(bench.job.train.shards, bench.job.cluster.replicas).front();
+void pin_gradient(Workbench& bench) {
+  bench.gradient_pin = {};  // before the memory that it was of goes
+  if (bench.device->is_card() && bench.gradient.size() * sizeof(float) >= kLendableBytesMin)
+    bench.gradient_pin = PinnedRange(bench.device, bench.gradient);
+}
+
   const std::size_t elements = reduced_elements(bench).most();
   std::vector<DeviceFloats> room;
   for (std::size_t left = Accumulator::bytes_max(bench.job.train.shards, begin, end, elements); left > 0;

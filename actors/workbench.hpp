@@ -18,6 +18,7 @@
 #include "muster/gpu/compute_device.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
+#include "muster/gpu/pinned_range.hpp"
 #include "muster/gpu/powersgd.hpp"
 #include "muster/transport/lendable.hpp"
 
@@ -39,10 +40,11 @@ struct Workbench {
   /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
   /// yet.
   std::shared_ptr<Part> part, next_part;
-  DeviceFloats state;  ///< parameters, then buffers
-  Floats gradient;     ///< the reduced mean of the step; sharded: the state after it
-  DeviceFloats mean;   ///< on a card: where `gradient` is copied to be applied
-  FiniteCheck finite;  ///< of what is applied
+  DeviceFloats state;                    ///< parameters, then buffers
+  Floats gradient;                       ///< the reduced mean of the step; sharded: the state after it
+  PinnedRange gradient_pin;              ///< of `gradient`, on a card: it need not be copied once more
+  DeviceFloats mean;                     ///< on a card: where `gradient` is copied to be applied
+  FiniteCheck finite;                    ///< of what is applied
   /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
   /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
@@ -89,6 +91,10 @@ std::vector<float> host_state(const Workbench& bench);
 
 /// Of a view in which this replica has the shards [begin, end).
 std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin, std::uint32_t end);
+
+/// On a card: pins the gradient, as it is now, so that it is copied from where others write it. Small ones
+/// are left alone, and what the system refuses: gradient_pin says why.
+void pin_gradient(Workbench& bench);
 
 /// On a card: takes what the sums will take, and keeps it for them. So what does not fit is refused before
 /// anything starts. Throws Error.

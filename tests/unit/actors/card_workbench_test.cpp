@@ -6,10 +6,12 @@
 #include <bit>
 #include <cmath>
 
+#include "muster/actors/card_sums.hpp"
 #include "muster/actors/probe.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
+#include "muster/transport/shared_memory/segment.hpp"
 #include "tests/support/late_linear.hpp"
 
 namespace muster {
@@ -153,6 +155,30 @@ TEST_P(OnACard, WhatIsForThisReplicaAloneStays) {
       if (!offering.stays) {  // what the reduction makes of the cover's two nodes
         const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
         for (std::size_t i = 0; i < bench->gradient.size(); ++i) {
+// So that other processes of the host read the sums where the card has copied them, and the card the mean
+// where they have written it.
+TEST_P(OnACard, TheHostsCopiesAreLendableWhereTheCardCanPinThem) {
+  Job job = job_with(GetParam());
+  for (Options* options : {&job.model.options, &job.data.options})
+    (*options)["inputs"] = Option(std::int64_t{5000});  // large enough to be lent
+  const Trained host = train(bench_on(job, nullptr), 1, 3);
+  for (const bool refuses : {false, true}) {
+    const auto card = std::make_shared<LateDevice>();
+    card->refuses_to_pin = refuses;
+    {
+      const auto bench = bench_on(job, card);
+      EXPECT_EQ(static_cast<bool>(bench->gradient_pin), !refuses);
+      EXPECT_EQ(bench->gradient_pin.refused(), refuses ? "it refuses to" : "");
+      expect_same(host, train(bench, 1, 3));
+      const auto sums = make_card_sums(card, bench->state.size());
+      float* const sum = sums->make();
+      const std::span<const float> copy(sums->on_host(sum), bench->state.size());
+      EXPECT_EQ(shm::segment_of(std::as_bytes(copy)).has_value(), !refuses);
+    }
+    EXPECT_EQ(card->pinned().taken_bytes, 0u);
+  }
+}
+
           const float left = computed.nodes[0].values[i];
           bench->gradient[i] = (right != nullptr ? left + right[i] : left) / 12.0f;
         }
