@@ -36,6 +36,7 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   if (job.train.compression.kind == CompressionKind::powersgd)
     plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
                                          sizeof(float);  // and q, and what follows from the sums
+  if (job.train.clip_norm) plan.gradient += Clipping::bytes(flight.layout.parameters);
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
     const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;

@@ -33,6 +33,7 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
                       : fed_.empty() ? MeanIs::in_sums
                                      : MeanIs::in_sums_and_wanted;
   compute([record = record_, twice, mean](Workbench& bench) {
+    if (bench.clipping) updated.gradient_norm = bench.clipping->norm();
     Updated updated;
     updated.not_finite = apply_step(bench, *record, mean);
     if (twice) apply_step(bench, *record, mean);
@@ -107,8 +108,8 @@ void ReplicaState::on(const Updated& message) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
-    self_->send(parts_.node,
-                Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
+    self_->send(parts_.node, Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0,
+                                      message.gradient_norm});
   }
   moved(move);
 }

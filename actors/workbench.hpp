@@ -15,6 +15,7 @@
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
+#include "muster/gpu/clipping.hpp"
 #include "muster/gpu/compute_device.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
@@ -45,6 +46,8 @@ struct Workbench {
   PinnedRange gradient_pin;              ///< of `gradient`, on a card: it need not be copied once more
   DeviceFloats mean;                     ///< on a card: where `gradient` is copied to be applied
   FiniteCheck finite;                    ///< of what is applied
+  std::unique_ptr<Clipping> clipping;    ///< of the mean gradient; null: it stays as it is
+  std::unique_ptr<SteadyUpdate> steady;  ///< on a card, from the first step on: what becomes of `mean`
   /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
   /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
@@ -172,7 +175,8 @@ enum class MeanIs { in_gradient, in_sums, in_sums_and_wanted };
 
 /// Applies the step of this record. The part that this replica holds, if there is one,
 /// follows; who only observes has none. Returns what in it is not finite: then, with train.not_finite =
-/// "stop", nothing has changed.
+/// "stop", nothing has changed. The norm of its gradient is known then, if it is clipped
+/// (workbench_update.cpp).
 NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean = MeanIs::in_gradient);
 
 }  // namespace muster

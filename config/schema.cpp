@@ -174,6 +174,13 @@ std::vector<Key> train_keys() {
                "the memory, costs one more hop a step, and moves the parts when replicas come or go. The "
                "weights are the same bits."),
            MUSTER_MEMBER(train.shard_optimizer)),
+      bind(key(kFixes, "train.clip_norm", above(0),
+               "Bounds the L2 norm of a step's mean gradient over all parameters: a longer one is multiplied "
+               "with `clip_norm / (norm + 1e-6)` before the update, as `torch.nn.utils.clip_grad_norm_` has "
+               "it; with compression it is the gradient that is left of it. Not together with "
+               "`shard_optimizer`.",
+               "none: no bound"),
+           MUSTER_MEMBER(train.clip_norm)),
       bind(key(kFree, "train.not_finite", one_of({"stop", "report"}),
                "What follows when a loss or an element of the mean gradient is infinite or not a number: the "
                "run fails before the weights are changed, or it goes on. In both cases the event "

@@ -107,8 +107,24 @@ TEST_P(OnACard, StepsHaveTheBitsOfTheHost) {
   expect_same(host, train(bench_on(job, card), 1, 6));
 }
 
+// The update of a card is recorded, and clips the mean where it lies; the host's is clipped in chunks.
+TEST_P(OnACard, ClippedStepsHaveTheBitsOfTheHost) {
+  Job job = job_with(GetParam());
+  const Trained whole = train(bench_on(job, nullptr), 1, 6);
+  job.train.clip_norm = 0.01;
+  const auto host = bench_on(job, nullptr), card = bench_on(job, std::make_shared<LateDevice>());
+  const Trained clipped = train(host, 1, 6);
+  expect_same(clipped, train(card, 1, 6));
+  EXPECT_FALSE(same_bits(clipped.state, whole.state));
+  EXPECT_GT(host->clipping->norm(), 0.01);
+  EXPECT_EQ(host->clipping->norm(), card->clipping->norm());
+  job.train.clip_norm = 1e6;  // which no step reaches
+  EXPECT_TRUE(same_bits(train(bench_on(job, std::make_shared<LateDevice>()), 1, 6).state, whole.state));
+}
+
 TEST_P(OnACard, ASnapshotGoesToTheHostAndBack) {
-  const Job job = job_with(GetParam());
+  Job job = job_with(GetParam());
+  job.train.clip_norm = 0.01;
   const auto begun = bench_on(job, std::make_shared<LateDevice>());
   train(begun, 1, 3);
   Snapshot snapshot;
@@ -129,32 +145,16 @@ TEST_P(OnACard, GoesBackToTheBeginning) {
   Trained before;
   const auto memory = card->pinned().taken_bytes;
   train_step(*bench, *accumulator, 1, before);
+  const std::vector<float> state = host_state(*bench);
   go_back_to(*bench, Snapshot{});
+  EXPECT_FALSE(same_bits(state, host_state(*bench)));
   Trained again;
   train_step(*bench, *accumulator, 1, again);
   EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
+  EXPECT_TRUE(same_bits(state, host_state(*bench)));  // by an optimiser of its own, which has begun anew
   EXPECT_GT(card->pinned().taken_bytes, memory);
 }
 
-// One replica with all shards, as in a view of its own: the sums stay on the card, and the mean comes to the
-// host only where others want it.
-TEST_P(OnACard, WhatIsForThisReplicaAloneStays) {
-  const auto train_alone = [&](const std::shared_ptr<Workbench>& bench, MeanIs mean) {
-    bench->accumulator = make_accumulator(*bench, 0, kShards);
-    for (std::uint64_t step = 1; step <= 6; ++step) {
-      std::vector<Item> items;
-      for (std::uint32_t shard = 0; shard < kShards; ++shard)
-        items.push_back(bench->reader->read(shard, Cursor{Phase::train, 1, step}));
-      if (step == 3) items[4].ended = true;
-      Offering offering{16, nullptr, mean != MeanIs::in_gradient};
-      const Computed computed = compute_step(*bench, *bench->accumulator, items, step, 0, offering);
-      EXPECT_EQ(computed.nodes.empty(), offering.stays);
-      RoundRecord record;
-      record.step = step;
-      record.weight = 12;
-      if (!offering.stays) {  // what the reduction makes of the cover's two nodes
-        const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
-        for (std::size_t i = 0; i < bench->gradient.size(); ++i) {
 // So that other processes of the host read the sums where the card has copied them, and the card the mean
 // where they have written it.
 TEST_P(OnACard, TheHostsCopiesAreLendableWhereTheCardCanPinThem) {
@@ -179,6 +179,25 @@ TEST_P(OnACard, TheHostsCopiesAreLendableWhereTheCardCanPinThem) {
   }
 }
 
+// One replica with all shards, as in a view of its own: the sums stay on the card, and the mean comes to the
+// host only where others want it.
+TEST_P(OnACard, WhatIsForThisReplicaAloneStays) {
+  const auto train_alone = [&](const std::shared_ptr<Workbench>& bench, MeanIs mean) {
+    bench->accumulator = make_accumulator(*bench, 0, kShards);
+    for (std::uint64_t step = 1; step <= 6; ++step) {
+      std::vector<Item> items;
+      for (std::uint32_t shard = 0; shard < kShards; ++shard)
+        items.push_back(bench->reader->read(shard, Cursor{Phase::train, 1, step}));
+      if (step == 3) items[4].ended = true;
+      Offering offering{16, nullptr, mean != MeanIs::in_gradient};
+      const Computed computed = compute_step(*bench, *bench->accumulator, items, step, 0, offering);
+      EXPECT_EQ(computed.nodes.empty(), offering.stays);
+      RoundRecord record;
+      record.step = step;
+      record.weight = 12;
+      if (!offering.stays) {  // what the reduction makes of the cover's two nodes
+        const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
+        for (std::size_t i = 0; i < bench->gradient.size(); ++i) {
           const float left = computed.nodes[0].values[i];
           bench->gradient[i] = (right != nullptr ? left + right[i] : left) / 12.0f;
         }
