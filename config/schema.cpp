@@ -183,8 +183,8 @@ std::vector<Key> train_keys() {
            MUSTER_MEMBER(train.clip_norm)),
       bind(key(kFree, "train.not_finite", one_of({"stop", "report"}),
                "What follows when a loss or an element of the mean gradient is infinite or not a number: the "
-               "run fails before the weights are changed, or it goes on. In both cases the event "
-               "`not_finite` names the parameter."),
+               "run fails before the weights are changed, and writes a last checkpoint of them where it "
+               "writes any; or it goes on. In both cases the event `not_finite` names the parameter."),
            MUSTER_MEMBER(train.not_finite)),
   };
 }
