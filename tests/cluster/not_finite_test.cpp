@@ -83,14 +83,17 @@ TEST(NotFinite, WithAShardedOptimizerAllLookAtTheNewState) {
 // That checkpoint stands before the step: a run that goes on from it does the step again.
 TEST(NotFinite, ARunGoesOnFromTheWeightsThatWereKept) {
   const Folder folder;
-  const std::vector<std::string> sets{"cluster.replicas=2", "train.optimizer.momentum=0.5"};
+  const std::vector<std::string> sets{"cluster.replicas=2", "train.optimizer.momentum=0.02",
+                                      "train.optimizer.weight_decay=0.1"};
   const Ended ended = run_with(folder, sets);
   EXPECT_EQ(ended.run.outcome.code, 1) << ended.run.outcome.err;
   ASSERT_FALSE(ended.event.is_null()) << ended.run.report["reason"];
   expect_kept(ended);
-  Arguments again = overrides({kTooHigh, "cluster.replicas=2", "train.optimizer.momentum=0.5",
-                               "train.epochs=150", "train.evaluate=false", "train.not_finite=report",
-                               "checkpoint.every=1000 steps", "checkpoint.folder=" + folder.path("kept")});
+  Arguments again = overrides(sets);
+  for (const std::string& more :
+       overrides({kTooHigh, "train.epochs=150", "train.evaluate=false", "train.not_finite=report",
+                  "checkpoint.every=1000 steps", "checkpoint.folder=" + folder.path("kept")}))
+    again.push_back(more);
   again.push_back("--resume");
   const RunResult run = run_job(folder.path("job.toml"), folder, again);
   EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
