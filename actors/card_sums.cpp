@@ -2,11 +2,36 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "muster/gpu/pinned_range.hpp"
+#include "muster/transport/lendable.hpp"
+
 namespace muster {
 namespace {
+
+/// A vector on the host that the card copies to by itself. Other processes of the host read it where it lies,
+/// unless it is small or the system does not let shared memory be pinned: then it is copied on its way there.
+class Twin {
+ public:
+  Twin(const std::shared_ptr<ComputeDevice>& device, std::size_t elements) {
+    if (elements * sizeof(float) >= kLendableBytesMin) {
+      lendable_.emplace(elements);
+      pin_ = PinnedRange(device, {lendable_->get(), elements});
+      if (!pin_) lendable_.reset();
+    }
+    if (!lendable_) pinned_ = PinnedFloats(device, elements);
+  }
+
+  float* data() const { return lendable_ ? lendable_->get() : pinned_.data(); }
+
+ private:
+  std::optional<FloatBuffer> lendable_;
+  PinnedRange pin_;  // ends before its memory does
+  PinnedFloats pinned_;
+};
 
 class CardSums final : public SumMemory {
  public:
@@ -68,16 +93,12 @@ class CardSums final : public SumMemory {
     return true;
   }
 
-  float* twin(float* sums) {
-    PinnedFloats& found = twins_[sums];
-    if (found.empty()) found = PinnedFloats(device_, elements_);
-    return found.data();
-  }
+  float* twin(float* sums) { return twins_.try_emplace(sums, device_, elements_).first->second.data(); }
 
   std::shared_ptr<ComputeDevice> device_;
   std::size_t elements_;
   std::vector<DeviceFloats> owned_;
-  std::map<float*, PinnedFloats> twins_;  // of those that were ever finished
+  std::map<float*, Twin> twins_;  // of those that were ever finished
   std::deque<std::vector<Mark>> under_way_;
   std::size_t finished_ = 0;
 };

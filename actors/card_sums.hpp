@@ -10,7 +10,8 @@
 namespace muster {
 
 /// Of vectors with so many elements. At most as many are held twice, on the card and in pinned memory of the
-/// host, as an accumulator's cover has nodes.
+/// host, as an accumulator's cover has nodes. That memory is lendable (lendable.hpp), where the card can copy
+/// to such.
 std::unique_ptr<SumMemory> make_card_sums(std::shared_ptr<ComputeDevice> device, std::size_t elements);
 
 }  // namespace muster

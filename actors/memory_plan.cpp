@@ -36,6 +36,7 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   if (job.train.compression.kind == CompressionKind::powersgd)
     plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
                                          sizeof(float);  // and q, and what follows from the sums
+  if (job.train.clip_norm) plan.gradient += Clipping::bytes(flight.layout.parameters);
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
     const std::uint64_t copies = job.cluster.replicas > 1 ? 2 : 1;
@@ -121,12 +122,16 @@ std::vector<Mistake> check_memory(const Preflight& flight, const Places& places)
                                   "at least what it takes, which is " + text_of(plan) + kWays));
     return mistakes;
   }
-  if (flight.host_room > 0 && of_host.bytes > flight.host_room)
-    mistakes.push_back(too_much(places, "cluster.replicas", "this machine", of_host, flight.host_room));
+  const HostMemoryRoom& room = flight.host_room;
+  if (room.bytes > 0 && of_host.bytes > room.bytes) {
+    const std::string where =
+        room.bound.empty() ? "" : " within the limit of its control group " + room.bound;
+    mistakes.push_back(too_much(places, "cluster.replicas", "this machine" + where, of_host, room.bytes));
+  }
   for (const auto& [card, taken] : of_cards) {
-    const auto room = flight.card_room.find(card);
-    if (room != flight.card_room.end() && taken.bytes > room->second)
-      mistakes.push_back(too_much(places, "cluster.devices", card, taken, room->second));
+    const auto known = flight.card_room.find(card);
+    if (known != flight.card_room.end() && taken.bytes > known->second)
+      mistakes.push_back(too_much(places, "cluster.devices", card, taken, known->second));
   }
   return mistakes;
 }

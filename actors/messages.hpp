@@ -305,6 +305,7 @@ struct Updated {
   std::uint64_t turn = 0;
   std::string error;
   NotFinite not_finite;
+  double gradient_norm = 0;  ///< before it was clipped; 0 without train.clip_norm
 };
 
 /// compute thread -> replica: the state's hash.
@@ -384,9 +385,10 @@ struct Progress {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t samples = 0;
-  double loss = 0;  ///< mean of the last step
+  double loss = 0;           ///< mean of the last step
+  double gradient_norm = 0;  ///< of its mean gradient, before it was clipped; 0 without train.clip_norm
 
-  static auto fields(Progress& x) { return std::tie(x.epoch, x.step, x.samples, x.loss); }
+  static auto fields(Progress& x) { return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm); }
 };
 MUSTER_MESSAGE(Progress)
 

@@ -188,6 +188,13 @@ void NodeState::on(const Ready& message) {
   prepared_ = prepared;
   may_be_member_ = parts_.name.loader;  // the next view takes it in without asking
   self_->send(parts_.coordinator, prepared);
+  if (const std::string& why = bench_->gradient_pin.refused(); !why.empty()) {
+    const std::string text = parts_.name.text() +
+                             ": the sums of its gradients are copied once more on their "
+                             "way to and from " +
+                             bench_->device->name() + ": " + why;
+    self_->send(parts_.coordinator, Raised{make_event("notice", {{"text", text}})});
+  }
 }
 
 void NodeState::install_engine(const View& view, const std::vector<Member>& members,

@@ -70,14 +70,22 @@ void try_on_card(const Registry& registry, const std::string& name, const Batch&
   }
 }
 
+// Ends the look: the mistakes are in the Preflight.
+struct TooLarge {};
+
+// When the model is there, but no vector of its size yet. What data and a micro-batch take comes later.
+void look_at_sizes(const Layout& layout, const Places& places, Preflight& flight) {
+  flight.layout = layout;
+  flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
+  flight.mistakes = check_memory(flight, places);
+  if (!flight.mistakes.empty()) throw TooLarge{};
+}
+
 void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
-                    const std::vector<CudaCard>& cards, Preflight& flight) {
+                    Preflight& flight) {
   const auto& devices = flight.placement.devices;
   const auto is_card = [](const std::string& name) { return name.starts_with("cuda"); };
   const auto card = std::ranges::find_if(devices, is_card);
-  for (std::size_t i = 0; i < cards.size(); ++i)
-    flight.card_room["cuda:" + std::to_string(i)] = cards[i].memory_bytes;
-  flight.host_room = available_host_memory();
   const auto batch = first_batch(bench);
   if (batch) bench.model->check_batch(*batch);
   if (trial == Trial::nowhere) return;
@@ -91,17 +99,20 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
   if (flight.mistakes.empty()) flight.mistakes = check_memory(flight, places);
 }
 
-void look_at_workbench(const Registry& registry, const Places& places, Trial trial,
-                       const std::vector<CudaCard>& cards, Preflight& flight) {
-  const bool placed = flight.mistakes.empty();
+void look_at_workbench(const Registry& registry, const Places& places, Trial trial, Preflight& flight) {
+  if (!flight.mistakes.empty()) trial = Trial::nowhere;
+  const auto sized = [&](const Layout& layout) {
+    if (trial != Trial::nowhere) look_at_sizes(layout, places, flight);
+  };
   try {
-    const auto bench = make_workbench(flight.job, registry, "cpu:0", true, true);
+    const auto bench = make_workbench(flight.job, registry, make_host_device(), true, true, sized);
     flight.layout = bench->model->layout();
     for (const std::string& device : flight.placement.devices)
       check_demands(flight.job, *bench->model, device);
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
-    look_at_memory(*bench, registry, places, placed ? trial : Trial::nowhere, cards, flight);
+    look_at_memory(*bench, registry, places, trial, flight);
+  } catch (const TooLarge&) {
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
   } catch (const Error& error) {
@@ -131,7 +142,10 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   const Inventory inventory{devices.cores, devices.cuda_devices, devices.cuda_reason};
   flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
   if (has_own_cores(flight.job, inventory)) share_out(devices.cores, flight.placement);
-  look_at_workbench(registry, places, trial, devices.cuda_cards, flight);
+  flight.host_room = available_host_memory();
+  for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
+    flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;
+  look_at_workbench(registry, places, trial, flight);
   return flight;
 }
 

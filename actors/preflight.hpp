@@ -11,6 +11,7 @@
 #include "muster/config/job.hpp"
 #include "muster/config/mistake.hpp"
 #include "muster/config/placement.hpp"
+#include "muster/gpu/host_memory.hpp"
 #include "muster/gpu/measured_memory.hpp"
 #include "muster/gpu/model.hpp"
 
@@ -30,7 +31,7 @@ struct Preflight {
   std::size_t optimizer_slots = 0;
   // Memory (memory_plan.hpp). What is not known is not checked.
   MeasuredMemory host_batch, card_batch;           ///< of one micro-batch's forward and backward pass
-  std::uint64_t host_room = 0;                     ///< that is available on this machine
+  HostMemoryRoom host_room;                        ///< that is available on this machine
   std::map<std::string, std::uint64_t> card_room;  ///< of each card: what is free, or all that it has
 };
 

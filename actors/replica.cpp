@@ -39,6 +39,10 @@ void ReplicaState::next_turn() {
 }
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
+  if (const auto first = std::exchange(stopping_, std::nullopt)) {
+    return self_->send(parts_.node,
+                       Trouble{first->reason + "; no last checkpoint is written: " + reason, first->events});
+  }
   self_->send(parts_.node, Trouble{reason, std::move(events)});
 }
 
@@ -53,6 +57,7 @@ void ReplicaState::on(const Assignment& message) {
   pending_.clear();
   fed_.clear();
   donations_.clear();
+  stopping_.reset();
   behind_ = records_ < part_.view.records;
   if (in_parts()) enter_parts();
   parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
@@ -86,10 +91,12 @@ void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   next_turn();
   if (std::exchange(gradient_abandoned_, false)) {  // a member vanished in the middle of sending its part
-    auto& gradient = parts_.bench->gradient;
-    Floats fresh(gradient.size());
-    fresh.swap(gradient);
+    Workbench& bench = *parts_.bench;
+    bench.gradient_pin = {};
+    Floats fresh(bench.gradient.size());
+    fresh.swap(bench.gradient);
     bury(std::move(fresh));
+    pin_gradient(bench);
   }
   self_->send(parts_.node,
               Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(), took_});
@@ -299,7 +306,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, bool 
   record_ = std::move(record);
   in_sums_ = in_sums;
   gradient_whole_ = !in_sums;
-  record_hash_ = record_->hash;
+  hash_before_ = std::exchange(record_hash_, record_->hash);
   ++records_;
   updating_ = true;
   parts_.bench->progress->now(Activity::updating);

@@ -106,7 +106,12 @@ class ReplicaState {
   void count_in_ledger(const RoundRecord& record);
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
+  bool count_step(const RoundRecord& record);
   bool raise_not_finite(const NotFinite& found);
+  void stop_before(Event event);
+  void take_back();
+  void say_stopped(const Written& message);
+  std::uint64_t gathering_number() const;
   void moved(const Course::Move& move);
   void close_epoch(bool data_ended);
   void report_epoch();
@@ -172,11 +177,12 @@ class ReplicaState {
   std::size_t pieces_ = 0;                // of all parts, as they are gathered for a checkpoint
   std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
   struct Gathering {
+    std::uint64_t number;
     GatheredParts parts;
     Written written;
   };
   std::optional<Gathering> gathering_parts_;                     // for a checkpoint
-  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by records
+  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by gathering_number()
   std::optional<Checkpointed> checkpointed_;                     // the last one that it wrote
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;
@@ -197,8 +203,8 @@ class ReplicaState {
   WaitShare waits_;
   Traffic traffic_;
 
-  std::uint64_t round_ = 1;  // the greeting was 0
-  std::uint64_t record_hash_ = 0;
+  std::uint64_t round_ = 1;                          // the greeting was 0
+  std::uint64_t record_hash_ = 0, hash_before_ = 0;  // of the last record, and of the one before it
   std::uint64_t samples_ = 0;
   std::vector<Item> items_;
   std::size_t items_in_ = 0;
@@ -212,6 +218,7 @@ class ReplicaState {
   EpochEnd epoch_;
   std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
+  std::optional<Trouble> stopping_;  // why the run ends, once the last checkpoint is written
   std::vector<SnapshotUse> snapshots_wanted_;
   // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
   // end.

@@ -144,13 +144,13 @@ void ReplicaState::gone_back(const ReplicaPlace& place) {
 
 void ReplicaState::give_for_checkpoint() {
   compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
-           records = records_, reducer = reducer_](Workbench& bench) {
+           number = gathering_number(), reducer = reducer_](Workbench& bench) {
     const Part& part = bench.next_part ? *bench.next_part : *bench.part;
     for (const PartMove& move : moves_to_writer(bench, view, to)) {
       if (move.from != self || !part.has_vectors()) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(part.give(move.elements));
       caf::anon_send(reducer,
-                     HandOut{view.number, to, records, FrameKind::gathered, nullptr, std::move(bytes)});
+                     HandOut{view.number, to, number, FrameKind::gathered, nullptr, std::move(bytes)});
     }
     return PartTaken{};
   });
@@ -158,19 +158,20 @@ void ReplicaState::give_for_checkpoint() {
 
 void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   give_up_gathering("the next one was begun before all parts were there");
-  gathering_parts_.emplace(Gathering{{own.snapshot, part_slots(*parts_.bench),
+  const std::uint64_t number = own.snapshot->place.records + (written.last && stopping_ ? 1 : 0);
+  gathering_parts_.emplace(Gathering{number,
+                                     {own.snapshot, part_slots(*parts_.bench),
                                       moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},
                                      written});
   if (own.view != part_.view.number) return give_up_gathering("its view ended");
-  const std::uint64_t records = own.snapshot->place.records;
-  for (const Payload& payload : std::exchange(gathered_early_[records], {})) take_gathered(*payload);
-  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(records));
+  for (const Payload& payload : std::exchange(gathered_early_[number], {})) take_gathered(*payload);
+  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(number));
   write_if_gathered();
 }
 
 // The others may be there before this replica.
 void ReplicaState::take_gathered(const HandedOut& message) {
-  if (gathering_parts_ && message.number == gathering_parts_->parts.snapshot()->place.records) {
+  if (gathering_parts_ && message.number == gathering_parts_->number) {
     take_gathered(*message.payload);
     return write_if_gathered();
   }

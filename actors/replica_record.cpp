@@ -12,22 +12,20 @@ namespace {
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
 
+bool all_ended(const RoundRecord& record) {
+  return std::all_of(record.shards.begin(), record.shards.end(), [](const ShardWord& word) {
+    return !word.present() && word.ended != ShardWord::kLeftOut;
+  });
+}
+
 }  // namespace
 
+// What is applied is counted when it has been: until then it may be taken back.
 void ReplicaState::step_recorded(const RoundRecord& record) {
-  try {
-    open_epoch(record.epoch);
-    count_in_ledger(record);
-  } catch (const Error& error) {
-    return trouble(error.what());
+  if (record.weight == 0) {
+    if (count_step(record)) moved(all_ended(record) ? course_->all_ended() : course_->weightless());
+    return;
   }
-  owe_what_was_left_out(record);
-  const auto all = [&](auto&& is) { return std::all_of(record.shards.begin(), record.shards.end(), is); };
-  if (all([](const ShardWord& word) { return !word.present() && word.ended != ShardWord::kLeftOut; }))
-    return moved(course_->all_ended());
-  raise_step_events(record);
-  raise_if_starved();
-  if (record.weight == 0) return moved(course_->weightless());
   const bool twice = behind_ && canary("applies-twice");
   const MeanIs mean = !in_sums_      ? MeanIs::in_gradient
                       : fed_.empty() ? MeanIs::in_sums
@@ -35,9 +33,26 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
   compute([record = record_, twice, mean](Workbench& bench) {
     Updated updated;
     updated.not_finite = apply_step(bench, *record, mean);
+    if (bench.clipping) updated.gradient_norm = bench.clipping->norm();
     if (twice) apply_step(bench, *record, mean);
     return updated;
   });
+}
+
+// False: that was impossible, and the run ends.
+bool ReplicaState::count_step(const RoundRecord& record) {
+  try {
+    open_epoch(record.epoch);
+    count_in_ledger(record);
+  } catch (const Error& error) {
+    trouble(error.what());
+    return false;
+  }
+  owe_what_was_left_out(record);
+  if (all_ended(record)) return true;
+  raise_step_events(record);
+  raise_if_starved();
+  return true;
 }
 
 void ReplicaState::owe_what_was_left_out(const RoundRecord& record) {
@@ -97,6 +112,7 @@ void ReplicaState::raise_if_starved() {
 void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
+  if (!count_step(*record_)) return;
   if (in_sums_) feed();  // the newcomers' copy has come from the card
   phases_.update_s += lap();
   const auto move = course_->step_committed();
@@ -107,22 +123,10 @@ void ReplicaState::on(const Updated& message) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
-    self_->send(parts_.node,
-                Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0});
+    self_->send(parts_.node, Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0,
+                                      message.gradient_norm});
   }
   moved(move);
-}
-
-// All replicas find the same. Whether this one goes on.
-bool ReplicaState::raise_not_finite(const NotFinite& found) {
-  const Workbench& bench = *parts_.bench;
-  Event event = not_finite_event(found, *record_, bench.job, bench.model->layout());
-  if (bench.job.train.not_finite == OnNotFinite::stop) {
-    trouble(not_finite_reason(event), {event});
-    return false;
-  }
-  if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
-  return true;
 }
 
 void ReplicaState::close_epoch(bool data_ended) {

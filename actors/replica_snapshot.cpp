@@ -136,6 +136,7 @@ void ReplicaState::on(const Written& message) {
     writing_ = false;
     return;
   }
+  if (stopping_) return say_stopped(message);
   if (message.error.empty()) last_written_ = message;
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);

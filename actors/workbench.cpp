@@ -73,7 +73,8 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 }
 
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
-                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads) {
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads,
+                                          const std::function<void(const Layout&)>& sized) {
   auto bench = std::make_shared<Workbench>();
   bench->job = job;
   bench->device = std::move(device);
@@ -83,12 +84,16 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     bench->model = registry.make_model(job.model, context);
     check_demands(job, *bench->model, context.device);
     const Layout& layout = bench->model->layout();
+    if (sized) sized(layout);
     bench->state = DeviceFloats(bench->device, layout.total());
     bench->gradient.resize(layout.total());
     bench->finite = FiniteCheck(bench->device);
+    pin_gradient(*bench);
     if (bench->device->is_card()) bench->mean = DeviceFloats(bench->device, layout.total());
     if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
     bench->model->initialize(job.seed, bench->state.span());
+    if (job.train.clip_norm)
+      bench->clipping = std::make_unique<Clipping>(bench->device, layout.parameters, *job.train.clip_norm);
     if (!job.train.shard_optimizer)
       bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters, bench->device);
   }
@@ -154,6 +159,7 @@ void go_back_to(Workbench& bench, const Snapshot& snapshot) {
   if (snapshot.place.records == 0) {
     bench.model->initialize(bench.job.seed, bench.state.span());
     bench.applied = 0;
+    bench.steady.reset();  // before its optimiser
     if (bench.optimizer)
       bench.optimizer =
           make_optimizer(bench.job.train.optimizer, bench.model->layout().parameters, bench.device);
@@ -196,6 +202,12 @@ std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint3
 
 bool sums_stay(const Workbench& bench, const View& view) {
   return bench.job.cluster.replicas == 1 && view.replicas.size() == 1 && bench.device->is_card();
+}
+
+void pin_gradient(Workbench& bench) {
+  bench.gradient_pin = {};  // before the memory that it was of goes
+  if (bench.device->is_card() && bench.gradient.size() * sizeof(float) >= kLendableBytesMin)
+    bench.gradient_pin = PinnedRange(bench.device, bench.gradient);
 }
 
 void make_room_for_sums(Workbench& bench) {
@@ -314,46 +326,6 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
     sum->correct += metrics.correct;
     sum->weight += bench.model->weight(*item.batch);
   }
-}
-
-namespace {
-
-// A vector of the host where the device computes with it. It stays as it is until that is done.
-std::span<const float> on_device(Workbench& bench, std::span<const float> values) {
-  if (!bench.device->is_card()) return values;
-  bench.device->copy_in(values, bench.mean.span());
-  return bench.mean.span();
-}
-
-std::span<const float> mean_on_device(Workbench& bench, const RoundRecord& record, MeanIs mean) {
-  if (mean == MeanIs::in_gradient) return on_device(bench, mean_of_step(bench));
-  const elements::Scale by{static_cast<float>(record.weight), true};
-  bench.device->scale(bench.accumulator->whole(), by, bench.mean.span());
-  if (mean == MeanIs::in_sums_and_wanted)
-    bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
-  return bench.mean.span();
-}
-
-}  // namespace
-
-NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean) {
-  bench.progress->now(Activity::updating);
-  const std::size_t parameters = bench.model->layout().parameters;
-  const std::span<const float> result = mean_on_device(bench, record, mean);
-  // This waits for copies, too: the host's vector is written to in the next round, or read by others.
-  const NotFinite found = bench.finite.look(result, record.metrics);
-  if (found && bench.job.train.not_finite == OnNotFinite::stop) return found;
-  keep_mean_of_step(bench);
-  if (bench.part) bench.part->commit(record.step, record.shards);
-  if (bench.optimizer) {
-    bench.optimizer->update(record.step, bench.state.span().first(parameters), result.first(parameters));
-    const std::span<float> buffers = bench.state.span().subspan(parameters);
-    bench.device->add(buffers, result.subspan(parameters), {}, buffers);  // their mean change
-  } else {
-    std::copy(result.begin(), result.end(), bench.state.data());
-  }
-  bench.applied = record.step;
-  return found;
 }
 
 }  // namespace muster

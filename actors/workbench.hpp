@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,9 +15,11 @@
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
+#include "muster/gpu/clipping.hpp"
 #include "muster/gpu/compute_device.hpp"
 #include "muster/gpu/model.hpp"
 #include "muster/gpu/optimizer.hpp"
+#include "muster/gpu/pinned_range.hpp"
 #include "muster/gpu/powersgd.hpp"
 #include "muster/transport/lendable.hpp"
 
@@ -38,10 +41,13 @@ struct Workbench {
   /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
   /// yet.
   std::shared_ptr<Part> part, next_part;
-  DeviceFloats state;  ///< parameters, then buffers
-  Floats gradient;     ///< the reduced mean of the step; sharded: the state after it
-  DeviceFloats mean;   ///< on a card: where `gradient` is copied to be applied
-  FiniteCheck finite;  ///< of what is applied
+  DeviceFloats state;                    ///< parameters, then buffers
+  Floats gradient;                       ///< the reduced mean of the step; sharded: the state after it
+  PinnedRange gradient_pin;              ///< of `gradient`, on a card: it need not be copied once more
+  DeviceFloats mean;                     ///< on a card: where `gradient` is copied to be applied
+  FiniteCheck finite;                    ///< of what is applied
+  std::unique_ptr<Clipping> clipping;    ///< of the mean gradient; null: it stays as it is
+  std::unique_ptr<SteadyUpdate> steady;  ///< on a card, from the first step on: what becomes of `mean`
   /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
   /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
   std::unique_ptr<PowerSgd> powersgd;
@@ -58,9 +64,11 @@ DeviceMemory device_memory(const Job& job);
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads);
-/// The same on a device that is there already.
+/// The same on a device that is there already. `sized`, if there is one, hears of the model's layout before
+/// vectors of that size are made; what it throws ends it.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry,
-                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads);
+                                          std::shared_ptr<ComputeDevice> device, bool computes, bool loads,
+                                          const std::function<void(const Layout&)>& sized = nullptr);
 
 /// Whether the sums of a view's steps stay where they were added up: on a card, in a view where no other
 /// replica adds anything. Then the reduction has no elements, and the record alone goes through it. Only in a
@@ -86,6 +94,10 @@ std::vector<float> host_state(const Workbench& bench);
 
 /// Of a view in which this replica has the shards [begin, end).
 std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin, std::uint32_t end);
+
+/// On a card: pins the gradient, as it is now, so that it is copied from where others write it. Small ones
+/// are left alone, and what the system refuses: gradient_pin says why.
+void pin_gradient(Workbench& bench);
 
 /// On a card: takes what the sums will take, and keeps it for them. So what does not fit is refused before
 /// anything starts. Throws Error.
@@ -163,7 +175,8 @@ enum class MeanIs { in_gradient, in_sums, in_sums_and_wanted };
 
 /// Applies the step of this record. The part that this replica holds, if there is one,
 /// follows; who only observes has none. Returns what in it is not finite: then, with train.not_finite =
-/// "stop", nothing has changed.
+/// "stop", nothing has changed. The norm of its gradient is known then, if it is clipped
+/// (workbench_update.cpp).
 NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean = MeanIs::in_gradient);
 
 }  // namespace muster

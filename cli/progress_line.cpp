@@ -59,7 +59,9 @@ void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
   std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),
                             static_cast<unsigned long long>(progress.step));
   if (total > 0) text += format("/%llu", static_cast<unsigned long long>(total));
-  text += format("  loss %.4f  %.0f samples/s", progress.loss, rate_);
+  text += format("  loss %.4f", progress.loss);
+  if (job_.train.clip_norm) text += format("  gradient norm %.3g", progress.gradient_norm);
+  text += format("  %.0f samples/s", rate_);
   write_over(text + left_);
 }
 

@@ -123,6 +123,8 @@ struct TrainConfig {
   GradientWire wire = GradientWire::float32;  ///< part of the mathematics: what is sent is rounded everywhere
   std::int64_t wire_exponent = 0;             ///< float16: rounded after a product with 2 to this power
   bool shard_optimizer = false;               ///< each replica holds and updates a part; changes no bit
+  /// Bound on the norm of the mean gradient, beyond which it is scaled down; part of the mathematics.
+  std::optional<double> clip_norm;
   OnNotFinite not_finite = OnNotFinite::stop;  ///< a NaN or an infinite number in a loss or the mean gradient
   CompressionConfig compression;
   OptimizerConfig optimizer;

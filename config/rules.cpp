@@ -110,6 +110,15 @@ void check_compression(const Job& job, const Places& places, std::vector<Mistake
   }
 }
 
+// The norm is that of all elements, and must be known before the first of them is updated.
+void check_clipping(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  if (!job.train.clip_norm || !job.train.shard_optimizer) return;
+  mistakes.push_back(mistake_at(
+      places, "train.clip_norm", "not together with train.shard_optimizer", number_text(*job.train.clip_norm),
+      "one of the two: with a sharded optimiser each replica has a part of the mean "
+      "gradient, and updates it before anyone could know the norm of all"));
+}
+
 void check_algorithm(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
   if (job.reduce.algorithm != ReduceAlgorithm::one_shot || !job.train.shard_optimizer) return;
   mistakes.push_back(
@@ -199,6 +208,7 @@ const std::vector<Rule>& all_rules() {
         "train.optimizer.learning_rate.every", "train.optimizer.learning_rate.steps"},
        check_schedule},
       {{"train.compression.name", "train.shard_optimizer", "cluster.straggler.action"}, check_compression},
+      {{"train.clip_norm", "train.shard_optimizer"}, check_clipping},
       {{"reduce.algorithm", "train.shard_optimizer"}, check_algorithm},
       {{"cluster.detect.heartbeat", "cluster.detect.patience"}, check_detect},
       {{"cluster.devices", "cluster.share_devices"}, check_devices},

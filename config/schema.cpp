@@ -30,8 +30,7 @@ std::vector<Key> top_keys() {
       bind(key(kFree, "name", name_spec(), "Names the run in reports and events."), MUSTER_MEMBER(name)),
       bind(key(kFixes, "seed", between(ValueType::integer, 0, kSeedMax),
                "Decides initial weights, shuffling and augmentation; the same job with the same seed gives "
-               "the same "
-               "weights, bit for bit."),
+               "the same weights, bit for bit."),
            MUSTER_MEMBER(seed)),
   };
 }
@@ -81,8 +80,7 @@ std::vector<Key> data_keys() {
            MUSTER_MEMBER(data.source)),
       bind(key(kFixes, "data.shuffle", of(ValueType::boolean),
                "Deals the samples in a new seeded order each epoch; costs no memory, but reads are no longer "
-               "sequential. "
-               "Only sources with random access can.",
+               "sequential. Only sources with random access can.",
                "`true` for sources with random access, else `false`"),
            MUSTER_MEMBER(data.shuffle)),
       bind(key(kFixes, "data.skip", at_least(ValueType::integer, 0),
@@ -94,8 +92,7 @@ std::vector<Key> data_keys() {
            MUSTER_MEMBER(data.take)),
       bind(key(kFree, "data.repeat", at_least(ValueType::passes, 1),
                "Passes over the data that may serve `train.steps`; if they end first, the run is complete "
-               "and the event "
-               "`exhausted` says so.",
+               "and the event `exhausted` says so.",
                "`1`"),
            MUSTER_MEMBER(data.repeat)),
       bind(key(kFree, "data.prefetch", between(ValueType::integer, 1, 65536),
@@ -103,8 +100,7 @@ std::vector<Key> data_keys() {
            MUSTER_MEMBER(data.prefetch)),
       bind(key(kFree, "data.memory", at_least(ValueType::size, 1),
                "Hard bound on what a node's loading holds, source and micro-batches together; too small a "
-               "bound starves "
-               "replicas."),
+               "bound starves replicas."),
            MUSTER_MEMBER(data.memory_bytes)),
       bind(key(kFree, "data.threads", between(ValueType::integer, 0, 1),
                "Loader threads of each node. With 0 a node has one where cores are free, and else loads "
@@ -118,14 +114,12 @@ std::vector<Key> train_keys() {
   return {
       bind(key(kFixes, "train.shards", between(ValueType::integer, 1, 65536),
                "Slices of the mathematics, fixed for the job's life; any number of replicas up to it gives "
-               "the same "
-               "weights. More shards allow more replicas, but make each micro-batch a smaller part of the "
-               "step."),
+               "the same weights. More shards allow more replicas, but make each micro-batch a smaller part "
+               "of the step."),
            MUSTER_MEMBER(train.shards)),
       bind(key(kFixes, "train.batch", between(ValueType::integer, 1, 1 << 24),
                "Samples per shard per step; the batch of the step is `shards` times as large. Larger ones "
-               "compute faster per "
-               "sample, and take more memory."),
+               "compute faster per sample, and take more memory."),
            MUSTER_MEMBER(train.batch)),
       bind(key(kFree, "train.epochs", at_least(ValueType::integer, 1),
                "Passes over the data; not together with `steps` or `data.repeat`.",
@@ -137,10 +131,8 @@ std::vector<Key> train_keys() {
            MUSTER_MEMBER(train.steps)),
       bind(key(kFixes, "train.remainder", one_of({"keep", "drop", "pad"}),
                "What becomes of a last batch that is not full: `keep` trains on it as it is, with its own "
-               "weight; `drop` "
-               "leaves it out and counts it; `pad` fills it with rows of weight 0, which keeps shapes equal "
-               "and computes "
-               "in vain."),
+               "weight; `drop` leaves it out and counts it; `pad` fills it with rows of weight 0, which "
+               "keeps shapes equal and computes in vain."),
            MUSTER_MEMBER(train.remainder)),
       bind(key(kFixes, "train.threads", between(ValueType::integer, 1, kThreadsMax),
                "Compute threads of each replica. Part of the mathematics: another number may give other "
@@ -169,15 +161,21 @@ std::vector<Key> train_keys() {
           MUSTER_MEMBER(train.wire_exponent)),
       bind(key(kFree, "train.shard_optimizer", of(ValueType::boolean),
                "Each replica holds only a part of the optimiser's vectors, and another replica's as its "
-               "second "
-               "copy; it updates its part and sends the new parameters to all (ZeRO stage 1). Takes 2/R of "
-               "the memory, costs one more hop a step, and moves the parts when replicas come or go. The "
-               "weights are the same bits."),
+               "second copy; it updates its part and sends the new parameters to all (ZeRO stage 1). Takes "
+               "2/R of the memory, costs one more hop a step, and moves the parts when replicas come or go. "
+               "The weights are the same bits."),
            MUSTER_MEMBER(train.shard_optimizer)),
+      bind(key(kFixes, "train.clip_norm", above(0),
+               "Bounds the L2 norm of a step's mean gradient over all parameters: a longer one is multiplied "
+               "with `clip_norm / (norm + 1e-6)` before the update, as `torch.nn.utils.clip_grad_norm_` has "
+               "it; with compression it is the gradient that is left of it. Not together with "
+               "`shard_optimizer`.",
+               "none: no bound"),
+           MUSTER_MEMBER(train.clip_norm)),
       bind(key(kFree, "train.not_finite", one_of({"stop", "report"}),
                "What follows when a loss or an element of the mean gradient is infinite or not a number: the "
-               "run fails before the weights are changed, or it goes on. In both cases the event "
-               "`not_finite` names the parameter."),
+               "run fails before the weights are changed, and writes a last checkpoint of them where it "
+               "writes any; or it goes on. In both cases the event `not_finite` names the parameter."),
            MUSTER_MEMBER(train.not_finite)),
   };
 }
@@ -253,8 +251,7 @@ std::vector<Key> schedule_keys() {
   return {
       bind(key(kFixes, kSchedule, one_of({"constant", "step", "cosine", "warm-up"}),
                "The rate as a function of the step number alone: always `initial`; times `factor` every so "
-               "many steps; along "
-               "half a cosine down to `final`; a linear rise, then `initial`."),
+               "many steps; along half a cosine down to `final`; a linear rise, then `initial`."),
            MUSTER_MEMBER(train.optimizer.learning_rate.kind)),
       bind(initial, MUSTER_MEMBER(train.optimizer.learning_rate.initial)),
       bind(key(kFixes, "train.optimizer.learning_rate.warm_up", at_least(ValueType::integer, 0),
@@ -285,13 +282,11 @@ std::vector<Key> replica_keys() {
   return {
       bind(key("cluster.replicas", between(ValueType::integer, 1, 65536),
                "Processes that compute, each with a full copy of the model; at most `train.shards`, since "
-               "more would idle. "
-               "Changes the time, never the weights."),
+               "more would idle. Changes the time, never the weights."),
            MUSTER_MEMBER(cluster.replicas)),
       bind(key("cluster.devices", of(ValueType::texts),
                "The device of each replica in turn: `cpu:K`, the K-th logical core that the run may use, or "
-               "`cuda:K`, the "
-               "K-th visible card.",
+               "`cuda:K`, the K-th visible card.",
                "the cores in turn"),
            MUSTER_MEMBER(cluster.devices)),
       bind(key("cluster.share_devices", of(ValueType::boolean),
@@ -316,8 +311,7 @@ std::vector<Key> cluster_keys() {
   return {
       bind(key("cluster.listen", name_spec(),
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
-               "address opens it to all "
-               "who can reach it."),
+               "address opens it to all who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
       bind(key("cluster.on_loss", one_of({"fail", "continue"}),
                "What a lost replica means: the run fails, or goes on in a new view, with the same bits at "
@@ -347,15 +341,12 @@ std::vector<Key> cluster_keys() {
                "At most so many new processes over the whole run; the time between them doubles from half a "
                "second to 10 s."),
            MUSTER_MEMBER(cluster.restarts)),
-      bind(
-          key("cluster.join_share", share(),
-              "The share of the time in which a replica may have its state, and the records after it, on "
-              "their "
-              "way to a newcomer, so that the others' steps take longer by no more. More: newcomers take "
-              "part "
-              "sooner. It is exceeded only while no steps run, and for a newcomer that would otherwise never "
-              "catch up with them."),
-          MUSTER_MEMBER(cluster.join_share)),
+      bind(key("cluster.join_share", share(),
+               "The share of the time in which a replica may have its state, and the records after it, on "
+               "their way to a newcomer, so that the others' steps take longer by no more. More: newcomers "
+               "take part sooner. It is exceeded only while no steps run, and for a newcomer that would "
+               "otherwise never catch up with them."),
+           MUSTER_MEMBER(cluster.join_share)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches then travel over the network. With 0 each replica loads for "
                "itself."),
@@ -373,8 +364,7 @@ std::vector<Key> detect_keys() {
            MUSTER_MEMBER(cluster.detect.heartbeat)),
       bind(key("cluster.detect.patience", at_least(ValueType::duration, 1),
                "Silence after which a process counts as lost; at least three heartbeats. Short ones notice "
-               "sooner, and take "
-               "a busy machine for a dead one."),
+               "sooner, and take a busy machine for a dead one."),
            MUSTER_MEMBER(cluster.detect.patience)),
   };
 }
@@ -383,17 +373,14 @@ std::vector<Key> straggler_keys() {
   return {
       bind(key("cluster.straggler.patience", or_auto(at_least(ValueType::duration, 1)),
                "Waiting for others within one step after which the event `late` says for whom, and why; with "
-               "`auto` "
-               "three times the median step, and at least a second. By itself it evicts nobody."),
+               "`auto` three times the median step, and at least a second. By itself it evicts nobody."),
            MUSTER_MEMBER(cluster.straggler.patience)),
-      bind(
-          key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
-              "What follows when a replica holds up steps: nothing but the event; it counts as lost; "
-              "shards move from slow replicas to faster ones; those that wait compute what it owes, too, and "
-              "the first answer counts; or the step goes on without it. Only `drop` changes the weights: its "
-              "samples "
-              "come back in steps of their own at the end of the epoch."),
-          MUSTER_MEMBER(cluster.straggler.action)),
+      bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
+               "What follows when a replica holds up steps: nothing but the event; it counts as lost; shards "
+               "move from slow replicas to faster ones; those that wait compute what it owes, too, and the "
+               "first answer counts; or the step goes on without it. Only `drop` changes the weights: its "
+               "samples come back in steps of their own at the end of the epoch."),
+           MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
                "A replica that holds up a step and has done nothing at all for so long counts as lost, "
                "although it gives signs of life; longer than one micro-batch ever takes."),
@@ -406,16 +393,13 @@ std::vector<Key> reduce_keys() {
       bind(key("reduce.algorithm",
                one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring", "one_shot"}),
                "How gradients are summed up; all give the same bits. `auto` chooses by the size of the model "
-               "and "
-               "by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
+               "and by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
            MUSTER_MEMBER(reduce.algorithm)),
       bind(key("reduce.bucket", or_auto(at_least(ValueType::size, 64)),
                "Gradients go out in buckets of this size while the backward pass goes on. Smaller ones begin "
-               "sooner, "
-               "and cost more messages; with one of the model's size or more all of it comes behind the "
-               "pass. "
-               "`auto` takes an eighth of the model, of 256KiB to 4MiB, and at least 256KiB for each "
-               "replica."),
+               "sooner, and cost more messages; with one of the model's size or more all of it comes behind "
+               "the pass. `auto` takes an eighth of the model, of 256KiB to 4MiB, and at least 256KiB for "
+               "each replica."),
            MUSTER_MEMBER(reduce.bucket_bytes)),
   };
 }

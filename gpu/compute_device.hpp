@@ -73,6 +73,11 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   /// The same of host memory that a card copies from and to by itself. give_pinned waits for all work.
   virtual void* take_pinned(std::size_t bytes) = 0;
   virtual void give_pinned(void* memory) noexcept = 0;
+  /// Pins memory of the host that is there already: as if take_pinned had given it. Says why not, where the
+  /// system refuses or the bound of pinned memory is reached; empty: done. unpin comes before that memory
+  /// goes, and waits for all work. Rather use PinnedRange (pinned_range.hpp).
+  virtual std::string pin(void* host, std::size_t bytes) = 0;
+  virtual void unpin(void* host) noexcept = 0;
   virtual MemoryUse memory() const = 0;
   virtual MemoryUse pinned() const = 0;
 

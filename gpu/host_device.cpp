@@ -149,6 +149,8 @@ class HostDevice final : public ComputeDevice {
   void give(void* memory) noexcept override { memory_.give(memory); }
   void* take_pinned(std::size_t bytes) override { return pinned_.take(bytes); }
   void give_pinned(void* memory) noexcept override { pinned_.give(memory); }
+  std::string pin(void*, std::size_t) override { return {}; }  // it copies by itself anyway
+  void unpin(void*) noexcept override {}
   MemoryUse memory() const override { return memory_.use(); }
   MemoryUse pinned() const override { return pinned_.use(); }
 

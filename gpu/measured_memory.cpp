@@ -67,8 +67,4 @@ MeasuredMemory measure_memory(ComputeDevice& device, const std::function<void()>
   return device.is_card() ? measure_card(device, work) : measure_host(work);
 }
 
-std::uint64_t available_host_memory() {
-  return bytes_in("/proc/meminfo", "MemAvailable:").value_or(0);
-}
-
 }  // namespace muster

@@ -20,7 +20,4 @@ struct MeasuredMemory {
 /// allocator takes of it; arrays of ComputeDevice do not count. Throws what `work` throws.
 MeasuredMemory measure_memory(ComputeDevice& device, const std::function<void()>& work);
 
-/// What processes of this machine can still take before it swaps; 0 where the system does not say.
-std::uint64_t available_host_memory();
-
 }  // namespace muster

@@ -13,11 +13,19 @@ import time
 import gpu_check_build
 import gpu_check_machine as machine
 import gpu_check_models
+import gpu_check_reduction
 import gpu_check_table as table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def models(check, stage):
+    gpu_check_models.models(check, stage)
+    gpu_check_reduction.reduction(check, stage)
+
+
 STAGES = {"build": gpu_check_build.build, "tests": gpu_check_build.tests, "bench": gpu_check_build.bench,
-          "models": gpu_check_models.models, "kill": gpu_check_models.kill}
+          "models": models, "kill": gpu_check_models.kill}
 
 
 def say(text):

@@ -36,6 +36,7 @@ class Example:
     optimizer: str = 'name = "sgd"\nlearning_rate = 0.05\nmomentum = 0.9\n'
     unit: str = "samples"
     per_sample: int = 1  # units of a sample
+    clip_norm: float = 0  # 0: the gradient stays as it is
 
     @property
     def samples(self):
@@ -101,6 +102,7 @@ shards = {example.shards}
 batch = {example.batch}
 epochs = {epochs}
 {f'precision = "{example.precision}"' if example.precision != "float32" else ""}
+{f'clip_norm = {example.clip_norm}' if example.clip_norm else ""}
 evaluate = false
 [train.optimizer]
 {example.optimizer}[cluster]
@@ -294,10 +296,23 @@ def is_refused(check, cluster, words):
     return done.last_words().replace(f"{job}:", "")
 
 
+def clipped_bits(check, example):
+    """Of a bound that no step of these keeps by itself; once with all on the card, and once by way of the host."""
+    check.clock.need(40)
+    bounded = dataclasses.replace(example, clip_norm=0.01)
+    whole, one, two = (train(check, write_job(check, *which, 1))["weights_sha256"]
+                       for which in ((example, 1), (bounded, 1), (bounded, 2)))
+    if one != two or one == whole:
+        raise Failed(f"one replica gives {one[:16]}…, two {two[:16]}…, and one without a bound {whole[:16]}…")
+    return f"weights_sha256 {one[:16]}…, other ones without a bound"
+
+
 def models(check, stage):
     twice = f'replicas = 2\ndevices = ["{check.device}", "{check.device}"]\n'
     stage.check("a card used twice is refused", is_refused, check, twice, ["share_devices"])
     stage.check("a card that is not there is refused", is_refused, check, 'replicas = 1\ndevices = ["cuda:99"]\n', ["cuda:99"])
+    short = dataclasses.replace(EXAMPLES[0], steps=20)
+    stage.check(f"{short.title}, clip_norm: 2 replicas on the card, same bits", clipped_bits, check, short, bar="same bits")
     try:
         management = Management(check.card["bus"])
     except CannotRun:

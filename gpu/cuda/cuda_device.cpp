@@ -1,5 +1,6 @@
 #include "muster/gpu/cuda/cuda_device.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "muster/config/check.hpp"
@@ -73,8 +74,7 @@ CudaDevice::~CudaDevice() {
   int before = 0;
   static_cast<void>(cudaGetDevice(&before));
   static_cast<void>(cudaSetDevice(number_));
-  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
-    static_cast<void>(cudaStreamSynchronize(stream));
+  wait_for_streams();
   for (const cudaEvent_t event : spare_events_) static_cast<void>(cudaEventDestroy(event));
   destroy_streams();
   memory_.trim();
@@ -122,12 +122,52 @@ void* CudaDevice::take_pinned(std::size_t bytes) {
   return pinned_.take(bytes);
 }
 
-void CudaDevice::give_pinned(void* memory) noexcept {
+void CudaDevice::wait_for_streams() const noexcept {
   for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
     static_cast<void>(cudaStreamSynchronize(stream));
+}
+
+void CudaDevice::give_pinned(void* memory) noexcept {
+  wait_for_streams();
   const std::scoped_lock lock(mutex_);
   MUSTER_CHECK(!recording_, "on", name_);
   pinned_.give(memory);
+}
+
+// The driver pins whole pages, and refuses what it has pinned already. What is refused is no error of the
+// work that was put before.
+std::string CudaDevice::pin(void* host, std::size_t bytes) {
+  const OnCard here(number_, name_);
+  {
+    const std::scoped_lock lock(mutex_);
+    MUSTER_CHECK(!recording_ && bytes > 0 && !ranges_.contains(host), "bytes", bytes, "on", name_);
+    const MemoryUse use = pinned_.use();
+    if (use.held_bytes + ranges_bytes_ + bytes > use.bound_bytes)
+      return "the bound of pinned memory, " + std::to_string(use.bound_bytes) + " bytes, is reached";
+    ranges_.emplace(host, bytes);
+    ranges_bytes_ += bytes;
+  }
+  const cudaError_t code = cudaHostRegister(host, bytes, cudaHostRegisterPortable);
+  if (code == cudaSuccess) return {};
+  static_cast<void>(cudaGetLastError());
+  const std::scoped_lock lock(mutex_);
+  ranges_.erase(host);
+  ranges_bytes_ -= bytes;
+  return std::string("cudaHostRegister: ") + cudaGetErrorString(code);
+}
+
+void CudaDevice::unpin(void* host) noexcept {
+  wait_for_streams();
+  int before = number_;
+  static_cast<void>(cudaGetDevice(&before));
+  if (before != number_) static_cast<void>(cudaSetDevice(number_));
+  static_cast<void>(cudaHostUnregister(host));
+  if (before != number_) static_cast<void>(cudaSetDevice(before));
+  const std::scoped_lock lock(mutex_);
+  const auto range = ranges_.find(host);
+  MUSTER_CHECK(!recording_ && range != ranges_.end(), "on", name_);
+  ranges_bytes_ -= range->second;
+  ranges_.erase(range);
 }
 
 MemoryUse CudaDevice::memory() const {
@@ -137,7 +177,11 @@ MemoryUse CudaDevice::memory() const {
 
 MemoryUse CudaDevice::pinned() const {
   const std::scoped_lock lock(mutex_);
-  return pinned_.use();
+  MemoryUse use = pinned_.use();
+  use.taken_bytes += ranges_bytes_;
+  use.held_bytes += ranges_bytes_;
+  use.peak_bytes = std::max(use.peak_bytes, use.taken_bytes);
+  return use;
 }
 
 cudaEvent_t CudaDevice::an_event() {

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class CudaDevice final : public ComputeDevice {
   void give(void* memory) noexcept override;
   void* take_pinned(std::size_t bytes) override;
   void give_pinned(void* memory) noexcept override;
+  std::string pin(void* host, std::size_t bytes) override;
+  void unpin(void* host) noexcept override;
   MemoryUse memory() const override;
   MemoryUse pinned() const override;
 
@@ -86,6 +89,7 @@ class CudaDevice final : public ComputeDevice {
   void forget(void* event) noexcept override;
 
   void make_streams();
+  void wait_for_streams() const noexcept;
   void destroy_streams() noexcept;
   cudaEvent_t an_event();
   Mark mark_of(cudaStream_t stream);
@@ -104,6 +108,8 @@ class CudaDevice final : public ComputeDevice {
   bool recording_ = false;
   MemoryPool memory_;
   MemoryPool pinned_;
+  std::map<void*, std::size_t> ranges_;  // of the host, that pin() was given
+  std::size_t ranges_bytes_ = 0;
 };
 
 }  // namespace muster::cuda

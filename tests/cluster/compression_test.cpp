@@ -50,6 +50,22 @@ TEST_P(Compression, HasTheSameBitsOnAnyTransportAndIsNotTheWholeGradient) {
   EXPECT_NE(all.report["weights_sha256"], undisturbed().report["weights_sha256"]);
 }
 
+// What is clipped is what compression leaves of the mean; what it left out is not.
+TEST_P(Compression, IsClippedOnAnyNumberOfReplicas) {
+  const Folder folder;
+  const std::string file = folder.write("job.toml", job());
+  const auto weights = [&](const std::string& replicas, const std::string& bound) -> std::string {
+    const RunResult run =
+        run_job(file, folder,
+                {"--replicas", replicas, "--set", "train.clip_norm=" + bound, "--set", "train.epochs=3"});
+    EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+    return run.report["weights_sha256"];
+  };
+  const std::string clipped = weights("1", "0.05");
+  EXPECT_EQ(weights("3", "0.05"), clipped);
+  EXPECT_NE(weights("2", "1000.0"), clipped);
+}
+
 TEST_P(Compression, AReplicaIsKilledAndItsBuddyHasTheStatesOfItsShards) {
   const Trained run = run_with(job(), {}, {{5, {1}, SIGKILL}});
   expect_the_same(run);

@@ -38,11 +38,13 @@ bool all_finite(const std::string& file) {
   return !state.empty() && std::ranges::all_of(state, [](float value) { return std::isfinite(value); });
 }
 
-// Of the last checkpoint; there may be none yet, for they are written beside the steps.
-void expect_whole(const Ended& ended) {
-  if (ended.checkpoint.is_null()) return;
-  EXPECT_LT(ended.checkpoint["step"], ended.event["step"]);
-  EXPECT_TRUE(all_finite(ended.checkpoint["path"]));
+// The last checkpoint has the weights that were left, and the run can go on from it.
+void expect_kept(const Ended& ended) {
+  ASSERT_FALSE(ended.checkpoint.is_null()) << ended.run.report["reason"];
+  EXPECT_EQ(ended.checkpoint["step"], ended.event["step"].get<int>() - 1);
+  const std::string path = ended.checkpoint["path"], reason = ended.run.report["reason"];
+  EXPECT_TRUE(all_finite(path));
+  EXPECT_NE(reason.find("; these weights are in " + path), std::string::npos) << reason;
 }
 
 // The rate is below the samples of a step: so sums are too large before updates are.
@@ -60,7 +62,7 @@ TEST(NotFinite, TheRunEndsBeforeTheStepIsApplied) {
     EXPECT_NE(reason.find(" of bias in the mean gradient of step "), std::string::npos) << reason;
     EXPECT_NE(reason.find("train.optimizer.learning_rate"), std::string::npos) << reason;
     EXPECT_NE(ended.run.outcome.err.find("bias in the mean gradient"), std::string::npos);
-    expect_whole(ended);
+    expect_kept(ended);
     if (first.is_null()) first = ended.event;
     for (const char* field : {"step", "parameter", "element", "value"})
       EXPECT_EQ(ended.event[field], first[field]) << field;
@@ -75,7 +77,36 @@ TEST(NotFinite, WithAShardedOptimizerAllLookAtTheNewState) {
   ASSERT_FALSE(ended.event.is_null()) << ended.run.report["reason"];
   EXPECT_EQ(ended.event["what"], "new state");
   EXPECT_EQ(ended.event["parameter"], "bias");
-  expect_whole(ended);
+  expect_kept(ended);
+}
+
+// That checkpoint stands before the step: a run that goes on from it does the step again.
+TEST(NotFinite, ARunGoesOnFromTheWeightsThatWereKept) {
+  const Folder folder;
+  const std::vector<std::string> sets{"cluster.replicas=2", "train.optimizer.momentum=0.02",
+                                      "train.optimizer.weight_decay=0.1"};
+  const Ended ended = run_with(folder, sets);
+  EXPECT_EQ(ended.run.outcome.code, 1) << ended.run.outcome.err;
+  ASSERT_FALSE(ended.event.is_null()) << ended.run.report["reason"];
+  expect_kept(ended);
+  Arguments again = overrides(sets);
+  for (const std::string& more :
+       overrides({kTooHigh, "train.epochs=150", "train.evaluate=false", "train.not_finite=report",
+                  "checkpoint.every=1000 steps", "checkpoint.folder=" + folder.path("kept")}))
+    again.push_back(more);
+  again.push_back("--resume");
+  const RunResult run = run_job(folder.path("job.toml"), folder, again);
+  EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+  Json first, resumed;
+  for (const Json& event : run.report["events"]) {
+    if (event["event"] == "resumed") resumed = event;
+    if (event["event"] == "not_finite" && first.is_null()) first = event;
+  }
+  ASSERT_FALSE(first.is_null() || resumed.is_null());
+  EXPECT_EQ(resumed["step"], ended.checkpoint["step"]);
+  for (const char* field : {"step", "epoch", "parameter", "element", "value"})
+    EXPECT_EQ(first[field], ended.event[field]) << field;
+  expect_ledger(run.report, 150, 1237, 0);
 }
 
 TEST(NotFinite, CompressionHidesNothing) {
@@ -85,7 +116,7 @@ TEST(NotFinite, CompressionHidesNothing) {
         run_with(folder, {"cluster.replicas=2", std::string("train.compression.name=") + name});
     EXPECT_EQ(ended.run.outcome.code, 1) << ended.run.outcome.err;
     ASSERT_FALSE(ended.event.is_null()) << ended.run.report["reason"];
-    expect_whole(ended);
+    expect_kept(ended);
   }
 }
 

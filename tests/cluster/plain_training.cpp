@@ -7,6 +7,7 @@
 #include "muster/actors/workbench.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "tests/support/norm_oracle.hpp"
 #include "tests/support/tree_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"
 
@@ -82,9 +83,10 @@ class PlainRun {
       weight += model_->weight(*item.batch);
       result_.samples += item.batch->rows;
     }
-    const oracle::Values mean =
-        oracle::mean(leaves, static_cast<float>(weight), oracle::numbers_of(wire_of(job_)));
+    oracle::Values mean = oracle::mean(leaves, static_cast<float>(weight), oracle::numbers_of(wire_of(job_)));
     if (!mean) return false;
+    if (job_.train.clip_norm)
+      oracle::clip(std::span(*mean).first(model_->layout().parameters), *job_.train.clip_norm);
     apply(++result_.steps, *mean);
     return true;
   }

@@ -100,6 +100,19 @@ TEST(SameBitsWith, AWireOf16Bits) {
   }
 }
 
+// At this bound some steps are clipped, and some are not.
+TEST(SameBitsWith, ClippedGradients) {
+  const std::string plain = expect_plain_bits(linear_job(), {})["weights_sha256"];
+  for (const char* replicas : {"1", "2", "3"}) {
+    const Json all = expect_plain_bits(linear_job(), {"train.clip_norm=0.01"}, {"--replicas", replicas});
+    const Json some = expect_plain_bits(linear_job(), {"train.clip_norm=1.0"}, {"--replicas", replicas});
+    EXPECT_NE(some["weights_sha256"], plain) << "nothing was clipped";
+    EXPECT_NE(some["weights_sha256"], all["weights_sha256"]);
+  }
+  expect_plain_bits(linear_job(), {"train.clip_norm=0.5", "train.wire=bfloat16", "train.optimizer.name=adam"},
+                    {"--replicas", "3"});
+}
+
 TEST(SameBitsWith, NoShuffle) {
   expect_plain_bits(linear_job(), {"data.shuffle=false"}, {"--replicas", "2"});
 }

@@ -10,6 +10,7 @@ from jobs import FASHION, fresh
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import gpu_check_models as models
+import gpu_check_reduction as reduction
 from gpu_check_machine import Clock, Commands
 from gpu_check_table import Failed, Stage, kept_stages
 
@@ -46,6 +47,7 @@ for variant in ("micro", "big"):
         assert stage.check(f"against {variant}, {deterministic}", race.against, variant, deterministic)
 assert stage.check("price", race.determinism)
 assert stage.check("same bits", race.same_bits)
+assert stage.check("clipped", models.clipped_bits, check, SMALL)
 assert models.planned(check, models.write_job(check, SMALL, 1, 1)) > 4 * 421642
 assert stage.check("kill", models.kills, check, dataclasses.replace(SMALL, steps=60), 2)
 assert stage.check("refused", models.is_refused, check, 'replicas = 1\ndevices = ["cuda:99"]\n', ["cuda:99"])
@@ -60,6 +62,12 @@ for model, batch, options in (("resnet18", 4, "channels = 1\nside = 32\nwidth = 
                            **({"optimizer": models.DECODER, "per_sample": 1024} if model == "gpt2" else {}))
     report = models.train(check, models.write_job(check, small, 1, 2))
     assert report["steps"] == 6 and models.speed(report, small) > 0, report
+
+# Sums between two cards beside another library's; of one card it is said that there is none.
+assert "NCCL needs two cards" in reduction.beside_nccl(argparse.Namespace(card={"count": 1}))
+check.card = {"count": 2}
+reduction.two_cards = lambda _: "replicas = 2\n"
+assert stage.check("beside NCCL", reduction.beside_nccl, check, 64)
 
 # Every model on PyTorch's side; of the large ones a small form.
 for model, more in (("resnet18", ["--width", "4"]),
@@ -76,4 +84,4 @@ padded = models.padded_images(check).read_bytes()
 assert len(padded) == 16 + 60000 * 1024 and padded[4:16] == bytes([0, 0, 0xEA, 0x60, 0, 0, 0, 32, 0, 0, 0, 32])
 assert not any(padded[16:16 + 66]) and sum(padded[16:16 + 1024]) > 0
 stage.end()
-assert len(kept_stages(folder)["models"]["rows"]) == 11
+assert len(kept_stages(folder)["models"]["rows"]) == 13

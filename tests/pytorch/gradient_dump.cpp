@@ -1,10 +1,12 @@
 // gradient_dump FOLDER: for each of some models the state, a batch and its gradient, as
-// FOLDER/<model>.safetensors, <model>.batch.safetensors and <model>.gradient.safetensors. gradients_test.py
-// holds them against PyTorch.
+// FOLDER/<model>.safetensors, <model>.batch.safetensors and <model>.gradient.safetensors; and the gradient
+// once more as <model>.clipped.safetensors, clipped to half its norm. gradients_test.py holds them against
+// PyTorch.
 #include <cstdio>
 #include <filesystem>
 
 #include "muster/actors/registry.hpp"
+#include "muster/gpu/clipping.hpp"
 #include "muster/gpu/safetensors.hpp"
 #include "tests/unit/gpu/batches.hpp"
 
@@ -66,6 +68,22 @@ void write_batch(const std::filesystem::path& path, const Batch& batch) {
   muster::write_safetensors(path, layout, values, {});
 }
 
+void write_clipped(const std::filesystem::path& path, const muster::Layout& layout,
+                   std::vector<float> gradient) {
+  const auto host = muster::make_host_device();
+  const std::span<float> slopes = std::span(gradient).first(layout.parameters);
+  muster::Clipping whole(host, slopes.size(), 1);
+  whole.measure(slopes);
+  const double bound = whole.norm() / 2;
+  muster::Clipping half(host, slopes.size(), bound);
+  half.measure(slopes);
+  half.clip(slopes, slopes);
+  char text[2][32];
+  std::snprintf(text[0], sizeof text[0], "%.17g", bound);
+  std::snprintf(text[1], sizeof text[1], "%.17g", half.norm());
+  muster::write_safetensors(path, layout, gradient, {{"bound", text[0]}, {"norm", text[1]}});
+}
+
 void dump(const std::filesystem::path& folder, const Case& one) {
   const auto model = muster::builtin_registry().make_model(one.model, one.options, {});
   std::vector<float> state(model->layout().total()), gradient(state.size());
@@ -77,6 +95,7 @@ void dump(const std::filesystem::path& folder, const Case& one) {
   const std::string name = one.model;
   muster::write_safetensors(folder / (name + ".safetensors"), model->layout(), state, {});
   muster::write_safetensors(folder / (name + ".gradient.safetensors"), model->layout(), gradient, facts);
+  write_clipped(folder / (name + ".clipped.safetensors"), model->layout(), gradient);
   write_batch(folder / (name + ".batch.safetensors"), one.batch);
 }
 

@@ -1,4 +1,4 @@
-"""gradients_test.py PROGRAM FOLDER: gradients, losses and running statistics are PyTorch's."""
+"""gradients_test.py PROGRAM FOLDER: gradients, losses and running statistics are PyTorch's, and so is clipping."""
 import pathlib
 import subprocess
 import sys
@@ -34,7 +34,21 @@ def check(name, model, loss_of):
         worst = max(worst, (value - theirs[key].reshape(value.shape)).abs().max().item() / scale)
     print(f"{name}: {len(ours)} tensors, largest difference {worst:.2e}")
     assert worst <= 1e-5, worst
+    check_clipping(name, model)
     assert any(value.abs().max() > 1e-2 for value in ours.values()), "there is nothing to compare"
+
+
+def check_clipping(name, model):
+    """Of the same gradient, so that only the order of the norm and its precision are between the two."""
+    gradient, _ = read(pathlib.Path(folder) / f"{name}.gradient.safetensors")
+    clipped, facts = read(pathlib.Path(folder) / f"{name}.clipped.safetensors")
+    for key, value in model.named_parameters():
+        value.grad = gradient[key].reshape(value.shape).clone()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), float(facts["bound"])).item()
+    assert abs(norm - float(facts["norm"])) <= 1e-5 * norm, (norm, facts)
+    assert abs(norm - 2 * float(facts["bound"])) <= 1e-5 * norm, (norm, facts)
+    for key, value in model.named_parameters():
+        torch.testing.assert_close(clipped[key].reshape(value.shape), value.grad, rtol=1e-5, atol=0)
 
 
 def classified(model, batch):

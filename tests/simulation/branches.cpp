@@ -25,7 +25,7 @@ std::vector<Branch> sums_table() {
       {"sums: auto", true},         {"sums: direct", true},      {"sums: halving and doubling", true},
       {"sums: hierarchical", true}, {"sums: ring", true},        {"sums: one shot", true},
       {"sums: in buckets", true},   {"sums: in 16 bits", true},  {"sums: of a sharded optimiser", true},
-      {"sums: compressed", true},   {"sums: of low rank", true},
+      {"sums: compressed", true},   {"sums: of low rank", true}, {"sums: clipped", true},
   };
 }
 

@@ -86,6 +86,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
     if (job_.train.shards_have_state()) tally_.count("sums: compressed");
     if (job_.train.compression.kind == CompressionKind::powersgd) tally_.count("sums: of low rank");
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
+    if (job_.train.clip_norm) tally_.count("sums: clipped");
     if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
   }
   if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");

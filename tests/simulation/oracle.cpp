@@ -8,6 +8,7 @@
 #include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "tests/support/norm_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"
 
 namespace muster::simulation {
@@ -200,7 +201,8 @@ class Plain {
   }
 
   void apply(OracleRecord& record) {
-    const auto gradient = powersgd_ ? low_rank(record.weight) : mean(leaves_, record.weight);
+    auto gradient = powersgd_ ? low_rank(record.weight) : mean(leaves_, record.weight);
+    if (job_.train.clip_norm) oracle::clip(std::span(gradient).first(parameters()), *job_.train.clip_norm);
     optimizer_->update(++result_.steps, std::span(state_).first(parameters()),
                        std::span(gradient).first(parameters()));
     for (std::size_t i = parameters(); i < state_.size(); ++i) state_[i] += gradient[i];

@@ -234,6 +234,13 @@ void draw_compression(std::uint64_t seed, Plan& plan) {
   compression.rank = static_cast<std::uint32_t>(dice.between(1, 2));
 }
 
+// Bounds of which some hold in every step, some in few. A sharded optimiser has no whole gradient.
+void draw_clipping(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 29);
+  if (plan.job.train.shard_optimizer || !dice.one_in(3)) return;
+  plan.job.train.clip_norm = dice.one_of(std::vector{0.05, 0.5, 5.0});
+}
+
 // And how much of the steps' time a newcomer may take.
 void draw_join_share(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 17);
@@ -261,6 +268,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_algorithm(seed, plan);
   draw_sharding(seed, plan);
   draw_compression(seed, plan);
+  draw_clipping(seed, plan);
   draw_join_share(seed, plan);
   draw_cards(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;

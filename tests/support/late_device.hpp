@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "muster/config/check.hpp"
 #include "muster/gpu/compute_device.hpp"
 
 namespace muster::testing {
@@ -32,8 +34,22 @@ class LateDevice final : public ComputeDevice {
     synchronize();
     host_->give_pinned(memory);
   }
+  std::string pin(void* host, std::size_t bytes) override {
+    if (refuses_to_pin) return "it refuses to";
+    const bool is_new = ranges_.emplace(static_cast<const std::byte*>(host), bytes).second;
+    MUSTER_CHECK(is_new, host);
+    return {};
+  }
+  void unpin(void* host) noexcept override {
+    synchronize();
+    MUSTER_CHECK(ranges_.erase(static_cast<const std::byte*>(host)) == 1, host);
+  }
   MemoryUse memory() const override { return host_->memory(); }
-  MemoryUse pinned() const override { return host_->pinned(); }
+  MemoryUse pinned() const override {
+    MemoryUse use = host_->pinned();
+    for (const auto& [begin, bytes] : ranges_) use.taken_bytes += bytes;
+    return use;
+  }
 
   Mark mark() override { return Mark(shared_from_this(), new Event{put_, 0}); }
   // Asking brings the work forward by one piece, as time would.
@@ -143,6 +159,8 @@ class LateDevice final : public ComputeDevice {
 
   std::size_t pieces_waiting() const { return work_.size() + aside_.size(); }
 
+  bool refuses_to_pin = false;
+
  private:
   struct Event {
     std::uint64_t work = 0;   // passed when so many pieces are done
@@ -181,11 +199,18 @@ class LateDevice final : public ComputeDevice {
     return event.aside != 0 ? !aside_.contains(event.aside) : done_ >= event.work;
   }
 
+  bool is_pinned(const std::byte* begin, std::size_t bytes) const {
+    const auto after = ranges_.upper_bound(begin);
+    if (after == ranges_.begin()) return false;
+    const auto range = std::prev(after);
+    return begin + bytes <= range->first + range->second;
+  }
+
   // What a card reads from memory that is not pinned it has read when the call returns.
   void put_copy(const void* from, void* to, std::size_t bytes, Way way) override {
     const auto* const begin = static_cast<const std::byte*>(from);
     auto* const out = static_cast<std::byte*>(to);
-    if (way == Way::in) {
+    if (way == Way::in && !is_pinned(begin, bytes)) {
       put([kept = std::vector<std::byte>(begin, begin + bytes), out] { std::ranges::copy(kept, out); });
     } else {
       put([=] { std::copy_n(begin, bytes, out); });
@@ -215,6 +240,7 @@ class LateDevice final : public ComputeDevice {
 
   std::string name_ = "cuda:0";
   std::shared_ptr<ComputeDevice> host_ = make_host_device();
+  std::map<const std::byte*, std::size_t> ranges_;  // that pin() was given
   std::deque<std::function<void()>> work_;
   std::map<std::uint64_t, Aside> aside_;
   std::vector<std::function<void()>>* recording_ = nullptr;

@@ -6,10 +6,12 @@
 #include <bit>
 #include <cmath>
 
+#include "muster/actors/card_sums.hpp"
 #include "muster/actors/probe.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
+#include "muster/transport/shared_memory/segment.hpp"
 #include "tests/support/late_linear.hpp"
 
 namespace muster {
@@ -105,8 +107,24 @@ TEST_P(OnACard, StepsHaveTheBitsOfTheHost) {
   expect_same(host, train(bench_on(job, card), 1, 6));
 }
 
+// The update of a card is recorded, and clips the mean where it lies; the host's is clipped in chunks.
+TEST_P(OnACard, ClippedStepsHaveTheBitsOfTheHost) {
+  Job job = job_with(GetParam());
+  const Trained whole = train(bench_on(job, nullptr), 1, 6);
+  job.train.clip_norm = 0.01;
+  const auto host = bench_on(job, nullptr), card = bench_on(job, std::make_shared<LateDevice>());
+  const Trained clipped = train(host, 1, 6);
+  expect_same(clipped, train(card, 1, 6));
+  EXPECT_FALSE(same_bits(clipped.state, whole.state));
+  EXPECT_GT(host->clipping->norm(), 0.01);
+  EXPECT_EQ(host->clipping->norm(), card->clipping->norm());
+  job.train.clip_norm = 1e6;  // which no step reaches
+  EXPECT_TRUE(same_bits(train(bench_on(job, std::make_shared<LateDevice>()), 1, 6).state, whole.state));
+}
+
 TEST_P(OnACard, ASnapshotGoesToTheHostAndBack) {
-  const Job job = job_with(GetParam());
+  Job job = job_with(GetParam());
+  job.train.clip_norm = 0.01;
   const auto begun = bench_on(job, std::make_shared<LateDevice>());
   train(begun, 1, 3);
   Snapshot snapshot;
@@ -127,11 +145,38 @@ TEST_P(OnACard, GoesBackToTheBeginning) {
   Trained before;
   const auto memory = card->pinned().taken_bytes;
   train_step(*bench, *accumulator, 1, before);
+  const std::vector<float> state = host_state(*bench);
   go_back_to(*bench, Snapshot{});
+  EXPECT_FALSE(same_bits(state, host_state(*bench)));
   Trained again;
   train_step(*bench, *accumulator, 1, again);
   EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
+  EXPECT_TRUE(same_bits(state, host_state(*bench)));  // by an optimiser of its own, which has begun anew
   EXPECT_GT(card->pinned().taken_bytes, memory);
+}
+
+// So that other processes of the host read the sums where the card has copied them, and the card the mean
+// where they have written it.
+TEST_P(OnACard, TheHostsCopiesAreLendableWhereTheCardCanPinThem) {
+  Job job = job_with(GetParam());
+  for (Options* options : {&job.model.options, &job.data.options})
+    (*options)["inputs"] = Option(std::int64_t{5000});  // large enough to be lent
+  const Trained host = train(bench_on(job, nullptr), 1, 3);
+  for (const bool refuses : {false, true}) {
+    const auto card = std::make_shared<LateDevice>();
+    card->refuses_to_pin = refuses;
+    {
+      const auto bench = bench_on(job, card);
+      EXPECT_EQ(static_cast<bool>(bench->gradient_pin), !refuses);
+      EXPECT_EQ(bench->gradient_pin.refused(), refuses ? "it refuses to" : "");
+      expect_same(host, train(bench, 1, 3));
+      const auto sums = make_card_sums(card, bench->state.size());
+      float* const sum = sums->make();
+      const std::span<const float> copy(sums->on_host(sum), bench->state.size());
+      EXPECT_EQ(shm::segment_of(std::as_bytes(copy)).has_value(), !refuses);
+    }
+    EXPECT_EQ(card->pinned().taken_bytes, 0u);
+  }
 }
 
 // One replica with all shards, as in a view of its own: the sums stay on the card, and the mean comes to the

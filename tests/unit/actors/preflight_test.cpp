@@ -171,11 +171,35 @@ TEST(Preflight, AMicroBatchIsComputedToSeeWhatItTakes) {
   EXPECT_FALSE(by_hand.host_batch.known);
 }
 
+/// Larger than any machine, and no memory is there for it.
+class VastModel : public MixingModel {
+ public:
+  VastModel() { layout_.add_parameter("w", {std::int64_t{1} << 46}); }
+  const Layout& layout() const override { return layout_; }
+
+ private:
+  Layout layout_;
+};
+
+TEST(Preflight, SizesAreComparedBeforeTheyAreTaken) {
+  Registry registry = builtin_registry();
+  registry.add_model("vast", {},
+                     [](const Options&, const ModelContext&) { return std::make_unique<VastModel>(); });
+  const ParsedJob parsed =
+      read_job_text(with("name = \"linear\"\ninputs = 8\noutputs = 3", "name = \"vast\""), "job.toml", {},
+                    registry.declarations());
+  ASSERT_TRUE(parsed.job) << render(parsed.mistakes);
+  const std::string said = render(preflight(*parsed.job, parsed.places, registry).mistakes);
+  EXPECT_NE(said.find("cluster.replicas: more memory than there is on this machine"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("(state 256.0 TiB, "), std::string::npos) << said;
+}
+
 TEST(Preflight, WhatDoesNotFitTheMachineIsRefusedWithTheNumbers) {
   Preflight flight = look(kJob);
   ASSERT_TRUE(check_memory(flight, {}).empty());
   flight.host_batch.bytes = std::uint64_t{3} << 30;
-  flight.host_room = std::uint64_t{4} << 30;
+  flight.host_room = {std::uint64_t{4} << 30, ""};
   const std::string said = render(check_memory(flight, {}));
   EXPECT_EQ(said.find("cluster.replicas: more memory than there is on this machine; found 6.0 GiB for 2 "
                       "replicas, one takes 3.0 GiB (state 108 B, "),
@@ -185,7 +209,12 @@ TEST(Preflight, WhatDoesNotFitTheMachineIsRefusedWithTheNumbers) {
   EXPECT_NE(said.find("allowed: at most 4.0 GiB, so fewer replicas on it; a smaller train.batch"),
             std::string::npos)
       << said;
-  flight.host_room = 0;  // not known
+  flight.host_room.bound = "/job";
+  EXPECT_EQ(render(check_memory(flight, {}))
+                .find("cluster.replicas: more memory than there is on this machine within the limit of its "
+                      "control group /job; found 6.0 GiB"),
+            0u);
+  flight.host_room = {};  // not known
   EXPECT_TRUE(check_memory(flight, {}).empty());
 }
 

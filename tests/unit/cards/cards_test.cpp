@@ -1,10 +1,15 @@
 // What only a card can show. Large vectors here; the small ones are in tests/unit/gpu, for all devices.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <numeric>
 #include <thread>
 
 #include "muster/config/error.hpp"
 #include "muster/gpu/optimizer.hpp"
+#include "muster/gpu/pinned_range.hpp"
+#include "muster/transport/lendable.hpp"
+#include "muster/transport/shared_memory/segment.hpp"
 #include "tests/unit/gpu/operations.hpp"
 
 namespace muster::test {
@@ -56,6 +61,33 @@ TEST(Card, TheBoundHoldsAndMemoryComesBack) {
 
 TEST(Card, ACardThatIsNotThereIsAnError) {
   EXPECT_THROW(make_compute_device("cuda:4095"), Error);
+}
+
+// What others of the host write to and read where it lies. A system may refuse it: then jobs go another way,
+// and say so.
+TEST(Card, LendableMemoryIsPinnedOrTheReasonIsSaid) {
+  const auto card = make_compute_device("cuda:0");
+  Floats plain(5 * kMiB / 3, 0.0F);
+  std::iota(plain.begin(), plain.end(), 1.0F);
+  for (int round = 0; round < 3; ++round) {  // pages that come again are pinned again
+    const FloatBuffer lendable(plain.size());
+    const std::span<float> shared(lendable.get(), plain.size());
+    ASSERT_TRUE(shm::segment_of(std::as_bytes(shared)));
+    const PinnedRange range(card, shared);
+    if (!range) {
+      std::printf("lendable memory is not pinned here: %s\n", range.refused().c_str());
+      EXPECT_FALSE(range.refused().empty());
+    }
+    const DeviceFloats array(card, plain.size());
+    card->copy_in(std::span<const float>(plain), array.span());
+    card->wait(card->copy_out_aside<float>(card->mark(), array.span(), shared));
+    EXPECT_TRUE(std::ranges::equal(plain, shared));
+    card->copy_in(std::span<const float>(shared), array.span());
+    card->add(array.span(), array.span(), {}, array.span());
+    card->copy_out<float>(array.span(), std::span(plain));
+    card->synchronize();
+    EXPECT_EQ(plain[7], 8.0F * static_cast<float>(2 << round));
+  }
 }
 
 // Work of many kinds of a steady step, with copies aside, again and again: what is reached was done.

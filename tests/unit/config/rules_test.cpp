@@ -138,6 +138,17 @@ TEST_F(JobRules, AShardedOptimiserNeedsOwners) {
   EXPECT_EQ(found("ring"), "");
 }
 
+TEST_F(JobRules, ClippingNeedsTheWholeGradient) {
+  EXPECT_EQ(mistakes("remainder = \"keep\"", "clip_norm = 0.5"), "");
+  EXPECT_EQ(mistakes("remainder = \"keep\"", "clip_norm = 0.0"),
+            "job.toml:15:13: train.clip_norm: out of range; found 0.0; allowed: a number above 0\n");
+  const std::string both = mistakes("remainder = \"keep\"", "clip_norm = 0.5\nshard_optimizer = true");
+  EXPECT_NE(both.find("train.clip_norm: not together with train.shard_optimizer; found 0.5; allowed: one of "
+                      "the two"),
+            std::string::npos)
+      << both;
+}
+
 TEST_F(JobRules, CompressionExcludesWhatCannotHaveTheStatesOfShards) {
   const std::string text = replaced(job_text(file_), "remainder = \"keep\"",
                                     "compression = {name = \"powersgd\"}\nshard_optimizer = true") +

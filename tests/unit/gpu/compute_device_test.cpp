@@ -9,6 +9,8 @@
 
 #include "muster/config/error.hpp"
 #include "muster/gpu/norm.hpp"
+#include "muster/gpu/pinned_range.hpp"
+#include "tests/support/norm_oracle.hpp"
 #include "tests/unit/gpu/operations.hpp"
 
 namespace muster::test {
@@ -167,21 +169,20 @@ TEST_P(OnDevice, MarksOutliveNothingAndMayBeEmpty) {
   EXPECT_TRUE(device_->reached(mark));
 }
 
-double plain_norm(Floats values) {
-  std::vector<double> terms(values.begin(), values.end());
-  for (double& term : terms) term *= term;
-  do {
-    std::vector<double> sums;
-    for (std::size_t begin = 0; begin < terms.size(); begin += 4096) {
-      std::array<double, 128> lanes{};
-      for (std::size_t i = begin; i < std::min(begin + 4096, terms.size()); ++i) lanes[i % 128] += terms[i];
-      for (std::size_t half = 64; half > 0; half /= 2)
-        for (std::size_t l = 0; l < half; ++l) lanes[l] = lanes[l] + lanes[l + half];
-      sums.push_back(lanes[0]);
-    }
-    terms = sums;
-  } while (terms.size() > 1);
-  return terms.empty() ? 0 : terms[0];
+TEST_P(OnDevice, MemoryOfTheHostIsPinnedForAWhile) {
+  Floats there(100000, 3.0F);  // pages of its own, and parts of others
+  const std::size_t before = device_->pinned().taken_bytes;
+  for (int i = 0; i < 3; ++i) {
+    const PinnedRange range(device_, there);
+    EXPECT_TRUE(range || device_->is_card());  // a card's system may refuse it, and says why
+    EXPECT_EQ(static_cast<bool>(range), range.refused().empty()) << range.refused();
+    const DeviceFloats array(device_, there.size());
+    device_->copy_in(std::span<const float>(there), array.span());
+    device_->add(array.span(), array.span(), {}, array.span());
+    device_->wait(device_->copy_out_aside<float>(device_->mark(), array.span(), std::span(there)));
+    EXPECT_EQ(there, Floats(there.size(), i == 0 ? 6.0F : i == 1 ? 12.0F : 24.0F));
+  }
+  EXPECT_EQ(device_->pinned().taken_bytes, before);
 }
 
 TEST_P(OnDevice, NormsAreSummedInOneOrder) {
@@ -192,7 +193,7 @@ TEST_P(OnDevice, NormsAreSummedInOneOrder) {
       const DeviceArray<double> space(device_, norm_space(count));
       device_->squared_norm(array.span().subspan(beyond), space.span());
       numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(beyond));
-      const double found = out<double>(space.span())[0], expected = plain_norm(numbers);
+      const double found = out<double>(space.span())[0], expected = oracle::squared_norm(numbers);
       EXPECT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(expected)) << count;
     }
   }

@@ -1,0 +1,58 @@
+"""The rows of scripts/gpu-check about sums between two cards: Muster's reduction, which goes through the host in its own order, beside
+NCCL's, which has the cards' links and an order of its own. NCCL is a bar to measure against; nothing of Muster uses it.
+"""
+import json
+import pathlib
+import sys
+
+import gpu_check_models as models
+from gpu_check_machine import CannotRun
+from gpu_check_table import Failed
+
+HERE = pathlib.Path(__file__).resolve().parent
+HIDDEN = 40000  # of the perceptron whose gradient is summed: 32 M numbers, and next to nothing to compute
+
+
+def two_cards(check):
+    return 'replicas = 2\ndevices = ["cuda:0", "cuda:1"]\n'
+
+
+def numbers(hidden):
+    """Parameters of the perceptron."""
+    return 784 * hidden + hidden + 10 * hidden + 10
+
+
+def reduce_seconds(check, hidden, steps):
+    """Of the slower replica, over all steps: from the end of its own part until the sum is there."""
+    wide = models.Example("", "mlp", 2, 1, steps=steps, epochs=1, options=f"sizes = [784, {hidden}, 10]\n")
+    report = models.train(check, models.write_job(check, wide, 2, 1, cluster=two_cards(check)))
+    if report["steps"] != steps:
+        raise Failed(f"{report['steps']} steps, expected {steps}")
+    return max(phases["reduce_s"] for phases in report["phases"])
+
+
+def nccl_seconds(check, elements):
+    done = check.commands.run([sys.executable, "-B", HERE / "gpu_check_nccl.py", "--device", check.device.split(":")[0], "--elements",
+                               elements, "--repeats", 10 if check.quick else 30], 120)
+    if done.code != 0:
+        raise CannotRun(f"NCCL's side failed: {'out of time' if done.timed_out else done.last_words()}")
+    return json.loads(next(line for line in done.text.splitlines() if line.startswith('{"torch"')))["seconds"]
+
+
+def beside_nccl(check, hidden=HIDDEN):
+    """The first steps take memory, so two runs are held against each other."""
+    if check.card["count"] < 2:
+        return "not measured: NCCL needs two cards, and here is one"
+    check.clock.need(60)
+    few, many = 5, 25 if check.quick else 45
+    begun = reduce_seconds(check, hidden, few)
+    ours = (reduce_seconds(check, hidden, many) - begun) / (many - few)
+    theirs = nccl_seconds(check, numbers(hidden))
+    size = numbers(hidden) * 4 / 1e6
+    if ours <= 0:
+        raise Failed(f"more steps took no longer: {ours * 1e3:.3f} ms a step")
+    return f"{size:.1f} MB: {ours * 1e3:.2f} ms a step, NCCL {theirs * 1e3:.2f} ms, **{theirs / ours:.2f}** of its speed"
+
+
+def reduction(check, stage):
+    stage.check("sums between two cards, through the host, beside NCCL's all_reduce", beside_nccl, check)
