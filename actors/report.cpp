@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 
 void Report::add(const Event& event) {
   ++event_counts[event.name];
-  if (events.size() < kEventsMax) events.push_back(event);
+  if (events.size() == kEventsMax) events.erase(events.begin() + kEventsMax / 2);
+  events.push_back(event);
 }
 
 namespace {

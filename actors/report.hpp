@@ -33,7 +33,7 @@ struct Report {
   std::map<std::uint32_t, Traffic> traffic;  ///< what each replica sent
   std::string algorithm;                     ///< of the reduction, in the last view
   std::map<std::string, std::uint64_t> event_counts;
-  std::vector<Event> events;  ///< the first kEventsMax
+  std::vector<Event> events;  ///< all, or the first and the last kEventsMax / 2
   std::string checkpoint;
   std::map<std::uint32_t, std::string> notes;  ///< by replica; not part of the JSON
   std::string transport;

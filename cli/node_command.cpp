@@ -12,6 +12,7 @@ int node_command(const Arguments& arguments, const Registry& registry) {
       "slot", po::value<std::uint32_t>()->required(), "number of the replica or loader")(
       "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
       "joins", "comes while others train: the coordinator gives it the next free number")(
+      "device", po::value<std::string>(), "asked for, by one that joins: that of the lost one it is for")(
       "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
       "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")(
       "help", "this text");
@@ -25,6 +26,7 @@ int node_command(const Arguments& arguments, const Registry& registry) {
   node.name = {(*given)["kind"].as<std::string>() == "loader", (*given)["slot"].as<std::uint32_t>()};
   node.parent = (*given)["parent"].as<int>();
   node.joins = given->count("joins") > 0;
+  if (given->count("device")) node.device = (*given)["device"].as<std::string>();
   if (!given->count("bench-iterations")) return run_node(node, registry);
   BenchOptions bench;
   bench.iterations = (*given)["bench-iterations"].as<std::uint64_t>();

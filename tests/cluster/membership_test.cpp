@@ -3,10 +3,13 @@
 // weights of an undisturbed one, and an exact ledger.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "tests/cluster/muster_process.hpp"
@@ -222,6 +225,51 @@ TEST(Membership, BelowMinReplicasTrainingPausesUntilOneJoins) {
   ASSERT_TRUE(process.event("view").is_object());
   EXPECT_EQ(process.wait().code, 0);
   expect_undisturbed(read_json(folder.path("r.json")));
+}
+
+std::vector<int> cores_of(pid_t process) {
+  cpu_set_t set;
+  EXPECT_EQ(::sched_getaffinity(process, sizeof set, &set), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+// Also of one that takes the place of a lost one; and none where the job says so.
+TEST(Membership, ReplicasStayOnCoresOfTheirOwn) {
+  const std::vector<int> all = cores_of(0);
+  ASSERT_GE(all.size(), 2u) << "one core cannot be shared out";
+  const Folder folder;
+  const std::string job = folder.write("job.toml", long_job());
+  for (const bool bound : {true, false}) {
+    MusterProcess process({"run", job, "--replicas", "2", "--events", "-", "--set", "cluster.restart=on-loss",
+                           "--set", "cluster.min_replicas=2", "--set",
+                           bound ? "cluster.bind_cores=true" : "cluster.bind_cores=false"});
+    std::array<Json, 2> joined;
+    for (int i = 0; i < 2; ++i) {
+      const Json event = process.event("joined");
+      ASSERT_TRUE(event.is_object());
+      joined.at(event["replica"].get<std::size_t>()) = event;
+    }
+    const auto first = cores_of(joined[0]["pid"].get<pid_t>()),
+               second = cores_of(joined[1]["pid"].get<pid_t>());
+    if (!bound) {
+      EXPECT_EQ(first, all);
+      EXPECT_EQ(second, all);
+      continue;
+    }
+    std::vector<int> both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    std::sort(both.begin(), both.end());
+    EXPECT_EQ(both, all);
+    ASSERT_TRUE(process.event("epoch").is_object());
+    ASSERT_EQ(::kill(joined[1]["pid"].get<pid_t>(), SIGKILL), 0);
+    const Json again = process.event("joined");
+    ASSERT_TRUE(again.is_object());
+    EXPECT_EQ(again["device"], joined[1]["device"]);
+    EXPECT_EQ(cores_of(again["pid"].get<pid_t>()), second);
+  }
 }
 
 // ---- whoever gives up keeps its state

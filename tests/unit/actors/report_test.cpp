@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -77,15 +78,20 @@ TEST(Report, HasTheKeysOfItsSchema) {
   EXPECT_EQ(json["event_counts"]["notice"], 1);
 }
 
-TEST(Report, HoldsAThousandEventsAndCountsAll) {
-  Report report;
-  for (int i = 0; i < 2500; ++i) report.add(event_of(std::to_string(i)));
-  report.add(make_event("failed", {{"reason", "x"}}));
-  const Json json = Json::parse(to_json(report));
-  EXPECT_EQ(json["events"].size(), 1000u);
-  EXPECT_EQ(json["events"][999]["text"], "999");
-  EXPECT_EQ(json["event_counts"]["notice"], 2500);
-  EXPECT_EQ(json["event_counts"]["failed"], 1);
+// What ended the run comes last.
+TEST(Report, HoldsTheFirstAndTheLastFiveHundredEventsAndCountsAll) {
+  for (const int count : {0, 999, 1000, 1001, 2500}) {
+    Report report;
+    for (int i = 0; i < count; ++i) report.add(event_of("event " + std::to_string(i)));
+    const Json json = Json::parse(to_json(report));
+    const auto& events = json.at("events");
+    ASSERT_EQ(events.size(), std::min(count, 1000));
+    for (int i = 0; i < static_cast<int>(events.size()); ++i) {
+      const int number = i < 500 || count <= 1000 ? i : count - 1000 + i;
+      ASSERT_EQ(events[static_cast<std::size_t>(i)].at("text"), "event " + std::to_string(number)) << count;
+    }
+    EXPECT_EQ(json.at("event_counts").value("notice", 0), count);
+  }
 }
 
 TEST(Report, AnythingThatWasNotSetIsAFailure) {
