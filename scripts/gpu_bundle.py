@@ -26,6 +26,7 @@ LEFT_OUT = {
 NOT_FOLLOWED = {
     "libc6", "libc6-dev", "libgcc-s1", "libstdc++6", "libstdc++-12-dev", "debconf", "adduser",
     "googletest",  # sources; libgtest-dev has the libraries
+    "libltdl-dev", "libnuma-dev",  # what a static libhwloc is linked with
 }
 # Shared libraries of such a machine. All others must be in the bundle.
 SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\.\d+$")
