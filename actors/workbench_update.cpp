@@ -1,5 +1,6 @@
 // How a step comes into the state of a workbench.
 #include <algorithm>
+#include <array>
 
 #include "muster/actors/workbench.hpp"
 
@@ -52,7 +53,7 @@ void update_on_host(Workbench& bench, std::uint64_t step, std::span<const float>
   const std::span<float> parameters = bench.state.span().first(bench.model->layout().parameters);
   const std::span<const float> gradient = mean.first(parameters.size());
   if (bench.clipping && bench.clipping->clips()) {
-    std::vector<float> clipped(std::min(kChunk, parameters.size()));
+    static thread_local std::array<float, kChunk> clipped;
     for (std::size_t begin = 0; begin < parameters.size(); begin += kChunk) {
       const std::size_t count = std::min(kChunk, parameters.size() - begin);
       const std::span<float> part = std::span(clipped).first(count);
