@@ -1,11 +1,10 @@
 #include "muster/cli/bench_replica.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 
 #include <nlohmann/json.hpp>
 
+#include "muster/cli/bench_values.hpp"
 #include "muster/gpu/state_hash.hpp"
 
 namespace muster::cli {
@@ -17,63 +16,6 @@ std::string encode(const BenchResult& result) {
 BenchResult decode_bench_result(const std::string& note) {
   const auto json = nlohmann::json::parse(note);
   return {json.at("times_us").get<std::vector<double>>(), json.at("correct").get<bool>()};
-}
-
-namespace {
-
-// A prime: what lies in a wrong place is found, also if that is off by whole lines, pages or chunks.
-constexpr std::size_t kPeriod = 4093;
-
-const std::array<float, kPeriod>& bench_values() {
-  static const auto values = [] {
-    std::array<float, kPeriod> all{};
-    for (std::uint32_t i = 0; i < kPeriod; ++i)
-      all[i] = static_cast<float>((i * 2654435761u >> 9) & 0xffff) * (1.0f / 16384.0f) - 2.0f + 1.0f / 3.0f;
-    return all;
-  }();
-  return values;
-}
-
-std::size_t bench_start(std::uint64_t iteration, std::uint32_t rank) {
-  return (iteration * 40503u + rank * 1069u) % kPeriod;
-}
-
-}  // namespace
-
-float bench_value(std::uint64_t iteration, std::uint32_t rank, std::uint64_t element) {
-  return bench_values()[(bench_start(iteration, rank) + element) % kPeriod];
-}
-
-void fill_bench_values(std::uint64_t iteration, std::uint32_t rank, std::span<float> out) {
-  const auto& values = bench_values();
-  for (std::size_t at = bench_start(iteration, rank); !out.empty(); at = 0) {
-    const std::size_t count = std::min(out.size(), kPeriod - at);
-    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), count, out.begin());
-    out = out.subspan(count);
-  }
-}
-
-namespace {
-
-float oracle(std::uint64_t iteration, std::uint32_t ranks, std::uint64_t element, std::uint32_t first,
-             std::uint32_t width) {
-  if (width == 1) return bench_value(iteration, first, element);
-  const std::uint32_t half = width / 2;
-  const float left = oracle(iteration, ranks, element, first, half);
-  return first + half < ranks ? left + oracle(iteration, ranks, element, first + half, half) : left;
-}
-
-}  // namespace
-
-std::uint64_t bench_mismatches(std::uint64_t iteration, std::uint32_t ranks, std::span<const float> result) {
-  std::uint32_t width = 1;
-  while (width < ranks) width *= 2;
-  std::uint64_t wrong = 0;
-  for (std::uint64_t e = 0; e < result.size(); ++e) {
-    const float expected = oracle(iteration, ranks, e, 0, width) / static_cast<float>(ranks);
-    wrong += std::bit_cast<std::uint32_t>(expected) != std::bit_cast<std::uint32_t>(result[e]) ? 1 : 0;
-  }
-  return wrong;
 }
 
 void BenchReplicaState::start(Self self, ReplicaParts parts, BenchOptions options) {

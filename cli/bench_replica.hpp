@@ -59,14 +59,4 @@ class BenchReplicaState {
 replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts,
                                            BenchOptions options);
 
-/// The value of an element of a rank's contribution.
-float bench_value(std::uint64_t iteration, std::uint32_t rank, std::uint64_t element);
-/// As `bench_value` of the elements from 0 on, as quick as a copy: what is added up has just been written, as
-/// in a backward pass.
-void fill_bench_values(std::uint64_t iteration, std::uint32_t rank, std::span<float> out);
-
-/// The number of elements of `result` that differ, in any bit, from the sum over all ranks in canonical
-/// order, divided once. A plain recursion; shares no code with the reduction.
-std::uint64_t bench_mismatches(std::uint64_t iteration, std::uint32_t ranks, std::span<const float> result);
-
 }  // namespace muster::cli
