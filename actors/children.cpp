@@ -101,6 +101,18 @@ std::vector<int> Children::descriptors() const {
   return all;
 }
 
+std::vector<NodeName> Children::names() const {
+  std::vector<NodeName> all;
+  for (const Child& child : running_) all.push_back(child.name);
+  return all;
+}
+
+void Children::move(const NodeName& name, const std::vector<int>& cores) {
+  for (const Child& child : running_) {
+    if (child.name == name) move_to_cores(child.pid, cores);
+  }
+}
+
 void Children::kill_all() {
   for (const Child& child : running_) ::kill(child.pid, SIGKILL);
 }

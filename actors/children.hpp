@@ -37,6 +37,10 @@ class Children {
   /// Descriptors that become readable when a child ends.
   std::vector<int> descriptors() const;
 
+  std::vector<NodeName> names() const;
+  /// Keeps all threads of a child on these cores from now on. Throws Error.
+  void move(const NodeName& name, const std::vector<int>& cores);
+
   bool any() const { return !running_.empty(); }
   void kill_all();
   /// Waits for all to end; kills those that have not within `patience`.

@@ -133,8 +133,9 @@ void NodeState::on(const Welcome& message) {
   try {
     job_ = parse_job(message.job_toml, parts_.registry);
     const std::string thread = parts_.name.loader ? "muster-load" : "muster-compute";
-    // Threads that compute together have the cores of the process; one alone stays on its own.
-    compute_ = parts_.seams.make_executor(thread, job_->train.threads > 1 ? "-" : message.device);
+    // One alone stays on a core that was named; several have the cores of the process.
+    const bool named = !job_->cluster.devices.empty() || !parts_.device.empty();
+    compute_ = parts_.seams.make_executor(thread, named && job_->train.threads == 1 ? message.device : "-");
     loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-")
                                                             : compute_;
     plane_ = parts_.seams.make_data_plane(*job_, parts_.name, hooks());

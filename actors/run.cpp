@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <set>
 
 #include <caf/io/all.hpp>
 
@@ -90,6 +91,7 @@ class Launcher {
   // A child that has ended, told to the coordinator; a new one takes its place after a while.
   void tell_ended(const coordinator_actor& coordinator) {
     while (const auto ended = children.next_ended()) {
+      spread();
       caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->how});
       const bool again =
           job_.cluster.restart == Restart::on_loss && !ended->good && restarts_ < job_.cluster.restarts;
@@ -105,6 +107,7 @@ class Launcher {
       const NodeName name = waiting_.front().name;
       waiting_.pop_front();
       start(name, true);
+      spread();
     }
   }
 
@@ -117,6 +120,19 @@ class Launcher {
     NodeName name;
     Clock::time_point when;
   };
+
+  // Replicas that have one core together have it evenly only while all are there: until then each has all.
+  void spread() {
+    const auto& shares = placement_.cores;
+    if (std::ranges::adjacent_find(shares) == shares.end()) return;
+    std::set<int> every;
+    for (const auto& share : shares) every.insert(share.begin(), share.end());
+    const std::vector<NodeName> names = children.names();
+    for (const NodeName& name : names) {
+      const bool all_there = names.size() == shares.size();
+      children.move(name, all_there ? shares[name.slot] : std::vector<int>(every.begin(), every.end()));
+    }
+  }
 
   void start(const NodeName& name, bool joins) {
     std::vector<std::string> command = command_;

@@ -32,7 +32,8 @@ struct Inventory {
 
 struct Placement {
   std::vector<std::string> devices;  ///< one for each replica; "cpu:K" is inventory.cores[K]
-  /// The logical cores that each replica's process stays on; empty: they may use all.
+  /// The logical cores that each replica's process stays on; empty: they may use all. Replicas that follow
+  /// each other share one where they are more than the cores.
   std::vector<std::vector<int>> cores;
   std::vector<std::string> notices;   ///< what a user should know: "4 replicas share 2 cores"
   std::uint32_t compute_threads = 0;  ///< of all replicas on this machine together
@@ -40,9 +41,9 @@ struct Placement {
       0;  ///< of all replicas and loader processes together; 0: loading is done between steps
 };
 
-/// Whether each replica's process is to have cores of its own: those of a run without loader processes, that
-/// names no devices, and has no more replicas than cores.
-bool has_own_cores(const Job& job, const Inventory& inventory);
+/// Whether each replica's process is to stay on a share of the cores: those of a run without loader processes,
+/// that names no devices, and either has a core for each replica or as many replicas on each core.
+bool shares_out_cores(const Job& job, const Inventory& inventory);
 
 /// Replicas to devices of this machine. Without `cluster.devices` the cores are taken in turn. Compute and
 /// loader threads together never exceed the cores unless the job says so (data.threads, cluster.loaders), or

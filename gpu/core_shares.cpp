@@ -4,7 +4,9 @@
 
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <set>
 
 #include "muster/config/error.hpp"
 #include "muster/gpu/device.hpp"
@@ -51,14 +53,16 @@ std::vector<int> cores_in(const hwloc_bitmap_s* set) {
 std::vector<std::vector<int>> share_cores(std::size_t processes, const std::string& machine) {
   const Topology topology = look_at(machine);
   const auto cores = static_cast<std::size_t>(hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
-  if (processes == 0 || processes > cores) return {};
+  const std::size_t together = processes > cores ? processes / cores : 1;
+  if (processes == 0 || (processes > cores && processes % cores != 0)) return {};
   hwloc_obj_t root = hwloc_get_root_obj(topology.get());
-  std::vector<hwloc_bitmap_s*> sets(processes);
-  must(
-      hwloc_distrib(topology.get(), &root, 1, sets.data(), static_cast<unsigned>(processes), INT_MAX, 0) == 0,
-      "share out the cores");
+  std::vector<hwloc_bitmap_s*> sets(processes / together);
+  must(hwloc_distrib(topology.get(), &root, 1, sets.data(), static_cast<unsigned>(sets.size()), INT_MAX, 0) ==
+           0,
+       "share out the cores");
   std::vector<std::vector<int>> shares;
-  for (hwloc_bitmap_s* const set : sets) shares.push_back(cores_in(CoreSet(set).get()));
+  for (hwloc_bitmap_s* const set : sets)
+    shares.insert(shares.end(), together, cores_in(CoreSet(set).get()));
   return shares;
 }
 
@@ -69,6 +73,23 @@ std::string text_of_cores(const std::vector<int>& cores) {
   must(hwloc_bitmap_list_asprintf(&raw, set.get()) >= 0, "name cores");
   const std::unique_ptr<char, decltype(&std::free)> text(raw, &std::free);
   return text.get();
+}
+
+// A thread that starts while this looks has the cores of the one that started it: the next look finds it.
+void move_to_cores(pid_t process, const std::vector<int>& cores) {
+  const std::filesystem::path threads = "/proc/" + std::to_string(process) + "/task";
+  std::set<pid_t> moved;
+  for (bool all = false; !all;) {
+    all = true;
+    std::error_code ended;
+    for (std::filesystem::directory_iterator entry(threads, ended), end; !ended && entry != end;
+         entry.increment(ended)) {
+      const pid_t thread = std::stoi(entry->path().filename().string());
+      if (!moved.insert(thread).second) continue;
+      stay_on(cores, thread);
+      all = false;
+    }
+  }
 }
 
 OnCores::OnCores(const std::vector<int>& cores) {

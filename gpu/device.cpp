@@ -1,6 +1,5 @@
 #include "muster/gpu/device.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <cerrno>
@@ -25,10 +24,13 @@ class CoreMask {
     if (mask_ == nullptr) throw std::bad_alloc();
     CPU_ZERO_S(bytes(), mask_.get());
   }
+  explicit CoreMask(const std::vector<int>& cores) : CoreMask() {
+    for (const int core : cores)
+      if (core >= 0 && core < kCoresMax) CPU_SET_S(static_cast<std::size_t>(core), bytes(), mask_.get());
+  }
   static std::size_t bytes() { return CPU_ALLOC_SIZE(kCoresMax); }
   cpu_set_t* get() const { return mask_.get(); }
   bool has(int core) const { return CPU_ISSET_S(static_cast<std::size_t>(core), bytes(), mask_.get()); }
-  void add(int core) { CPU_SET_S(static_cast<std::size_t>(core), bytes(), mask_.get()); }
 
  private:
   struct Free {
@@ -68,12 +70,10 @@ DeviceInventory discover_devices() {
   return inventory;
 }
 
-void stay_on(const std::vector<int>& cores) {
-  CoreMask mask;
-  for (const int core : cores)
-    if (core >= 0 && core < kCoresMax) mask.add(core);
-  const int code = pthread_setaffinity_np(pthread_self(), CoreMask::bytes(), mask.get());
-  if (code == 0) return;
+void stay_on(const std::vector<int>& cores, pid_t thread) {
+  const CoreMask mask(cores);
+  if (sched_setaffinity(thread, CoreMask::bytes(), mask.get()) == 0 || (thread != 0 && errno == ESRCH)) return;
+  const int code = errno;
   std::string names;
   for (const int core : cores) names += (names.empty() ? "" : ", ") + std::to_string(core);
   throw Error(Advice::give_up, "cannot keep a thread on core " + names + ": " + std::strerror(code));

@@ -1,6 +1,7 @@
 // What this process can compute on, and the binding of threads to cores.
 #pragma once
 
+#include <sys/types.h>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,9 +34,10 @@ DeviceInventory discover_devices();
 /// read.
 std::vector<int> allowed_cores();
 
-/// Binds the calling thread to these logical cores, values out of DeviceInventory::cores (not indices).
-/// Throws Error (give_up) with the system's words when none of them is there and allowed.
-void stay_on(const std::vector<int>& cores);
+/// Binds a thread of this user's, 0: the calling one, to these logical cores, values out of
+/// DeviceInventory::cores (not indices). One that has ended is nobody's concern. Throws Error (give_up) with
+/// the system's words when none of the cores is there and allowed.
+void stay_on(const std::vector<int>& cores, pid_t thread = 0);
 
 /// Version of the CUDA runtime in this build, "12.4" say; empty when the build has none.
 std::string cuda_version();

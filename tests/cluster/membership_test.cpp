@@ -11,12 +11,15 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <thread>
 
+#include "muster/gpu/core_shares.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
+using muster::OnCores;
 using namespace std::chrono_literals;
 
 // A job that goes on for long enough on a fast machine for a process to start; a sanitizer makes it slower.
@@ -270,6 +273,44 @@ TEST(Membership, ReplicasStayOnCoresOfTheirOwn) {
     EXPECT_EQ(again["device"], joined[1]["device"]);
     EXPECT_EQ(cores_of(again["pid"].get<pid_t>()), second);
   }
+}
+
+bool come_to_be_on(pid_t process, const std::vector<int>& cores) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (cores_of(process) != cores) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// Two to a core, as long as all are there.
+TEST(Membership, ReplicasThatShareACoreAreLetGoWhenOneIsLost) {
+  const std::vector<int> all = cores_of(0);
+  ASSERT_GE(all.size(), 2u) << "one core cannot be shared out";
+  const std::vector<int> first{all[0]}, second{all[1]}, both{all[0], all[1]};
+  const Folder folder;
+  const std::string job = folder.write("job.toml", long_job());
+  const OnCores two(both);
+  MusterProcess process({"run", job, "--replicas", "4", "--events", "-", "--set", "cluster.restart=on-loss"});
+  std::array<pid_t, 4> processes{};
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Json joined = process.event("joined");
+    ASSERT_TRUE(joined.is_object());
+    processes.at(joined["replica"].get<std::size_t>()) = joined["pid"].get<pid_t>();
+  }
+  EXPECT_EQ(cores_of(processes[0]), first);
+  EXPECT_EQ(cores_of(processes[1]), first);
+  EXPECT_EQ(cores_of(processes[2]), second);
+  EXPECT_EQ(cores_of(processes[3]), second);
+  ASSERT_TRUE(process.event("epoch").is_object());
+  ASSERT_EQ(::kill(processes[0], SIGKILL), 0);
+  for (const std::size_t left : {1, 2, 3}) EXPECT_TRUE(come_to_be_on(processes.at(left), both)) << left;
+  const Json again = process.event("joined");
+  ASSERT_TRUE(again.is_object());
+  EXPECT_EQ(cores_of(again["pid"].get<pid_t>()), first);
+  EXPECT_TRUE(come_to_be_on(processes[1], first));
+  EXPECT_TRUE(come_to_be_on(processes[2], second));
 }
 
 // ---- whoever gives up keeps its state

@@ -133,18 +133,20 @@ TEST(PlaceDevices, CardsAreCounted) {
             "cpu:0 to cpu:63, cuda:0, cuda:1; did you mean \"cuda:0\"?\n");
 }
 
-TEST(HasOwnCores, WhereThereIsOneForEachAndTheJobSaysNothingElse) {
-  EXPECT_TRUE(has_own_cores(job_with(2), cores(2)));
-  EXPECT_TRUE(has_own_cores(job_with(3), cores(8)));
-  EXPECT_FALSE(has_own_cores(job_with(1), cores(8)));
-  EXPECT_FALSE(has_own_cores(job_with(3), cores(2)));
-  EXPECT_FALSE(has_own_cores(job_with(2, {"cpu:1", "cpu:0"}), cores(2)));
+TEST(SharesOutCores, WhereItIsEvenAndTheJobSaysNothingElse) {
+  EXPECT_TRUE(shares_out_cores(job_with(2), cores(2)));
+  EXPECT_TRUE(shares_out_cores(job_with(3), cores(8)));
+  EXPECT_FALSE(shares_out_cores(job_with(1), cores(8)));
+  EXPECT_FALSE(shares_out_cores(job_with(3), cores(2)));
+  EXPECT_TRUE(shares_out_cores(job_with(4), cores(2)));
+  EXPECT_FALSE(shares_out_cores(job_with(5), cores(2)));
+  EXPECT_FALSE(shares_out_cores(job_with(2, {"cpu:1", "cpu:0"}), cores(2)));
   Job job = job_with(2);
   job.cluster.loaders = 1;
-  EXPECT_FALSE(has_own_cores(job, cores(4)));
+  EXPECT_FALSE(shares_out_cores(job, cores(4)));
   job.cluster.loaders = 0;
   job.cluster.bind_cores = false;
-  EXPECT_FALSE(has_own_cores(job, cores(4)));
+  EXPECT_FALSE(shares_out_cores(job, cores(4)));
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "muster/gpu/core_shares.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
 #include <set>
 #include <thread>
 
@@ -30,8 +33,10 @@ TEST(CoreShares, ThreadsOfOneCoreAreForOneProcess) {
   EXPECT_EQ(share_cores(4, machine), (Shares{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
 }
 
-TEST(CoreShares, ThereIsNoneWhereProcessesAreMoreThanCores) {
+TEST(CoreShares, ProcessesThatAreMoreThanCoresHaveOneTogetherOrNone) {
+  EXPECT_EQ(share_cores(4, "package:1 core:2 pu:1"), (Shares{{0}, {0}, {1}, {1}}));
   EXPECT_EQ(share_cores(3, "package:1 core:2 pu:1"), Shares{});
+  EXPECT_EQ(share_cores(5, "package:1 core:2 pu:1"), Shares{});
   EXPECT_EQ(share_cores(0), Shares{});
 }
 
@@ -68,8 +73,33 @@ TEST(CoreShares, AreOfTheCoresThatThisProcessMayUse) {
   std::thread([&] {
     const OnCores one({all.back()});
     EXPECT_EQ(share_cores(1), (Shares{{all.back()}}));
-    EXPECT_EQ(share_cores(2), Shares{});
+    EXPECT_EQ(share_cores(2), (Shares{{all.back()}, {all.back()}}));
   }).join();
+}
+
+TEST(CoreShares, AProcessIsMovedWithAllItsThreads) {
+  const Cores before = allowed_cores();
+  std::barrier moved(2);
+  Cores there;
+  std::thread other([&] {
+    moved.arrive_and_wait();
+    there = allowed_cores();
+  });
+  move_to_cores(::getpid(), {before.back()});
+  EXPECT_EQ(allowed_cores(), Cores{before.back()});
+  moved.arrive_and_wait();
+  other.join();
+  EXPECT_EQ(there, Cores{before.back()});
+  move_to_cores(::getpid(), before);
+  EXPECT_EQ(allowed_cores(), before);
+  EXPECT_THROW(move_to_cores(::getpid(), {60000}), Error);
+}
+
+TEST(CoreShares, AProcessThatHasEndedIsNotMoved) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  move_to_cores(child, allowed_cores());
 }
 
 TEST(CoreShares, WhatIsStartedStaysThereAndTheStarterGoesBack) {
