@@ -13,6 +13,7 @@
 #include "muster/gpu/torch/gpt2.hpp"
 #include "muster/gpu/torch/resnet.hpp"
 #include "muster/gpu/torch/script.hpp"
+#include "muster/gpu/torch_back_end.hpp"
 #endif
 
 namespace muster {
@@ -70,17 +71,27 @@ Dataset Registry::make_source(const std::string& name, const Options& options) c
   return found->second(options);
 }
 
+#ifdef MUSTER_WITH_TORCH
+namespace {
+template <TorchBackEnd::Make* TorchBackEnd::*kMake>
+std::unique_ptr<Model> on_torch(const Options& options, const ModelContext& context) {
+  return (torch_back_end().*kMake)(options, context);
+}
+}  // namespace
+#endif
+
 Registry builtin_registry() {
   Registry registry;
   registry.take_libraries();
   registry.add_model("linear", linear_options(), make_linear);
   registry.add_model("empty", empty_options(), make_empty);
 #ifdef MUSTER_WITH_TORCH
-  registry.add_model("mlp", mlp_options(), make_mlp);
-  registry.add_model("fashion_cnn", fashion_cnn_options(), make_fashion_cnn);
-  registry.add_model("resnet18", resnet18_options(), make_resnet18);
-  registry.take_scripts(script_options(), make_script_model);
-  registry.add_model("gpt2", gpt2_options(), make_gpt2);
+  registry.add_model("mlp", mlp_options(), on_torch<&TorchBackEnd::mlp>);
+  registry.add_model("fashion_cnn", fashion_cnn_options(), on_torch<&TorchBackEnd::fashion_cnn>);
+  registry.add_model("resnet18", resnet18_options(), on_torch<&TorchBackEnd::resnet18>);
+  registry.add_model("gpt2", gpt2_options(), on_torch<&TorchBackEnd::gpt2>);
+  registry.take_scripts(script_options(),
+                        [](const auto&... given) { return torch_back_end().script(given...); });
 #endif
   registry.add_source("idx", idx_options(), make_idx);
   registry.add_source("synthetic", synthetic_options(), make_synthetic);

@@ -10,11 +10,8 @@ set_target_properties(muster PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_INCLUDE_ROOT}>"
                                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(muster PUBLIC CAF::io CAF::core Threads::Threads
-  PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB hwy::hwy HWLOC::hwloc
+  PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB hwy::hwy HWLOC::hwloc ${CMAKE_DL_LIBS}
           tomlplusplus::tomlplusplus)
-if(Torch_FOUND)
-  target_link_libraries(muster PRIVATE torch)
-endif()
 if(MUSTER_CUDA)
   target_link_libraries(muster PRIVATE ${MUSTER_CUDA_RUNTIME})
 endif()
@@ -22,3 +19,6 @@ endif()
 add_executable(muster_program cli/main.cpp)
 set_target_properties(muster_program PROPERTIES OUTPUT_NAME muster)
 target_link_libraries(muster_program PRIVATE muster muster_flags)
+if(Torch_FOUND)
+  add_dependencies(muster_program muster_torch)
+endif()

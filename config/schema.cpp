@@ -293,13 +293,13 @@ std::vector<Key> replica_keys() {
                "Whether `cluster.devices` may name a device more than once: its replicas share it, and its "
                "memory."),
            MUSTER_MEMBER(cluster.share_devices)),
-      bind(
-          key("cluster.bind_cores", of(ValueType::boolean),
-              "Whether each replica that `muster run` starts stays on a share of the cores (as mpirun binds "
-              "its ranks), where there is a core for each replica, or as many replicas for each core, no "
-              "`cluster.devices` are named, and there are no loader processes. Turn it off where several runs "
-              "share a machine."),
-          MUSTER_MEMBER(cluster.bind_cores)),
+      bind(key("cluster.bind_cores", of(ValueType::boolean),
+               "Whether each replica that `muster run` starts stays on a share of the cores (as mpirun binds "
+               "its ranks), where there is a core for each replica, or as many replicas for each core, no "
+               "`cluster.devices` are named, and there are no loader processes. Turn it off where several "
+               "runs "
+               "share a machine."),
+           MUSTER_MEMBER(cluster.bind_cores)),
       bind(key("cluster.device_memory", or_auto(at_least(ValueType::size, 1)),
                "Bound on what each replica takes of its card: weights, gradients, sums, the optimiser, and "
                "what the model computes with. A job that `plan` finds to need more is refused. `auto`: what "

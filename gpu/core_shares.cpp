@@ -61,8 +61,7 @@ std::vector<std::vector<int>> share_cores(std::size_t processes, const std::stri
            0,
        "share out the cores");
   std::vector<std::vector<int>> shares;
-  for (hwloc_bitmap_s* const set : sets)
-    shares.insert(shares.end(), together, cores_in(CoreSet(set).get()));
+  for (hwloc_bitmap_s* const set : sets) shares.insert(shares.end(), together, cores_in(CoreSet(set).get()));
   return shares;
 }
 

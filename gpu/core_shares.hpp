@@ -22,7 +22,8 @@ std::vector<std::vector<int>> share_cores(std::size_t processes, const std::stri
 /// "0-3,8".
 std::string text_of_cores(const std::vector<int>& cores);
 
-/// Binds all threads of a process of this user's, and those that they will start. Nothing, where it has ended.
+/// Binds all threads of a process of this user's, and those that they will start. Nothing, where it has
+/// ended.
 void move_to_cores(pid_t process, const std::vector<int>& cores);
 
 /// While it lives, the calling thread runs on these cores only, and so does every process and thread that it

@@ -72,7 +72,8 @@ DeviceInventory discover_devices() {
 
 void stay_on(const std::vector<int>& cores, pid_t thread) {
   const CoreMask mask(cores);
-  if (sched_setaffinity(thread, CoreMask::bytes(), mask.get()) == 0 || (thread != 0 && errno == ESRCH)) return;
+  if (sched_setaffinity(thread, CoreMask::bytes(), mask.get()) == 0 || (thread != 0 && errno == ESRCH))
+    return;
   const int code = errno;
   std::string names;
   for (const int core : cores) names += (names.empty() ? "" : ", ") + std::to_string(core);

@@ -8,7 +8,7 @@
 #include <optional>
 
 #ifdef MUSTER_WITH_TORCH_CUDA
-#include "muster/gpu/torch/cuda_memory.hpp"
+#include "muster/gpu/torch_back_end.hpp"
 #endif
 
 namespace muster {
@@ -49,7 +49,7 @@ MeasuredMemory measure_card([[maybe_unused]] ComputeDevice& device, const std::f
   const std::string& name = device.name();
   int card = 0;
   std::from_chars(name.data() + name.find(':') + 1, name.data() + name.size(), card);
-  const std::uint64_t bytes = torch_card_peak(card, [&] {
+  const std::uint64_t bytes = torch_back_end().card_peak(card, [&] {
     work();
     device.synchronize();
   });

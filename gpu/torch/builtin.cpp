@@ -55,16 +55,6 @@ struct FashionCnn : torch::nn::Module {
 
 }  // namespace
 
-std::vector<OptionSpec> mlp_options() {
-  return {{"sizes",
-           OptionType::integers,
-           "width of the input, of each hidden layer, and the number of classes",
-           Option{std::vector<std::int64_t>{784, 128, 10}},
-           1,
-           1 << 24,
-           {}}};
-}
-
 std::unique_ptr<Model> make_mlp(const Options& options, const ModelContext& context) {
   const auto sizes = option<std::vector<std::int64_t>>(options, "sizes");
   if (sizes.size() < 2)
@@ -76,10 +66,6 @@ std::unique_ptr<Model> make_mlp(const Options& options, const ModelContext& cont
     return made;
   };
   return make_torch_model(build, TorchLoss::cross_entropy, context);
-}
-
-std::vector<OptionSpec> fashion_cnn_options() {
-  return {};
 }
 
 std::unique_ptr<Model> make_fashion_cnn(const Options&, const ModelContext& context) {

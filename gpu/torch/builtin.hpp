@@ -1,5 +1,5 @@
-// The small classifiers that Muster brings along, through the libtorch back end. No libtorch in this header;
-// the functions exist only in builds that found libtorch.
+// The small classifiers that Muster brings along, through the libtorch back end. No libtorch in this header.
+// What makes models is in libmuster_torch (gpu/torch_back_end.hpp), the options are in libmuster.
 #pragma once
 
 #include <memory>

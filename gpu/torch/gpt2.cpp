@@ -152,26 +152,7 @@ struct Gpt2 : Part {
   torch::nn::LayerNorm ln_f;
 };
 
-OptionSpec integer(const char* key, const char* help, std::int64_t value, double least, double most) {
-  return {key, OptionType::integer, help, Option{value}, least, most, {}};
-}
-
 }  // namespace
-
-std::vector<OptionSpec> gpt2_options() {
-  return {integer("layers", "blocks of attention and perceptron", 12, 1, 1024),
-          integer("heads", "of attention in each block; they share out the width", 12, 1, 1024),
-          integer("width", "numbers that stand for a token within the model", 768, 1, 1 << 16),
-          integer("context", "most tokens that a prediction looks back on", 1024, 1, 1 << 20),
-          integer("vocabulary", "number of different tokens; at least data.vocabulary", 50257, 2, 1 << 24),
-          {"dropout",
-           OptionType::number,
-           "share of activations that is set to 0 in training, drawn anew for each shard and step",
-           Option{0.0},
-           0,
-           0.99,
-           {}}};
-}
 
 std::unique_ptr<Model> make_gpt2(const Options& options, const ModelContext& context) {
   const auto integer_of = [&](const char* key) { return option<std::int64_t>(options, key); };

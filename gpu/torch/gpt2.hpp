@@ -1,5 +1,5 @@
-// The built-in model `gpt2`. No libtorch in this header; the functions exist only in builds that found
-// libtorch.
+// The built-in model `gpt2`. No libtorch in this header. What makes the model is in libmuster_torch
+// (gpu/torch_back_end.hpp), the options are in libmuster.
 #pragma once
 
 #include <memory>

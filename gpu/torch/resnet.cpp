@@ -96,19 +96,7 @@ struct ResNet18 : torch::nn::Module {
   torch::nn::Linear fc{nullptr};
 };
 
-OptionSpec integer(const char* key, const char* help, std::int64_t value, double least, double most) {
-  return {key, OptionType::integer, help, Option{value}, least, most, {}};
-}
-
 }  // namespace
-
-std::vector<OptionSpec> resnet18_options() {
-  return {integer("channels", "of the images: 3 for colours, 1 for grey", 3, 1, 1024),
-          integer("classes", "to tell apart", 10, 1, 1 << 24),
-          integer("side", "height and width of the images", 32, 16, 1024),
-          integer("width", "channels of the first stage; the later ones have 2, 4 and 8 times as many", 64, 1,
-                  1024)};
-}
 
 std::unique_ptr<Model> make_resnet18(const Options& options, const ModelContext& context) {
   const Shape shape{option<std::int64_t>(options, "channels"), option<std::int64_t>(options, "classes"),

@@ -156,25 +156,6 @@ std::int64_t try_out(const std::string& path, Mirror& module, const std::vector<
 
 }  // namespace
 
-std::vector<OptionSpec> script_options() {
-  return {{"loss",
-           OptionType::text,
-           "`cross_entropy`: samples with a class each, logits [rows, classes]; `next_token`: tokens, logits "
-           "[rows, tokens, vocabulary]",
-           Option{std::string("cross_entropy")},
-           {},
-           {},
-           {"cross_entropy", "next_token"}},
-          {"input",
-           OptionType::integers,
-           "shape of one sample, without the rows of a batch: `[1, 28, 28]`; with `next_token` the number of "
-           "tokens that it predicts: `[64]`",
-           {},
-           1,
-           1 << 24,
-           {}}};
-}
-
 std::unique_ptr<Model> make_script_model(const std::string& path, const std::string& sha256,
                                          const Options& options, const ModelContext& context) {
   const auto loss =

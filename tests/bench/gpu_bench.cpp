@@ -7,7 +7,7 @@
 #include "muster/gpu/random.hpp"
 #include "muster/gpu/state_hash.hpp"
 #ifdef MUSTER_WITH_TORCH
-#include "muster/gpu/torch/builtin.hpp"
+#include "muster/gpu/torch_back_end.hpp"
 #endif
 
 namespace muster {
@@ -97,12 +97,12 @@ void run_gradients(benchmark::State& bench, Model& model) {
 }
 
 void fashion_cnn_gradient(benchmark::State& bench) {
-  run_gradients(bench, *make_fashion_cnn({}, {}));
+  run_gradients(bench, *torch_back_end().fashion_cnn({}, {}));
 }
 BENCHMARK(fashion_cnn_gradient)->Arg(8)->Arg(16)->Arg(64)->Arg(128)->ArgName("rows");
 
 void mlp_gradient(benchmark::State& bench) {
-  run_gradients(bench, *make_mlp({{"sizes", std::vector<std::int64_t>{784, 128, 10}}}, {}));
+  run_gradients(bench, *torch_back_end().mlp({{"sizes", std::vector<std::int64_t>{784, 128, 10}}}, {}));
 }
 BENCHMARK(mlp_gradient)->Arg(16)->ArgName("rows");
 #endif

@@ -1,0 +1,22 @@
+// What libmuster finds in this library.
+#include "muster/gpu/torch_back_end.hpp"
+
+#include "muster/gpu/torch/builtin.hpp"
+#include "muster/gpu/torch/gpt2.hpp"
+#include "muster/gpu/torch/resnet.hpp"
+#include "muster/gpu/torch/script.hpp"
+#ifdef MUSTER_WITH_TORCH_CUDA
+#include "muster/gpu/torch/cuda_memory.hpp"
+#endif
+
+extern "C" const muster::TorchBackEnd* muster_torch_back_end() {
+  using namespace muster;
+  static const TorchBackEnd all = [] {
+    TorchBackEnd made{make_mlp, make_fashion_cnn, make_resnet18, make_gpt2, make_script_model};
+#ifdef MUSTER_WITH_TORCH_CUDA
+    made.card_peak = torch_card_peak;
+#endif
+    return made;
+  }();
+  return &all;
+}
