@@ -8,6 +8,9 @@
 namespace muster {
 
 namespace {
+// Of the result, so many pairs of elements at most, and each so far from the next one at least, are hashed:
+// each is a miss of all caches, and replicas that drift apart do so everywhere.
+constexpr std::size_t kHashedPairs = 1024;
 constexpr std::size_t kHashStride = 1024;
 // A token names the round and, above it, what is held until the send has ended.
 constexpr unsigned kRoundBits = 40;
@@ -460,7 +463,8 @@ void Reduction::make_record(const Slot& current, RoundRecord& record) const {
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
   hash = hash_words(hash, std::as_bytes(std::span(record.metrics)));
   if (current.weight != 0) {
-    for (std::size_t i = 0; i + 2 <= result_.size(); i += kHashStride) {
+    const std::size_t stride = std::max(kHashStride, result_.size() / kHashedPairs);
+    for (std::size_t i = 0; i + 2 <= result_.size(); i += stride) {
       hash = hash_words(hash, std::as_bytes(result_.subspan(i, 2)));
     }
   }
