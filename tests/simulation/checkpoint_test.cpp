@@ -7,22 +7,15 @@
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/faulty_disk.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
 
 Job job_with(Interval every, std::uint32_t keep, std::uint32_t replicas) {
-  Job job;
+  Job job = testing::linear_job({.samples = 61, .test_samples = 17});
   job.name = "kept";
   job.seed = 6;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{61})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{17})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = 4;
   job.train.batch = 3;
   job.train.epochs = 3;

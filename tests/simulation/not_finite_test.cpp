@@ -2,13 +2,10 @@
 // that one, or one that has a part of them, is lost meanwhile.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "muster/config/job_file.hpp"
-#include "muster/gpu/safetensors.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/faulty_disk.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
@@ -16,17 +13,9 @@ namespace {
 using std::chrono::milliseconds;
 
 Job overflowing_job(bool sharded) {
-  Job job;
+  Job job = testing::linear_job({.samples = 61});
   job.name = "overflows";
   job.seed = 3;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{61})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{0})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = 4;
   job.train.batch = 3;
   job.train.epochs = 3;

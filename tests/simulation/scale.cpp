@@ -6,6 +6,7 @@
 
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/oracle.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 
@@ -20,16 +21,9 @@ constexpr std::uint64_t kMessagesAReplicaMax = 16;  // of the coordinator, for o
 
 // Everything is whole: no shard is short, none ends before the others.
 Job job_of(std::uint32_t replicas) {
-  Job job;
+  Job job = testing::linear_job(
+      {.samples = static_cast<std::int64_t>(replicas * kSteps), .inputs = 15, .outputs = 8, .seed = 1});
   job.name = "scale";
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{15})}, {"outputs", Option(std::int64_t{8})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(static_cast<std::int64_t>(replicas * kSteps))},
-                      {"inputs", Option(std::int64_t{15})},
-                      {"outputs", Option(std::int64_t{8})},
-                      {"test_samples", Option(std::int64_t{0})},
-                      {"seed", Option(std::int64_t{1})}};
   job.train.shards = replicas;
   job.train.batch = 1;
   job.train.epochs = 1;

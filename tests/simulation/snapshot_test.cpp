@@ -7,6 +7,7 @@
 #include "muster/actors/replica.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
@@ -80,17 +81,9 @@ Outcome run_from(const Job& job, std::shared_ptr<const Snapshot> from, std::uint
 }
 
 Job job_with(OptimizerKind kind, Remainder remainder) {
-  Job job;
+  Job job = testing::linear_job({.samples = 47, .test_samples = 11});
   job.name = "snapshots";
   job.seed = 4;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{47})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{11})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = 4;
   job.train.batch = 3;
   job.train.epochs = 3;

@@ -5,6 +5,7 @@
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/narrator.hpp"
 #include "tests/simulation/oracle.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
@@ -13,17 +14,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 Job job_of(std::uint32_t shards, std::uint32_t replicas, StragglerAction action, std::uint32_t loaders = 0) {
-  Job job;
+  Job job = testing::linear_job({.samples = 97, .test_samples = 17});
   job.name = "stragglers";
   job.seed = 3;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{97})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{17})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = shards;
   job.train.batch = 3;
   job.train.epochs = 3;

@@ -6,22 +6,15 @@
 
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
 
 Job job_that_goes_on(std::uint32_t shards, std::uint32_t replicas, std::uint32_t loaders) {
-  Job job;
+  Job job = testing::linear_job({.samples = 61, .test_samples = 17});
   job.name = "views";
   job.seed = 3;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{61})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{17})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = shards;
   job.train.batch = 3;
   job.train.epochs = 3;

@@ -3,22 +3,15 @@
 
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster::simulation {
 namespace {
 
 Job small_job(std::uint32_t shards, std::uint32_t replicas) {
-  Job job;
+  Job job = testing::linear_job({.samples = 101, .test_samples = 23, .inputs = 6, .outputs = 3, .seed = 5});
   job.name = "simulated";
   job.seed = 11;
-  job.model.name = "linear";
-  job.model.options = {{"inputs", Option(std::int64_t{6})}, {"outputs", Option(std::int64_t{3})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{101})},
-                      {"inputs", Option(std::int64_t{6})},
-                      {"outputs", Option(std::int64_t{3})},
-                      {"test_samples", Option(std::int64_t{23})},
-                      {"seed", Option(std::int64_t{5})}};
   job.train.shards = shards;
   job.train.batch = 4;
   job.train.epochs = 2;

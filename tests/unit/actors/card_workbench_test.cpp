@@ -13,6 +13,7 @@
 #include "muster/config/error.hpp"
 #include "muster/transport/shared_memory/segment.hpp"
 #include "tests/support/late_linear.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster {
 namespace {
@@ -22,15 +23,8 @@ using testing::LateDevice;
 constexpr std::uint32_t kShards = 5;
 
 Job job_with(OptimizerKind kind) {
-  Job job;
+  Job job = testing::linear_job({.samples = 200, .inputs = 30, .outputs = 2});
   job.model.name = "on_card";
-  job.model.options = {{"inputs", Option(std::int64_t{30})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{200})},
-                      {"inputs", Option(std::int64_t{30})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{0})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = kShards;
   job.train.batch = 3;
   job.train.optimizer.kind = kind;

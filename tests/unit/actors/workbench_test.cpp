@@ -3,20 +3,14 @@
 #include "muster/actors/probe.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/gpu/analytic/linear.hpp"
+#include "tests/support/linear_job.hpp"
 
 namespace muster {
 namespace {
 
 Job small_job() {
-  Job job;
+  Job job = testing::linear_job({.samples = 40});
   job.model.name = "watched";
-  job.model.options = {{"inputs", Option(std::int64_t{4})}, {"outputs", Option(std::int64_t{2})}};
-  job.data.source = "synthetic";
-  job.data.options = {{"samples", Option(std::int64_t{40})},
-                      {"inputs", Option(std::int64_t{4})},
-                      {"outputs", Option(std::int64_t{2})},
-                      {"test_samples", Option(std::int64_t{0})},
-                      {"seed", Option(std::int64_t{9})}};
   job.train.shards = 4;
   job.train.batch = 3;
   return job;
