@@ -141,7 +141,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   const DeviceInventory devices = discover_devices();
   const Inventory inventory{devices.cores, devices.cuda_devices, devices.cuda_reason};
   flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
-  if (shares_out_cores(flight.job, inventory)) share_out(devices.cores, flight.placement);
+  if (shares_out_cores(flight.job)) share_out(devices.cores, flight.placement);
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
     flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;

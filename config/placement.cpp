@@ -108,10 +108,9 @@ std::vector<ShardInterval> place_shards(std::uint32_t shards, std::uint32_t repl
   return intervals;
 }
 
-bool shares_out_cores(const Job& job, const Inventory& inventory) {
-  const std::uint32_t replicas = job.cluster.replicas;
-  return job.cluster.bind_cores && job.cluster.devices.empty() && job.cluster.loaders == 0 && replicas > 1 &&
-         (replicas <= inventory.cores.size() || replicas % inventory.cores.size() == 0);
+bool shares_out_cores(const Job& job) {
+  const auto& cluster = job.cluster;
+  return cluster.bind_cores && cluster.devices.empty() && cluster.loaders == 0 && cluster.replicas > 1;
 }
 
 Placement place_devices(const Job& job, const Inventory& inventory, const Places& places,

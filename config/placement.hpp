@@ -41,9 +41,9 @@ struct Placement {
       0;  ///< of all replicas and loader processes together; 0: loading is done between steps
 };
 
-/// Whether each replica's process is to stay on a share of the cores: those of a run without loader
-/// processes, that names no devices, and either has a core for each replica or as many replicas on each core.
-bool shares_out_cores(const Job& job, const Inventory& inventory);
+/// Whether each replica's process is to stay on a share of the cores, where they can be shared out evenly:
+/// those of a run without loader processes that names no devices.
+bool shares_out_cores(const Job& job);
 
 /// Replicas to devices of this machine. Without `cluster.devices` the cores are taken in turn. Compute and
 /// loader threads together never exceed the cores unless the job says so (data.threads, cluster.loaders), or

@@ -297,8 +297,7 @@ std::vector<Key> replica_keys() {
                "Whether each replica that `muster run` starts stays on a share of the cores (as mpirun binds "
                "its ranks), where there is a core for each replica, or as many replicas for each core, no "
                "`cluster.devices` are named, and there are no loader processes. Turn it off where several "
-               "runs "
-               "share a machine."),
+               "runs share a machine."),
            MUSTER_MEMBER(cluster.bind_cores)),
       bind(key("cluster.device_memory", or_auto(at_least(ValueType::size, 1)),
                "Bound on what each replica takes of its card: weights, gradients, sums, the optimiser, and "

@@ -133,20 +133,16 @@ TEST(PlaceDevices, CardsAreCounted) {
             "cpu:0 to cpu:63, cuda:0, cuda:1; did you mean \"cuda:0\"?\n");
 }
 
-TEST(SharesOutCores, WhereItIsEvenAndTheJobSaysNothingElse) {
-  EXPECT_TRUE(shares_out_cores(job_with(2), cores(2)));
-  EXPECT_TRUE(shares_out_cores(job_with(3), cores(8)));
-  EXPECT_FALSE(shares_out_cores(job_with(1), cores(8)));
-  EXPECT_FALSE(shares_out_cores(job_with(3), cores(2)));
-  EXPECT_TRUE(shares_out_cores(job_with(4), cores(2)));
-  EXPECT_FALSE(shares_out_cores(job_with(5), cores(2)));
-  EXPECT_FALSE(shares_out_cores(job_with(2, {"cpu:1", "cpu:0"}), cores(2)));
+TEST(SharesOutCores, AmongSeveralReplicasWhereTheJobSaysNothingElse) {
+  EXPECT_TRUE(shares_out_cores(job_with(2)));
+  EXPECT_FALSE(shares_out_cores(job_with(1)));
+  EXPECT_FALSE(shares_out_cores(job_with(2, {"cpu:1", "cpu:0"})));
   Job job = job_with(2);
   job.cluster.loaders = 1;
-  EXPECT_FALSE(shares_out_cores(job, cores(4)));
+  EXPECT_FALSE(shares_out_cores(job));
   job.cluster.loaders = 0;
   job.cluster.bind_cores = false;
-  EXPECT_FALSE(shares_out_cores(job, cores(4)));
+  EXPECT_FALSE(shares_out_cores(job));
 }
 
 }  // namespace
