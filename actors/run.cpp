@@ -91,7 +91,7 @@ class Launcher {
   // A child that has ended, told to the coordinator; a new one takes its place after a while.
   void tell_ended(const coordinator_actor& coordinator) {
     while (const auto ended = children.next_ended()) {
-      spread();
+      spread(coordinator);
       caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->how});
       const bool again =
           job_.cluster.restart == Restart::on_loss && !ended->good && restarts_ < job_.cluster.restarts;
@@ -102,12 +102,12 @@ class Launcher {
     }
   }
 
-  void start_anew() {
+  void start_anew(const coordinator_actor& coordinator) {
     while (!waiting_.empty() && waiting_.front().when <= Clock::now()) {
       const NodeName name = waiting_.front().name;
       waiting_.pop_front();
       start(name, true);
-      spread();
+      spread(coordinator);
     }
   }
 
@@ -122,16 +122,20 @@ class Launcher {
   };
 
   // Replicas that have one core together have it evenly only while all are there: until then each has all.
-  void spread() {
+  // A replica that cannot be moved may be slower; it goes on.
+  void spread(const coordinator_actor& coordinator) {
     const auto& shares = placement_.cores;
     if (std::ranges::adjacent_find(shares) == shares.end()) return;
     std::set<int> every;
     for (const auto& share : shares) every.insert(share.begin(), share.end());
     const std::vector<NodeName> names = children.names();
-    for (const NodeName& name : names) {
-      const bool all_there = names.size() == shares.size();
-      children.move(name, all_there ? shares[name.slot] : std::vector<int>(every.begin(), every.end()));
-    }
+    const bool all_there = names.size() == shares.size();
+    for (const NodeName& name : names) try {
+        children.move(name, all_there ? shares[name.slot] : std::vector<int>(every.begin(), every.end()));
+      } catch (const Error& error) {
+        const std::string text = name.text() + " is not moved to other cores: " + error.what();
+        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", text}})});
+      }
   }
 
   void start(const NodeName& name, bool joins) {
@@ -210,7 +214,7 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
       caf::anon_send(coordinator, StopRequest{signal == SIGINT ? "SIGINT" : "SIGTERM"});
     }
     launcher.tell_ended(coordinator);
-    launcher.start_anew();
+    launcher.start_anew(coordinator);
   }
 }
 
