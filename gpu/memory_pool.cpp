@@ -50,9 +50,29 @@ void* MemoryPool::take(std::size_t bytes) {
     block->second.bytes = bytes;
   }
   block->second.taken = true;
+  count_taken(bytes);
+  return block->first;
+}
+
+void MemoryPool::count_taken(std::size_t bytes) {
   use_.taken_bytes += bytes;
   use_.peak_bytes = std::max(use_.peak_bytes, use_.taken_bytes);
-  return block->first;
+}
+
+bool MemoryPool::set_aside(std::size_t bytes) {
+  if (room() < bytes) trim();
+  if (room() < bytes) return false;
+  aside_ += bytes;
+  use_.held_bytes += bytes;
+  count_taken(bytes);
+  return true;
+}
+
+void MemoryPool::put_back(std::size_t bytes) {
+  MUSTER_CHECK(bytes <= aside_, "bytes", bytes, "of", options_.memory);
+  aside_ -= bytes;
+  use_.held_bytes -= bytes;
+  use_.taken_bytes -= bytes;
 }
 
 void MemoryPool::give(void* memory) {
@@ -87,7 +107,6 @@ void MemoryPool::trim() {
 
 // A new free segment of at least so many bytes.
 MemoryPool::Blocks::iterator MemoryPool::grow(std::size_t bytes, bool small) {
-  const auto room = [&] { return options_.bound_bytes - use_.held_bytes; };
   if (room() < rounded_up(bytes, kSegment)) trim();
   if (room() < bytes) refuse(bytes);
   const std::size_t most = room() / kAlignment * kAlignment;

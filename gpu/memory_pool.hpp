@@ -53,6 +53,12 @@ class MemoryPool {
   /// Gives segments that are wholly free back to the source.
   void trim();
 
+  /// Counts memory that is not the pool's as taken and held, within the same bound. Returns whether there was
+  /// room; if not, nothing has changed but that free segments are given back.
+  bool set_aside(std::size_t bytes);
+  /// Ends what `set_aside` began, for as many bytes.
+  void put_back(std::size_t bytes);
+
   const MemoryUse& use() const { return use_; }
 
  private:
@@ -68,12 +74,15 @@ class MemoryPool {
   Blocks::iterator grow(std::size_t bytes, bool small);
   bool fills_segment(Blocks::const_iterator block) const;
   void absorb_next(Blocks::iterator block);
+  std::size_t room() const { return options_.bound_bytes - use_.held_bytes; }
+  void count_taken(std::size_t bytes);
   [[noreturn]] void refuse(std::size_t bytes) const;
 
   Options options_;
   Source source_;
   Blocks blocks_;
   std::set<Fit> free_;
+  std::size_t aside_ = 0;  // bytes, of what use_ counts
   MemoryUse use_;
 };
 

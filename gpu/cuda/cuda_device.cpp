@@ -141,18 +141,17 @@ std::string CudaDevice::pin(void* host, std::size_t bytes) {
   {
     const std::scoped_lock lock(mutex_);
     MUSTER_CHECK(!recording_ && bytes > 0 && !ranges_.contains(host), "bytes", bytes, "on", name_);
-    const MemoryUse use = pinned_.use();
-    if (use.held_bytes + ranges_bytes_ + bytes > use.bound_bytes)
-      return "the bound of pinned memory, " + std::to_string(use.bound_bytes) + " bytes, is reached";
+    if (!pinned_.set_aside(bytes))
+      return "the bound of pinned memory, " + std::to_string(pinned_.use().bound_bytes) +
+             " bytes, is reached";
     ranges_.emplace(host, bytes);
-    ranges_bytes_ += bytes;
   }
   const cudaError_t code = cudaHostRegister(host, bytes, cudaHostRegisterPortable);
   if (code == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
   const std::scoped_lock lock(mutex_);
   ranges_.erase(host);
-  ranges_bytes_ -= bytes;
+  pinned_.put_back(bytes);
   return std::string("cudaHostRegister: ") + cudaGetErrorString(code);
 }
 
@@ -166,7 +165,7 @@ void CudaDevice::unpin(void* host) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto range = ranges_.find(host);
   MUSTER_CHECK(!recording_ && range != ranges_.end(), "on", name_);
-  ranges_bytes_ -= range->second;
+  pinned_.put_back(range->second);
   ranges_.erase(range);
 }
 
@@ -177,11 +176,7 @@ MemoryUse CudaDevice::memory() const {
 
 MemoryUse CudaDevice::pinned() const {
   const std::scoped_lock lock(mutex_);
-  MemoryUse use = pinned_.use();
-  use.taken_bytes += ranges_bytes_;
-  use.held_bytes += ranges_bytes_;
-  use.peak_bytes = std::max(use.peak_bytes, use.taken_bytes);
-  return use;
+  return pinned_.use();
 }
 
 cudaEvent_t CudaDevice::an_event() {

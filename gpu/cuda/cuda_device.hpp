@@ -107,9 +107,8 @@ class CudaDevice final : public ComputeDevice {
   std::vector<cudaEvent_t> spare_events_;
   bool recording_ = false;
   MemoryPool memory_;
-  MemoryPool pinned_;
+  MemoryPool pinned_;                    // and bounds what is in ranges_
   std::map<void*, std::size_t> ranges_;  // of the host, that pin() was given
-  std::size_t ranges_bytes_ = 0;
 };
 
 }  // namespace muster::cuda

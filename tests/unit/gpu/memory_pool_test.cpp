@@ -167,6 +167,26 @@ TEST(MemoryPool, FreeSegmentsMakeRoomForOthers) {
   EXPECT_LE(pool.use().held_bytes, 10 * kMiB);
 }
 
+TEST(MemoryPool, WhatIsSetAsideCountsInTheBound) {
+  Segments segments;
+  MemoryPool pool(bound(8 * kMiB), segments.source());
+  void* const taken = pool.take(4 * kMiB);
+  EXPECT_FALSE(pool.set_aside(5 * kMiB));
+  EXPECT_TRUE(pool.set_aside(3 * kMiB));
+  EXPECT_EQ(pool.use().taken_bytes, 7 * kMiB);
+  EXPECT_EQ(pool.use().held_bytes, 7 * kMiB);
+  EXPECT_EQ(segments.held(), 4 * kMiB);
+  EXPECT_THROW(pool.take(2 * kMiB), JobError);
+  pool.put_back(3 * kMiB);
+  EXPECT_EQ(pool.use().peak_bytes, 7 * kMiB);
+  pool.give(taken);
+  EXPECT_TRUE(pool.set_aside(8 * kMiB));  // free segments make room
+  EXPECT_EQ(segments.held(), 0U);
+  pool.put_back(8 * kMiB);
+  EXPECT_EQ(pool.use().taken_bytes, 0U);
+  EXPECT_EQ(pool.use().held_bytes, 0U);
+}
+
 TEST(MemoryPool, ADeviceWithoutMoreIsAnErrorOfItsOwn) {
   Segments segments;
   segments.most = 8 * kMiB;
