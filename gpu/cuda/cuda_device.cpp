@@ -6,6 +6,7 @@
 #include "muster/config/check.hpp"
 #include "muster/gpu/cuda/failure.hpp"
 #include "muster/gpu/cuda/make.hpp"
+#include "muster/gpu/cuda/on_card.hpp"
 
 namespace muster::cuda {
 namespace {
@@ -79,7 +80,7 @@ CudaDevice::~CudaDevice() {
   destroy_streams();
   memory_.trim();
   pinned_.trim();
-  static_cast<void>(cudaSetDevice(before));
+  go_back_to(before);
 }
 
 // Not blocking: nothing waits for the legacy default stream, nor that for us.
@@ -161,7 +162,7 @@ void CudaDevice::unpin(void* host) noexcept {
   static_cast<void>(cudaGetDevice(&before));
   if (before != number_) static_cast<void>(cudaSetDevice(number_));
   static_cast<void>(cudaHostUnregister(host));
-  if (before != number_) static_cast<void>(cudaSetDevice(before));
+  if (before != number_) go_back_to(before);
   const std::scoped_lock lock(mutex_);
   const auto range = ranges_.find(host);
   MUSTER_CHECK(!recording_ && range != ranges_.end(), "on", name_);

@@ -18,25 +18,4 @@ inline void must(cudaError_t code, const std::string& card, const char* call) {
               card + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
 }
 
-/// The calling thread's card, until the end of the block; then it is the one of before again. libtorch on the
-/// same thread may compute on another.
-class OnCard {
- public:
-  OnCard(int number, const std::string& card) {
-    must(cudaGetDevice(&before_), card, "cudaGetDevice");
-    if (before_ == number) return;
-    must(cudaSetDevice(number), card, "cudaSetDevice");
-    changed_ = true;
-  }
-  OnCard(const OnCard&) = delete;
-  OnCard& operator=(const OnCard&) = delete;
-  ~OnCard() {
-    if (changed_) static_cast<void>(cudaSetDevice(before_));
-  }
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
-
 }  // namespace muster::cuda
