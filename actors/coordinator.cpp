@@ -134,6 +134,8 @@ void CoordinatorState::count_epoch(std::uint64_t epoch) {
   raise(make_event("epoch", {{"epoch", number(row.epoch)},
                              {"complete", row.complete},
                              {"steps", number(row.steps)},
+                             {"samples", number(row.samples)},
+                             {"loss", row.train_loss},
                              {"used", number(row.used)},
                              {"repeated", number(row.repeated)},
                              {"missed", number(row.missed)},

@@ -171,6 +171,8 @@ std::vector<EventSpec> events_of_progress() {
            {epoch(),
             {"complete", kBoolean, true, "whether every sample had its turn"},
             {"steps", kInteger, true, "steps of the job so far"},
+            {"samples", kInteger, true, "samples of the job so far"},
+            {"loss", kNumber, true, "mean training loss over the epoch, before each step"},
             {"used", kInteger, true, "samples used"},
             {"repeated", kInteger, true, "uses beyond the first"},
             {"missed", kInteger, true, "samples never used"},

@@ -36,33 +36,51 @@ void ProgressLine::write_line(const std::string& text) {
   partial_ = false;
 }
 
+void ProgressLine::measure(std::uint64_t samples, std::uint64_t step) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!begun_) {
+    begun_ = true;
+    since_ = now;
+    first_samples_ = samples;
+    first_step_ = step;
+  }
+  rate_.clear();
+  left_.clear();
+  const double seconds = std::chrono::duration<double>(now - since_).count();
+  if (seconds <= 0 || samples <= first_samples_ || step <= first_step_) return;
+  rate_ = format("  %.0f samples/s", static_cast<double>(samples - first_samples_) / seconds);
+  if (total_steps_ <= step) return;
+  left_ = format("  %.0f s left", seconds / static_cast<double>(step - first_step_) *
+                                      static_cast<double>(total_steps_ - step));
+}
+
 void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
   if (quiet_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (!rate_known_) {
-    rate_known_ = true;
-    rate_since_ = now;
-    first_samples_ = progress.samples;
-    first_step_ = progress.step;
-  }
-  const double seconds = std::chrono::duration<double>(now - rate_since_).count();
-  if (seconds > 0) rate_ = static_cast<double>(progress.samples - first_samples_) / seconds;
-  last_ = progress;
-  const std::uint64_t total = total_steps(job_, facts);
-  left_.clear();
-  if (total > progress.step && seconds > 0 && progress.step > first_step_) {
-    const double left = seconds / static_cast<double>(progress.step - first_step_) *
-                        static_cast<double>(total - progress.step);
-    left_ = format("  %.0f s left", left);
-  }
+  total_steps_ = total_steps(job_, facts);
+  measure(progress.samples, progress.step);
   if (!terminal_) return;
   std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),
                             static_cast<unsigned long long>(progress.step));
-  if (total > 0) text += format("/%llu", static_cast<unsigned long long>(total));
+  if (total_steps_ > 0) text += format("/%llu", static_cast<unsigned long long>(total_steps_));
   text += format("  loss %.4f", progress.loss);
   if (job_.train.clip_norm) text += format("  gradient norm %.3g", progress.gradient_norm);
-  text += format("  %.0f samples/s", rate_);
-  write_over(text + left_);
+  write_over(text + rate_ + left_);
+}
+
+// All of it is the event's own, so that it is true of this epoch: the last step that was told of may be of
+// the one before.
+void ProgressLine::write_epoch(const Event& event) {
+  const auto whole = [&](const char* key) { return static_cast<long long>(event.integer(key)); };
+  measure(static_cast<std::uint64_t>(event.integer("samples")),
+          static_cast<std::uint64_t>(event.integer("steps")));
+  const bool last =
+      job_.train.epochs && event.integer("epoch") >= static_cast<std::int64_t>(*job_.train.epochs);
+  write_line(
+      format("epoch %lld  steps %lld  loss %.4f%s  ledger: %lld used, %lld repeated, %lld missed, "
+             "%lld dropped%s%s",
+             whole("epoch"), whole("steps"), event.number("loss"), rate_.c_str(), whole("used"),
+             whole("repeated"), whole("missed"), whole("dropped"),
+             event.integer("complete") ? "" : " (cut short)", last ? "" : left_.c_str()));
 }
 
 void ProgressLine::show(const Event& event) {
@@ -77,13 +95,7 @@ void ProgressLine::show(const Event& event) {
   }
   if (quiet_) return;
   if (event.name == "epoch") {
-    const bool last =
-        job_.train.epochs && event.integer("epoch") >= static_cast<std::int64_t>(*job_.train.epochs);
-    write_line(format(
-        "epoch %lld  steps %lld  loss %.4f  %.0f samples/s  ledger: %lld used, %lld repeated, %lld missed, "
-        "%lld dropped%s%s",
-        whole("epoch"), whole("steps"), last_.loss, rate_, whole("used"), whole("repeated"), whole("missed"),
-        whole("dropped"), event.integer("complete") ? "" : " (cut short)", last ? "" : left_.c_str()));
+    write_epoch(event);
   } else if (event.name == "evaluated") {
     write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
                       event.number("accuracy")));

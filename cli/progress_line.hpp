@@ -19,19 +19,21 @@ class ProgressLine {
   void show(const Event& event);
 
  private:
+  // Rate and time left, from the first figure of the run that was seen.
+  void measure(std::uint64_t samples, std::uint64_t step);
+  void write_epoch(const Event& event);
   void write_over(const std::string& text);
   void write_line(const std::string& text);
 
   const Job job_;
   const bool quiet_;
   const bool terminal_;
-  bool partial_ = false;  // the terminal's line is not ended
+  bool partial_ = false;           // the terminal's line is not ended
+  std::uint64_t total_steps_ = 0;  // 0: not known
   std::uint64_t first_samples_ = 0, first_step_ = 0;
-  std::chrono::steady_clock::time_point rate_since_{};
-  bool rate_known_ = false;
-  Progress last_;
-  double rate_ = 0;
-  std::string left_;
+  std::chrono::steady_clock::time_point since_{};
+  bool begun_ = false;
+  std::string rate_, left_;  // empty until they are known
 };
 
 }  // namespace muster::cli

@@ -175,6 +175,26 @@ TEST(Events, ProgressIsALinePerEpochAndASummary) {
   EXPECT_EQ(outcome.err.find('\r'), std::string::npos) << "plain lines where there is no terminal";
 }
 
+// An epoch of 16 steps is over before anybody is told of a step of it: its line is made of its own figures.
+TEST(Events, LineOfAnEpochTellsOfThisEpoch) {
+  const Folder folder;
+  const std::string file = folder.path("report.json");
+  const Outcome outcome = run_muster({"run", folder.write("job.toml", linear_job()), "--report", file});
+  const Json report = read_json(file);
+  const auto epochs = events_named(report, "epoch");
+  ASSERT_EQ(epochs.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(epochs[i]["loss"], report["training"][i]["loss"]);
+    EXPECT_EQ(epochs[i]["samples"], 1237 * (i + 1));
+    char begin[64];
+    std::snprintf(begin, sizeof begin, "epoch %zu  steps %zu  loss %.4f  ", i + 1, 16 * (i + 1),
+                  epochs[i]["loss"].get<double>());
+    EXPECT_NE(outcome.err.find(begin), std::string::npos) << begin << "\n" << outcome.err;
+  }
+  EXPECT_NE(epochs[0]["loss"], epochs[1]["loss"]);
+  EXPECT_EQ(outcome.err.find(" 0 samples/s"), std::string::npos) << outcome.err;
+}
+
 TEST(Events, ReportIsWrittenOnRefusal) {
   const Folder folder;
   const std::string file = folder.path("report.json");

@@ -54,14 +54,17 @@ TEST(Event, LineOfJsonKeepsKindsAndOrder) {
   Event event = make_event("epoch", {{"epoch", std::int64_t{2}},
                                      {"complete", true},
                                      {"steps", std::int64_t{-1}},
+                                     {"samples", std::int64_t{7}},
+                                     {"loss", 0.125},
                                      {"used", std::int64_t{1} << 60},
                                      {"repeated", std::int64_t{0}},
                                      {"missed", std::int64_t{0}},
                                      {"dropped", std::int64_t{0}}});
   event.time_ms = 12.34567;
-  EXPECT_EQ(to_json_line(event),
-            "{\"event\":\"epoch\",\"time_ms\":12.346,\"epoch\":2,\"complete\":true,\"steps\":-1,"
-            "\"used\":1152921504606846976,\"repeated\":0,\"missed\":0,\"dropped\":0}");
+  EXPECT_EQ(
+      to_json_line(event),
+      "{\"event\":\"epoch\",\"time_ms\":12.346,\"epoch\":2,\"complete\":true,\"steps\":-1,"
+      "\"samples\":7,\"loss\":0.125,\"used\":1152921504606846976,\"repeated\":0,\"missed\":0,\"dropped\":0}");
 }
 
 TEST(Event, LineOfJsonIsOneLineWhateverTheText) {

@@ -140,6 +140,8 @@ TEST(EventMessage, SurvivesTheWire) {
   Event sent = make_event("epoch", {{"epoch", std::int64_t{2}},
                                     {"complete", true},
                                     {"steps", std::int64_t{-1}},
+                                    {"samples", std::int64_t{7}},
+                                    {"loss", 0.125},
                                     {"used", std::int64_t{1} << 60},
                                     {"repeated", std::int64_t{0}},
                                     {"missed", std::int64_t{0}},
