@@ -71,21 +71,22 @@ MUSTER_MESSAGE(Welcome)
 /// Observe if training is under way.
 struct Prepared {
   NodeName name;
-  std::string address;       ///< of the transport
-  std::string host;          ///< equal for nodes that share one, as the transport sees it
-  std::string transport;     ///< what carries the bytes, for people
-  std::string state_sha256;  ///< of the initial state; empty on a loader
-  std::string probe_sha256;  ///< of the gradient of a fixed micro-batch; empty where none can be read
-  std::string shapes;        ///< names and shapes of the parameters, hashed
-  std::string model_sha256;  ///< of the model's file or library; empty where it has a name
-  bool loads = false;        ///< whether this node reads the data, and `facts` holds
+  std::string address;        ///< of the transport
+  std::string host;           ///< equal for nodes that share one, as the transport sees it
+  std::string transport;      ///< what carries the bytes, for people
+  std::string state_sha256;   ///< of the initial state; empty on a loader
+  std::string probe_sha256;   ///< of the gradient of a fixed micro-batch; empty where none can be read
+  std::string shapes;         ///< names and shapes of the parameters, hashed
+  std::string model_sha256;   ///< of the model's file or library; empty where it has a name
+  std::string computes_with;  ///< hardware and libraries, for people; empty on a loader
+  bool loads = false;         ///< whether this node reads the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
 
   static auto fields(Prepared& x) {
     return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes,
-                    x.model_sha256, x.loads, x.facts, x.elements, x.batch_bytes_max);
+                    x.model_sha256, x.computes_with, x.loads, x.facts, x.elements, x.batch_bytes_max);
   }
 };
 MUSTER_MESSAGE(Prepared)

@@ -178,6 +178,7 @@ void NodeState::on(const Ready& message) {
   if (bench_->model) {
     prepared.state_sha256 = state_sha256(host_state(*bench_));
     prepared.elements = bench_->state.size();
+    prepared.computes_with = computes_with(*bench_);
   }
   if (bench_->reader) {
     prepared.loads = true;

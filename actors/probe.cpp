@@ -17,6 +17,11 @@ std::string probe(Workbench& bench) {
   return state_sha256(host_copy(*bench.device, gradient.span()));
 }
 
+std::string computes_with(const Workbench& bench) {
+  const std::string libraries = bench.model->libraries();
+  return bench.device->hardware() + (libraries.empty() ? "" : ", " + libraries);
+}
+
 std::string shapes_of(const Layout& layout) {
   std::string text;
   for (const LayoutEntry& entry : layout.entries) {

@@ -15,6 +15,10 @@ struct Workbench;
 /// throws.
 std::string probe(Workbench& bench);
 
+/// The hardware of its device, and the libraries of its model, for people: what to look at where two replicas
+/// do not compute alike.
+std::string computes_with(const Workbench& bench);
+
 /// SHA-256 of the names and shapes of the parameters and buffers, in their order.
 std::string shapes_of(const Layout& layout);
 

@@ -60,6 +60,7 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual ~ComputeDevice() = default;
 
   virtual const std::string& name() const = 0;  ///< "cpu", "cuda:0"
+  virtual std::string hardware() const = 0;     ///< for people: "NVIDIA H200", or the processor's name
   virtual bool is_card() const = 0;             ///< false: the host can read and write its memory
   virtual void* stream() const = 0;             ///< the cudaStream_t of the work; null on the host
 

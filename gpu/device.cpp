@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -50,6 +51,15 @@ std::vector<int> allowed_cores() {
   for (int core = 0; core < kCoresMax; ++core)
     if (mask.has(core)) cores.push_back(core);
   return cores;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "a processor without a name";  // other than x86
 }
 
 DeviceInventory discover_devices() {

@@ -39,6 +39,9 @@ std::vector<int> allowed_cores();
 /// the system's words when none of the cores is there and allowed.
 void stay_on(const std::vector<int>& cores, pid_t thread = 0);
 
+/// The processor's name as the system gives it, for people: "AMD EPYC 9575F", say.
+std::string processor_name();
+
 /// Version of the CUDA runtime in this build, "12.4" say; empty when the build has none.
 std::string cuda_version();
 

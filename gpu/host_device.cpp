@@ -10,6 +10,7 @@
 
 #include "muster/config/check.hpp"
 #include "muster/gpu/compute_device.hpp"
+#include "muster/gpu/device.hpp"
 #include "muster/gpu/norm.hpp"
 
 // A loop whose output may be one of its inputs: element i depends on nothing but the elements i.
@@ -142,6 +143,7 @@ void sum_blocks(const Value* values, std::size_t count, double* sums, const Term
 class HostDevice final : public ComputeDevice {
  public:
   const std::string& name() const override { return name_; }
+  std::string hardware() const override { return processor_name(); }
   bool is_card() const override { return false; }
   void* stream() const override { return nullptr; }
 

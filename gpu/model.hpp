@@ -80,6 +80,10 @@ class Model {
   /// Whether it can compute on a card; else a replica on one is refused.
   virtual bool takes_cards() const { return false; }
 
+  /// The libraries that it computes with, and the kernels that they choose for this machine, for people: told
+  /// where two replicas are found to compute other bits. Empty: none but this program.
+  virtual std::string libraries() const { return {}; }
+
   /// Throws JobError if batches like this one are not for this model: another type or shape, a label that it
   /// does not have. Asked with the first micro-batch before anything starts; computes nothing.
   virtual void check_batch(const Batch& batch) const { static_cast<void>(batch); }

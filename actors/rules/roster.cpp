@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "muster/actors/rules/other_bits.hpp"
 #include "muster/actors/rules/parts.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
@@ -149,8 +150,8 @@ std::string Roster::prepared(const Prepared& message) {
     }
     if (message.state_sha256 != other.prepared.state_sha256) {
       return message.name.text() + " begins with other weights than " + name.text() + " (" +
-             message.state_sha256 + " and " + other.prepared.state_sha256 +
-             "): is its hardware or its library another one?";
+             message.state_sha256 + " and " + other.prepared.state_sha256 + "); " +
+             why_other_bits(message, other.prepared);
     }
   }
   return strict_ ? other_bits(message.name) : std::string{};
@@ -161,8 +162,8 @@ std::string Roster::other_bits(const NodeName& who) const {
   for (const auto& [name, other] : nodes_) {
     const std::string& its = other.prepared.probe_sha256;
     if (gone(other) || probe.empty() || its.empty() || probe == its) continue;
-    return who.text() + " computes other bits than " + name.text() +
-           " for the probe gradient: is its hardware or its library another one?";
+    return who.text() + " computes other bits than " + name.text() + " for the probe gradient; " +
+           why_other_bits(nodes_.at(who).prepared, other.prepared);
   }
   return {};
 }

@@ -100,6 +100,12 @@ void CudaDevice::destroy_streams() noexcept {
   if (work_ != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(work_, nullptr)));
 }
 
+std::string CudaDevice::hardware() const {
+  cudaDeviceProp properties{};
+  must(cudaGetDeviceProperties(&properties, number_), name_, "cudaGetDeviceProperties");
+  return properties.name;
+}
+
 void* CudaDevice::take(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   MUSTER_CHECK(!recording_, "bytes", bytes, "on", name_);

@@ -23,6 +23,7 @@ class CudaDevice final : public ComputeDevice {
   ~CudaDevice() override;
 
   const std::string& name() const override { return name_; }
+  std::string hardware() const override;
   bool is_card() const override { return true; }
   void* stream() const override { return work_; }
 

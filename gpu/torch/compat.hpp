@@ -3,13 +3,30 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/Version.h>
 #include <ATen/autocast_mode.h>
 #include <torch/version.h>
+
+#include <string>
 
 #define MUSTER_TORCH_AT_LEAST(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 namespace muster::compat {
+
+/// The instructions that libtorch's own kernels use on this processor: "AVX2", say.
+inline std::string cpu_capability() {
+#if MUSTER_TORCH_AT_LEAST(2, 1)
+  return at::get_cpu_capability();
+#else
+  const std::string config = at::show_config();
+  const std::string before = "CPU capability usage: ";
+  const auto begin = config.find(before);
+  if (begin == std::string::npos) return "unknown";
+  const auto word = begin + before.size();
+  return config.substr(word, config.find('\n', word) - word);
+#endif
+}
 
 /// Autocast to bfloat16 for what the calling thread computes on such a device.
 inline void set_autocast(at::DeviceType device, bool on) {

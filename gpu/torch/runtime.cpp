@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "muster/gpu/torch/compat.hpp"
 
@@ -24,6 +25,32 @@ void set_blas_threads(int threads) {
   const std::lock_guard lock(mutex);
   if (current != threads) set(threads);
   current = threads;
+}
+
+// A function of a library that may be there or not.
+template <class Function>
+Function* find_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64" is what it says of itself.
+std::string blas_library() {
+  const auto config = find_function<const char*()>("openblas_get_config");
+  const auto core = find_function<const char*()>("openblas_get_corename");
+  if (config == nullptr || core == nullptr) return {};
+  std::istringstream words(config());
+  std::string name, version;
+  words >> name >> version;
+  return ", " + name + " " + version + " (" + core() + ")";
+}
+
+std::string dnn_library() {
+  const auto isa = find_function<int()>("dnnl_get_effective_cpu_isa");
+  const auto text = find_function<const char*(int)>("dnnl_cpu_isa2str");
+  if (isa == nullptr || text == nullptr) return {};
+  std::string name = text(isa());
+  if (name.rfind("cpu_isa_", 0) == 0) name.erase(0, 8);
+  return ", oneDNN (" + name + ")";
 }
 
 std::mutex& generator_mutex() {
@@ -65,6 +92,11 @@ void prepare_torch_thread(int threads) {
   at::set_num_threads(threads);
   set_blas_threads(threads);
   current = threads;
+}
+
+std::string torch_libraries(bool on_card) {
+  const std::string torch = "libtorch " TORCH_VERSION;
+  return on_card ? torch : torch + " (" + compat::cpu_capability() + ")" + blas_library() + dnn_library();
 }
 
 SeededGenerator::SeededGenerator(std::uint64_t seed, int card) : lock_(generator_mutex()) {

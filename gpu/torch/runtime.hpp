@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 
 namespace muster {
 
@@ -16,6 +17,11 @@ void prepare_torch_cards();
 
 /// The number of threads that libtorch and its BLAS use for work started by the calling thread.
 void prepare_torch_thread(int threads);
+
+/// libtorch and the libraries beneath it, each with the kernels that it has chosen for this processor (other
+/// ones give other bits): "libtorch 1.13.1 (AVX2), OpenBLAS 0.3.21 (Haswell), oneDNN (AVX2)", say; of a card,
+/// libtorch alone.
+std::string torch_libraries(bool on_card);
 
 /// libtorch's default generator, and that of a card where one is given, seeded and held until the guard goes:
 /// no other model of this process can draw from them.

@@ -58,6 +58,8 @@ class TorchModel final : public Model {
 
   bool takes_cards() const override { return true; }
 
+  std::string libraries() const override { return torch_libraries(seat_->device().is_cuda()); }
+
   double weight(const Batch& batch) const override { return weight_of(batch, loss_); }
 
   void check_batch(const Batch& batch) const override {

@@ -16,7 +16,7 @@ using namespace muster::cluster_test;
 
 constexpr std::size_t kMemoryKibMax = 1u << 20;
 
-/// A TCP connection to a port of this machine, or a port that nobody listens on now.
+/// A TCP connection to a port of this machine.
 class Socket {
  public:
   Socket() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
@@ -24,13 +24,6 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  int free_port() const {
-    sockaddr_in address = loopback(0);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length), 0);
-    return ntohs(address.sin_port);
-  }
   void send(int port, const std::string& bytes) const {
     const sockaddr_in address = loopback(port);
     ASSERT_EQ(::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
@@ -87,8 +80,8 @@ TEST(Garbage, OnTheCoordinatorsPortIsRefusedAndHarmsNobody) {
   std::string text = linear_job();
   text.replace(text.find("epochs = 2"), 10, "epochs = 200");
   const std::string job = folder.write("job.toml", text);
-  const int port = Socket().free_port();
-  const std::string where = "127.0.0.1:" + std::to_string(port);
+  const std::string where = free_address();
+  const int port = std::stoi(where.substr(where.find(':') + 1));
   MusterProcess coordinator({"coordinate", job, "--listen", where, "--events", "-", "--report",
                              folder.path("report.json"), "--set", "cluster.detect.patience=4s"});
   ASSERT_TRUE(coordinator.event("started").is_object());

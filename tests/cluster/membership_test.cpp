@@ -1,11 +1,9 @@
 // Real processes that come and go: `muster coordinate` and `muster join`, SIGTERM to a replica, a launcher
 // that starts lost processes anew, a coordinator that is killed and started again. Each run ends with the
 // weights of an undisturbed one, and an exact ledger.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,19 +32,6 @@ std::string long_job() {
   return text.replace(text.find("epochs = 2"), 10, "epochs = " + std::to_string(kEpochs));
 }
 
-// A port that nobody listens on now.
-int free_port() {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  ::close(descriptor);
-  return ntohs(address.sin_port);
-}
-
 const Json& undisturbed() {
   static const Json report = [] {
     const Folder folder;
@@ -73,7 +58,7 @@ struct ByHand {
   explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps")
       : every(std::move(checkpoint_every)) {
     job = folder.write("job.toml", long_job());
-    where = "127.0.0.1:" + std::to_string(free_port());
+    where = free_address();
     start_coordinator();
     for (int i = 0; i < replicas; ++i) join();
   }

@@ -1,10 +1,12 @@
 #include "tests/cluster/muster_process.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -183,6 +185,18 @@ Outcome run_muster(const Arguments& arguments, const Environment& environment) {
   const Outcome outcome = process.wait();
   EXPECT_EQ(process.alive(), std::vector<pid_t>{}) << "processes were left over";
   return outcome;
+}
+
+std::string free_address() {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ::close(descriptor);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
 Folder::Folder() {

@@ -81,6 +81,9 @@ class MusterProcess {
 /// Runs to the end, and checks that no process is left.
 Outcome run_muster(const Arguments& arguments, const Environment& environment = {});
 
+/// "127.0.0.1:PORT" with a port that nobody listens on now.
+std::string free_address();
+
 /// A folder of its own for one test; gone afterwards.
 class Folder {
  public:

@@ -21,6 +21,7 @@ namespace muster::testing {
 class LateDevice final : public ComputeDevice {
  public:
   const std::string& name() const override { return name_; }
+  std::string hardware() const override { return "a played card on " + host_->hardware(); }
   bool is_card() const override { return true; }
   /// Itself: its models wait for it.
   void* stream() const override { return const_cast<LateDevice*>(this); }

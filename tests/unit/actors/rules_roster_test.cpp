@@ -117,6 +117,25 @@ TEST(Roster, OtherBitsOfTheProbeAreRefusedUnlessLooseIsAskedFor) {
   }
 }
 
+TEST(Roster, WhatTwoComputeWithIsSaidWhereTheirBitsDiffer) {
+  for (const std::string mine : {"AMD EPYC, libtorch 2", "Intel Xeon, libtorch 1"}) {
+    Roster roster = joined_roster(2, 0);
+    Prepared one = prepared_of(kReplica0), other = prepared_of(kReplica1);
+    one.computes_with = "Intel Xeon, libtorch 1";
+    one.probe_sha256 = "aa";
+    other.computes_with = mine;
+    other.probe_sha256 = "bb";
+    EXPECT_EQ(roster.prepared(one), "");
+    const std::string said = roster.prepared(other);
+    const bool same = one.computes_with == other.computes_with;
+    const std::string wanted =
+        same ? "both compute with Intel Xeon, libtorch 1: is a library"
+             : "replica 1 computes with AMD EPYC, libtorch 2; replica 0 with Intel Xeon, libtorch 1.";
+    EXPECT_NE(said.find(wanted), std::string::npos) << said;
+    EXPECT_EQ(said.find("OPENBLAS_CORETYPE=Haswell") == std::string::npos, same) << said;
+  }
+}
+
 TEST(Roster, ReplicasThatEndDifferentlyAreSaid) {
   Roster roster = joined_roster(3, 0);
   ReplicaDone done;
