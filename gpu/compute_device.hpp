@@ -98,6 +98,12 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
     same(from.size(), host.size());
     put_copy(from.data(), host.data(), from.size_bytes(), Way::out);
   }
+  /// Rows of `width` elements, `stride` apart in `from`: one after the other to `host`, as many as fit there.
+  template <class T>
+  void copy_out_rows(Source<T> from, std::size_t stride, std::size_t width, std::span<T> host) {
+    check_rows(from.size(), stride, width, host.size());
+    put_rows(from.data(), stride * sizeof(T), host.data(), width * sizeof(T), host.size() / width);
+  }
   template <class T>
   void copy(Source<T> from, std::span<T> to) {
     same(from.size(), to.size());
@@ -197,11 +203,15 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
 
   virtual void put_copy(const void* from, void* to, std::size_t bytes, Way way) = 0;
   virtual Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) = 0;
+  /// In bytes.
+  virtual void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
+                        std::size_t rows) = 0;
   virtual void put_zeros(void* to, std::size_t bytes) = 0;
   virtual void put_value(const void* value, std::size_t bytes, void* to) = 0;
 
   /// A bug if they differ.
   static void same(std::size_t one, std::size_t other);
+  static void check_rows(std::size_t from, std::size_t stride, std::size_t width, std::size_t to);
 
  private:
   friend class Mark;

@@ -285,6 +285,12 @@ class HostDevice final : public ComputeDevice {
     put_copy(from, to, bytes, way);
     return {};
   }
+  void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
+                std::size_t rows) override {
+    for (std::size_t i = 0; i < rows; ++i)
+      std::memcpy(static_cast<std::byte*>(host) + i * width, static_cast<const std::byte*>(from) + i * stride,
+                  width);
+  }
   void put_zeros(void* to, std::size_t bytes) override {
     if (bytes != 0) std::memset(to, 0, bytes);
   }

@@ -265,6 +265,14 @@ Mark CudaDevice::put_aside(const Mark& after, const void* from, void* to, std::s
   return mark_of(side.stream);
 }
 
+void CudaDevice::put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
+                          std::size_t rows) {
+  if (rows == 0) return;
+  const OnCard here(number_, name_);
+  must(cudaMemcpy2DAsync(host, width, from, stride, width, rows, cudaMemcpyDefault, work_), name_,
+       "cudaMemcpy2DAsync");
+}
+
 void CudaDevice::put_zeros(void* to, std::size_t bytes) {
   if (bytes == 0) return;
   const OnCard here(number_, name_);

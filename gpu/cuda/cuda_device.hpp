@@ -85,6 +85,8 @@ class CudaDevice final : public ComputeDevice {
 
   void put_copy(const void* from, void* to, std::size_t bytes, Way way) override;
   Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) override;
+  void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
+                std::size_t rows) override;
   void put_zeros(void* to, std::size_t bytes) override;
   void put_value(const void* value, std::size_t bytes, void* to) override;
   void forget(void* event) noexcept override;

@@ -225,6 +225,14 @@ class LateDevice final : public ComputeDevice {
     aside_[++asides_] = {event, [=] { std::copy_n(begin, bytes, out); }};
     return Mark(shared_from_this(), new Event{0, asides_});
   }
+  void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
+                std::size_t rows) override {
+    put([=] {
+      for (std::size_t i = 0; i < rows; ++i)
+        std::copy_n(static_cast<const std::byte*>(from) + i * stride, width,
+                    static_cast<std::byte*>(host) + i * width);
+    });
+  }
   // New memory is set to zeros by whoever takes it; until that is done it holds no number.
   void put_zeros(void* to, std::size_t bytes) override {
     auto* const out = static_cast<std::byte*>(to);

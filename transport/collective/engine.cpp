@@ -152,6 +152,12 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   transport_.send(to, frame, kept, token);
 }
 
+bool Engine::fold_on() {
+  const bool any = reduction_ && reduction_->fold_on();
+  if (any) say_closed_if_drained();
+  return any;
+}
+
 void Engine::hand_over(PeerId to, FrameKind kind, std::uint64_t number,
                        std::shared_ptr<const Parcel> parcel) {
   if (!connected_.contains(to)) return;  // it is gone

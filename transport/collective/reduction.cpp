@@ -8,10 +8,6 @@
 namespace muster {
 
 namespace {
-// Of the result, so many pairs of elements at most, and each so far from the next one at least, are hashed:
-// each is a miss of all caches, and replicas that drift apart do so everywhere.
-constexpr std::size_t kHashedPairs = 1024;
-constexpr std::size_t kHashStride = 1024;
 // A token names the round and, above it, what is held until the send has ended.
 constexpr unsigned kRoundBits = 40;
 constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
@@ -21,7 +17,7 @@ std::size_t ways_of(const ReductionShape& shape) {
   const std::uint32_t host = shape.members[shape.self].host;
   const auto here = std::count_if(shape.members.begin(), shape.members.end(),
                                   [host](const ReductionMember& member) { return member.host == host; });
-  if (!shape.shares_memory || adds_everywhere(shape.algorithm) || here < 2) return 1;
+  if (shape.unit || !shape.shares_memory || adds_everywhere(shape.algorithm) || here < 2) return 1;
   return shape.one_shot_too ? 3 : 2;
 }
 
@@ -39,8 +35,11 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       hooks_(std::move(hooks)),
       height_(tree_height(shape_.shards)),
       plan_(shape_),
-      staging_(shape_.chunk_elements, transport),
+      staging_(shape_.chunk_elements, transport, shape_.unit.get()),
       ways_(ways_of(shape_), hooks_.now) {
+  MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.stand_ins &&
+                                !shape_.sharded && !shape_.copies && !shape_.one_shot_too),
+               "only the host can do that");
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -437,7 +436,7 @@ void Reduction::settle(Slot& current) {
   open_sum().settle(present_, current.weight);
 }
 
-void Reduction::make_record(const Slot& current, RoundRecord& record) const {
+void Reduction::make_record(const Slot& current, RoundRecord& record) {
   const RoundHeader& mine = *current.headers[shape_.self];
   record.round = mine.round;
   record.kind = mine.kind;
@@ -462,13 +461,7 @@ void Reduction::make_record(const Slot& current, RoundRecord& record) const {
   std::uint64_t hash = mine.record_hash;
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
   hash = hash_words(hash, std::as_bytes(std::span(record.metrics)));
-  if (current.weight != 0) {
-    const std::size_t stride = std::max(kHashStride, result_.size() / kHashedPairs);
-    for (std::size_t i = 0; i + 2 <= result_.size(); i += stride) {
-      hash = hash_words(hash, std::as_bytes(result_.subspan(i, 2)));
-    }
-  }
-  record.hash = hash;
+  record.hash = current.weight != 0 ? hash_result(hash) : hash;
 }
 
 std::chrono::nanoseconds Reduction::now() const {

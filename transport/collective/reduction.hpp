@@ -67,15 +67,17 @@ class Reduction {
   /// A payload that was placed will not come, but may still be written to its place.
   void abandoned(const Frame& frame);
   void sent(SendToken token, bool ok);
+  /// Goes on with sums that were added up aside (ReductionShape::unit); whether there were some.
+  bool fold_on();
   void fail(const std::string& reason);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
   /// `drained`.
   void close();
-  /// Whether every send has ended, so that what was sent from may be reused.
-  bool drained() const { return sends_ == 0; }
+  /// Whether every send and every fold has ended, so that what was sent from may be reused.
+  bool drained() const { return sends_ == 0 && !folding(); }
   /// Whether it sends, or is about to.
-  bool sending() const { return sends_ > 0 || inside_ > 0; }
+  bool sending() const { return sends_ > 0 || inside_ > 0 || folding(); }
   /// Whether the result of the open round is partly in place.
   bool result_begun() const { return opened_ && open_sum().result_begun(); }
 
@@ -139,6 +141,7 @@ class Reduction {
   const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
   std::size_t peers() const { return shape_.members.size() - 1; }
   std::size_t staged_max() const;
+  bool folding() const;
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
   void check_own(const std::vector<NodeValue>& nodes) const;
@@ -186,7 +189,8 @@ class Reduction {
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
-  void make_record(const Slot& slot, RoundRecord& record) const;
+  std::uint64_t hash_result(std::uint64_t hash);
+  void make_record(const Slot& slot, RoundRecord& record);
 
   ReductionShape shape_;
   Transport& transport_;
@@ -202,7 +206,8 @@ class Reduction {
   std::vector<double> weights_;                 // likewise
   Staging staging_;
   WayChoice ways_, sketch_ways_;
-  SharedTimes said_;  // in the headers of the round before, by the members of this host
+  std::vector<float> hashed_;  // of a result that is not on the host
+  SharedTimes said_;           // in the headers of the round before, by the members of this host
   std::array<Slot, 2> slots_;
   RecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "muster/transport/collective/algorithm.hpp"
+#include "muster/transport/collective/fold_unit.hpp"
 #include "muster/transport/collective/part_update.hpp"
 #include "muster/transport/collective/shard_copies.hpp"
 #include "muster/transport/collective/wire.hpp"
@@ -52,6 +53,9 @@ struct ReductionShape {
   /// The states of shards, where they have some.
   std::shared_ptr<ShardCopies> copies;
   std::size_t copy_elements = 0;  ///< of each
+  /// What adds up, where that is not the host: sums, staging and result lie in its memory. Not with `wire`,
+  /// `sparse`, `stand_ins`, `sharded`, `copies` or `one_shot_too`; not needed for a plan or its cost.
+  std::shared_ptr<FoldUnit> unit;
 
   /// Whether a payload that goes to or comes from a member is made smaller: sums and results, between hosts;
   /// but parameters are neither rounded nor mostly 0.

@@ -11,6 +11,11 @@ namespace {
 // What a frame of a sum says of it, in `extra`: it may come before the header that tells what round it is.
 constexpr std::uint32_t kSum = 0, kSketch = 1, kOneShot = 2;
 
+// Of the result, so many pairs of elements at most, and each so far from the next one at least, are hashed:
+// each is a miss of all caches, and replicas that drift apart do so everywhere.
+constexpr std::size_t kHashedPairs = 1024;
+constexpr std::size_t kHashStride = 1024;
+
 // The sums of a sketch go along the same trees, as one bucket.
 ReductionShape sketch_of(ReductionShape shape) {
   shape.elements = shape.sketch_elements;
@@ -78,6 +83,37 @@ TreeSum& Reduction::sum_of(const Frame& frame) {
 TreeSum& Reduction::sum_at(const Slot& slot, std::uint32_t number) const {
   if (number == kSketch && slot.sketch) return *slot.sketch;
   return number == kOneShot && slot.one_shot ? *slot.one_shot : *slot.sum;
+}
+
+bool Reduction::folding() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return std::any_of(slot.sums.begin(), slot.sums.end(), [](const TreeSum* sum) { return sum->folding(); });
+  });
+}
+
+bool Reduction::fold_on() {
+  bool any = false;
+  {
+    const Inside inside(inside_);
+    for (Slot& slot : slots_) {
+      for (TreeSum* const sum : slot.sums) any = sum->fold_on() || any;
+    }
+  }
+  if (any) step_on();
+  return any;
+}
+
+std::uint64_t Reduction::hash_result(std::uint64_t hash) {
+  std::size_t stride = std::max(kHashStride, result_.size() / kHashedPairs);
+  std::span<const float> from = result_;
+  if (shape_.unit) {
+    shape_.unit->pairs(result_, stride, hashed_);
+    from = hashed_;
+    stride = 2;
+  }
+  for (std::size_t i = 0; i + 2 <= from.size(); i += stride)
+    hash = hash_words(hash, std::as_bytes(from.subspan(i, 2)));
+  return hash;
 }
 
 // Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "muster/config/check.hpp"
+#include "muster/transport/collective/fold_unit.hpp"
 #include "muster/transport/lendable.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -21,15 +22,16 @@ class Staging {
   using Hold = std::uint32_t;
   static constexpr Hold kNone = ~Hold{0};
 
-  Staging(std::size_t chunk_elements, Transport& transport)
-      : chunk_elements_(chunk_elements), transport_(transport) {}
+  /// Buffers are memory of `unit`, where there is one; else lendable.
+  Staging(std::size_t chunk_elements, Transport& transport, FoldUnit* unit = nullptr)
+      : chunk_elements_(chunk_elements), transport_(transport), unit_(unit) {}
 
   float* take() {
     ++taken_;
     if (free_.empty()) {
-      owned_.emplace_back(chunk_elements_);
-      free_.reserve(owned_.size());
-      return owned_.back().get();
+      free_.reserve(++made_);
+      if (unit_ != nullptr) return unit_->make(chunk_elements_);
+      return owned_.emplace_back(chunk_elements_).get();
     }
     float* buffer = free_.back();
     free_.pop_back();
@@ -54,7 +56,7 @@ class Staging {
 
   /// Buffers that were taken, and not given back.
   std::size_t taken() const { return taken_; }
-  std::size_t bytes() const { return owned_.size() * chunk_elements_ * sizeof(float); }
+  std::size_t bytes() const { return made_ * chunk_elements_ * sizeof(float); }
 
  private:
   struct Held {
@@ -76,7 +78,9 @@ class Staging {
 
   const std::size_t chunk_elements_;
   Transport& transport_;
-  std::vector<FloatBuffer> owned_;
+  FoldUnit* const unit_;
+  std::size_t made_ = 0;            // buffers
+  std::vector<FloatBuffer> owned_;  // those of the host
   std::vector<float*> free_;
   std::size_t taken_ = 0;
   std::vector<Held> holds_;

@@ -35,6 +35,7 @@ TreeSum::TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send se
 }
 
 void TreeSum::reset() {
+  MUSTER_CHECK(waiting_.empty(), waiting_.size());
   for (Staged& staged : staged_) drop(staged);
   staged_.assign(plan_.inputs(), {});
   taken_.assign(plan_.inputs(), false);
@@ -263,7 +264,8 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
 }
 
 bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
-  if (closed_ || plan_.shape().packs(frame.kind, frame.from) || Payloads::sparse(frame)) return false;
+  const ReductionShape& shape = plan_.shape();
+  if (closed_ || shape.unit || shape.packs(frame.kind, frame.from) || Payloads::sparse(frame)) return false;
   const auto pieces = contribution_of(frame);
   if (!pieces) return false;
   const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
@@ -353,9 +355,8 @@ void TreeSum::look(std::size_t number) {
   const Settled& settled = roles_[piece.owner];
   if (settled.expected == 0 || arrivals_[number] != settled.expected) return;
   if (role.owns) return finish(number);
-  const SumPlan::Run& run = plan_.up()[*piece.up];
   arrivals_[number] = 0;  // it is not looked at again
-  if (++up_[*piece.up] == run.pieces) hand_on(run);
+  if (++up_[*piece.up] == plan_.up()[*piece.up].pieces) hand_on(*piece.up);
 }
 
 // The own part lies where it was computed; what came from others, also in this member's stead, is staged.
@@ -371,13 +372,52 @@ const float* TreeSum::operand(const SumPlan::Piece& piece, std::size_t input) co
   return nullptr;
 }
 
-void TreeSum::add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out) {
+// What follows comes with `then`.
+void TreeSum::add(std::size_t number, const Addition& addition, float divisor, float* out) {
+  const ReductionShape& shape = plan_.shape();
+  const SumPlan::Piece& piece = plan_.pieces()[number];
   operands_.clear();
   for (const std::uint32_t input : addition.inputs) operands_.push_back(operand(piece, input));
-  ways_.start();
-  fold(addition.program, operands_, piece.count, divisor, out, plan_.shape().wire, ways_.store());
-  ways_.stop();
-  for (const std::uint32_t input : addition.inputs) drop(staged_[piece.first_input + input]);
+  if (shape.unit) {
+    last_fold_ = shape.unit->fold(addition.program, operands_, piece.count, divisor, out);
+  } else {
+    ways_.start();
+    fold(addition.program, operands_, piece.count, divisor, out, shape.wire, ways_.store());
+    ways_.stop();
+  }
+  then({Next::What::drop_inputs, last_fold_, number, &addition});
+}
+
+void TreeSum::drop_inputs(std::size_t number, const Addition& addition) {
+  for (const std::uint32_t input : addition.inputs) drop(staged_[plan_.pieces()[number].first_input + input]);
+}
+
+void TreeSum::then(Next next) {
+  const FoldUnit* const unit = plan_.shape().unit.get();
+  if (unit == nullptr || (waiting_.empty() && plan_.shape().unit->ended() >= next.after)) return go_on(next);
+  waiting_.push_back(next);
+}
+
+bool TreeSum::fold_on() {
+  bool any = false;
+  while (!waiting_.empty() && plan_.shape().unit->ended() >= waiting_.front().after) {
+    const Next next = waiting_.front();
+    waiting_.pop_front();
+    go_on(next);
+    any = true;
+  }
+  return any;
+}
+
+void TreeSum::go_on(const Next& next) {
+  switch (next.what) {
+    case Next::What::drop_inputs:
+      return drop_inputs(next.number, *next.addition);
+    case Next::What::finish_piece:
+      return plan_.shape().sharded ? back_up(next.number) : result_in(next.number);
+    case Next::What::send_sums:
+      return send_sums(next);
+  }
 }
 
 // A piece of this member's own range: its sum is the result, or the mean gradient that makes it.
@@ -386,24 +426,29 @@ void TreeSum::finish(std::size_t number) {
   const bool sharded = plan_.shape().sharded;
   result_begun_ = true;
   arrivals_[number] = 0;  // it is not looked at again
-  add(piece, roles_[piece.owner].additions.front(), static_cast<float>(weight_),
+  add(number, roles_[piece.owner].additions.front(), static_cast<float>(weight_),
       sharded ? plan_.shape().update->gradient(piece.elements()) : result_.data() + piece.begin);
-  sharded ? back_up(number) : result_in(number);
+  then({Next::What::finish_piece, last_fold_, number});
 }
 
 // Sums of a run that is complete, on their way to the owner.
-void TreeSum::hand_on(const SumPlan::Run& run) {
+void TreeSum::hand_on(std::size_t number) {
+  const SumPlan::Run& run = plan_.up()[number];
   const SumPlan::Piece& first = plan_.pieces()[run.first];
   for (const Addition& addition : roles_[first.owner].additions) {
     if (closed_) return;
     float* const sums = staging_.take();
-    for (std::size_t i = run.first; i < run.first + run.pieces; ++i) {
-      const SumPlan::Piece& piece = plan_.pieces()[i];
-      add(piece, addition, 1, sums + (piece.begin - run.begin));
-    }
-    send(run.to, contribution(addition.node, run.begin),
-         payloads_.of_staged(FrameKind::contribution, run.to, sums, run.count));
+    for (std::size_t i = run.first; i < run.first + run.pieces; ++i)
+      add(i, addition, 1, sums + (plan_.pieces()[i].begin - run.begin));
+    then({Next::What::send_sums, last_fold_, number, &addition, sums});
   }
+}
+
+void TreeSum::send_sums(const Next& next) {
+  if (closed_) return staging_.give_back(next.sums);
+  const SumPlan::Run& run = plan_.up()[next.number];
+  send(run.to, contribution(next.addition->node, run.begin),
+       payloads_.of_staged(FrameKind::contribution, run.to, next.sums, run.count));
 }
 
 // A piece of the result is in place, and goes on to those below.

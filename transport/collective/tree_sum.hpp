@@ -3,6 +3,7 @@
 // views.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -48,6 +49,11 @@ class TreeSum {
   /// The buddy holds a chunk of the mean gradient. False if this member has given it none.
   bool kept(const Frame& frame);
 
+  /// Goes on with what was added up aside (ReductionShape::unit) and has ended; whether there was something.
+  bool fold_on();
+  /// Whether something is still added up.
+  bool folding() const { return !waiting_.empty(); }
+
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
   bool result_begun() const { return result_begun_; }
@@ -78,6 +84,14 @@ class TreeSum {
     std::vector<bool> present;   // by input
     std::vector<Addition> additions;
   };
+  /// What is done when a fold has ended.
+  struct Next {
+    enum class What { drop_inputs, finish_piece, send_sums } what;
+    std::uint64_t after = 0;  // number of the fold
+    std::size_t number = 0;   // of the piece, or of the run
+    const Addition* addition = nullptr;
+    float* sums = nullptr;
+  };
   using Pieces = SumPlan::Pieces;
 
   void stand_in(const NodeValue& value, Pieces run, std::uint32_t adder);
@@ -97,11 +111,15 @@ class TreeSum {
   void look(std::size_t piece);
   void look_at(Pieces pieces);
   const float* operand(const SumPlan::Piece& piece, std::size_t input) const;
-  void add(const SumPlan::Piece& piece, const Addition& addition, float divisor, float* out);
+  void add(std::size_t piece, const Addition& addition, float divisor, float* out);
+  void drop_inputs(std::size_t piece, const Addition& addition);
+  void then(Next next);
+  void go_on(const Next& next);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
   void send(std::uint32_t to, Frame frame, const Payloads::Payload& payload);
-  void hand_on(const SumPlan::Run& run);
+  void hand_on(std::size_t run);
+  void send_sums(const Next& next);
   void send_own(const SumPlan::Run& run);
   void back_up(std::size_t piece);
   void keep(const Frame& frame, std::size_t piece);
@@ -131,6 +149,8 @@ class TreeSum {
   std::vector<Settled> roles_;                         // by owner
   std::vector<bool> present_;                          // of the shards, when the roles were settled
   std::vector<const float*> operands_;
+  std::uint64_t last_fold_ = 0;  // that was begun here; 0: by the host, whose folds have ended
+  std::deque<Next> waiting_;     // in the order of their folds
 };
 
 }  // namespace muster

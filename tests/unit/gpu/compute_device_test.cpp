@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <set>
 
 #include "muster/config/error.hpp"
@@ -126,6 +127,22 @@ TEST_P(OnDevice, CopiesArriveWholeAndInOrder) {
 }
 
 // As gradients leave: bucket by bucket, while the next one is computed; and the memory is used again at once.
+TEST_P(OnDevice, RowsAreCopiedOutWithoutWhatLiesBetween) {
+  const auto device = make_compute_device(GetParam());
+  std::vector<float> values(1000);
+  std::iota(values.begin(), values.end(), 0.0f);
+  const DeviceFloats there(device, values.size());
+  device->copy_in(values, there.span());
+  for (const std::size_t stride : {2u, 7u, 998u}) {
+    const PinnedFloats host(device, 2 * ((values.size() - 2) / stride + 1));
+    device->copy_out_rows<float>(there.span(), stride, 2, host.span());
+    device->synchronize();
+    for (std::size_t i = 0; i < host.size(); ++i)
+      ASSERT_EQ(host.span()[i], static_cast<float>(i / 2 * stride + i % 2)) << stride;
+  }
+  device->copy_out_rows<float>(there.span(), 5, 2, {});
+}
+
 TEST_P(OnDevice, BucketsLeaveAsideWhileWorkGoesOn) {
   constexpr std::size_t kBuckets = 16, kBucket = 25000;
   const Floats numbers = some_numbers(2, kBuckets * kBucket, false);

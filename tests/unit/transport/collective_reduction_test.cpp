@@ -62,6 +62,8 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.sharded = random.chance(40) && !adds_everywhere(shape.algorithm);
     if (!shape.sharded && random.chance(40)) shape.state_elements = 1 + random.below(50);
     if (!shape.sharded && random.chance(40)) shape.sketch_elements = 1 + random.below(2000);
+    shape.late_folds =
+        !shape.wire.rounds() && !shape.sharded && shape.state_elements == 0 && random.chance(50);
     shape.pace = random.chance(50) ? 500us : 5us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
@@ -231,6 +233,43 @@ TEST(Reduction, MembersThatDisagreeHaveDiverged) {
     EXPECT_NE(member.failures[0].find("diverged"), std::string::npos) << member.failures[0];
     EXPECT_NE(member.failures[0].find("replica 2"), std::string::npos) << member.failures[0];
   }
+}
+
+TEST(Reduction, WhatIsAddedUpAsideHasTheSameBitsAsOnTheHost) {
+  for (std::uint64_t turn = 0; turn < 60; ++turn) {
+    ReductionWorldShape shape = even_shape(1 + turn % 6, 8, 700);
+    shape.algorithm = kAlgorithms[turn % std::size(kAlgorithms)];
+    shape.per_host = 2;
+    shape.chunk_elements = 64;
+    shape.bucket_elements = turn % 2 == 0 ? 150 : 0;
+    shape.late_folds = true;
+    run_to_the_end(shape, 10, turn);
+  }
+}
+
+// At any moment: what has been begun is neither forgotten nor waited for by anybody after `closed`.
+TEST(Reduction, AViewIsClosedWhenItsFoldsHaveEnded) {
+  std::size_t while_folding = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    ReductionWorldShape shape = even_shape(4, 8, 700);
+    shape.algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
+    shape.chunk_elements = 64;
+    shape.late_folds = true;
+    RandomValues random(seed);
+    ReductionWorld world(shape, random_rounds(8, shape, random), seed);
+    world.install_all();
+    world.run_until(std::chrono::microseconds(500 + 100 * seed));
+    for (auto& member : world.members()) {
+      while_folding += member.folds->working();
+      member.engine->close(ReductionWorld::kView, {});
+    }
+    ASSERT_TRUE(world.run());
+    for (const auto& member : world.members()) {
+      EXPECT_EQ(member.closed, 1u) << member.name << ", seed " << seed;
+      EXPECT_FALSE(member.folds->working()) << member.name;
+    }
+  }
+  EXPECT_GT(while_folding, 20u);
 }
 
 // Frames of every kind from a sender that is not what it says: of another view, of a dead incarnation, of a

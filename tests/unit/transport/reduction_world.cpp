@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace muster::testing {
 
@@ -86,6 +87,36 @@ void KeptGradients::result(ElementRange elements, float* out) {
   }
 }
 
+float* LateFolds::make(std::size_t elements) {
+  return owned_.emplace_back(elements, std::numeric_limits<float>::quiet_NaN()).data();
+}
+
+std::uint64_t LateFolds::fold(const FoldProgram& program, std::span<const float* const> operands,
+                              std::size_t count, float divisor, float* out) {
+  Fold fold{program, {operands.begin(), operands.end()}, {}, count, divisor, out};
+  for (const float* values : operands) fold.were.emplace_back(values, values + count);
+  std::fill_n(out, count, std::numeric_limits<float>::quiet_NaN());
+  under_way_.push_back(std::move(fold));
+  later_([this] { run(); });
+  return ++begun_;
+}
+
+void LateFolds::run() {
+  const Fold fold = std::move(under_way_.front());
+  under_way_.pop_front();
+  for (std::size_t i = 0; i < fold.operands.size(); ++i)
+    EXPECT_TRUE(oracle::same_bits(fold.operands[i], fold.were[i].data(), fold.count)) << "operand " << i;
+  muster::fold(fold.program, fold.operands, fold.count, fold.divisor, fold.out);
+  ++ended_;
+  said_();
+}
+
+void LateFolds::pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) {
+  out.clear();
+  for (std::size_t i = 0; i + 2 <= values.size(); i += stride)
+    out.insert(out.end(), {values[i], values[i + 1]});
+}
+
 float MadeStates::made_of(std::uint32_t shard, std::uint64_t step, std::size_t element) {
   return static_cast<float>(shard) + 0.5f * static_cast<float>(step) + static_cast<float>(element % 1013);
 }
@@ -161,8 +192,17 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     hooks.demand = [&member](const Frame&) { ++member.foreign; };
     hooks.peer_failed = [&member](PeerId peer, const std::string&) { member.peers_failed.push_back(peer); };
     hooks.refused = [&member](const std::string& reason) { member.refusals.push_back(reason); };
+    hooks.closed = [&member](std::uint32_t, bool, bool) {
+      EXPECT_FALSE(member.folds && member.folds->working()) << member.name;
+      ++member.closed;
+    };
     if (shape_.one_shot_too)
       hooks.now = [&member, ticks = i < shape_.whose_time_passes] { return member.time += 1ns * ticks; };
+    if (shape_.late_folds) {
+      member.folds = std::make_shared<LateFolds>(
+          [this](std::function<void()> act) { queue_.after(soon(), std::move(act)); },
+          [&member] { member.engine->fold_on(); });
+    }
     member.engine = std::make_unique<Engine>(*member.transport, std::move(hooks));
   }
 }
@@ -206,6 +246,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.chunk_elements = shape_.chunk_elements;
   shape.bucket_elements = shape_.bucket_elements;
   shape.wire = shape_.wire;
+  shape.unit = members_[number].folds;
   shape.sparse = shape_.sparse;
   shape.stand_ins = shape_.stand_ins;
   shape.shares_memory = shape.one_shot_too = shape_.one_shot_too;

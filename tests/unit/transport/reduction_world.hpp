@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +80,39 @@ class MadeStates final : public ShardCopies {
   std::vector<std::uint64_t> steps_;
 };
 
+/// Stands for a card: folds end later than they are begun, in their order. Until then there is nothing but
+/// NaN where they write, and what they read must not change.
+class LateFolds final : public FoldUnit {
+ public:
+  /// `later` calls what it is given at some time; `ended` is called after each fold.
+  LateFolds(std::function<void(std::function<void()>)> later, std::function<void()> ended)
+      : later_(std::move(later)), said_(std::move(ended)) {}
+
+  float* make(std::size_t elements) override;
+  std::uint64_t fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
+                     float divisor, float* out) override;
+  std::uint64_t ended() override { return ended_; }
+  bool working() const { return !under_way_.empty(); }
+  void pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) override;
+
+ private:
+  struct Fold {
+    FoldProgram program;
+    std::vector<const float*> operands;
+    std::vector<std::vector<float>> were;  // what they held when it was begun
+    std::size_t count;
+    float divisor;
+    float* out;
+  };
+  void run();
+
+  std::function<void(std::function<void()>)> later_;
+  std::function<void()> said_;
+  std::deque<std::vector<float>> owned_;
+  std::deque<Fold> under_way_;
+  std::uint64_t begun_ = 0, ended_ = 0;
+};
+
 struct ReductionWorldShape {
   std::uint32_t shards = 1;
   std::vector<std::uint32_t> split;  ///< shards of each member; adds up to `shards`
@@ -93,6 +128,7 @@ struct ReductionWorldShape {
   bool sharded = false;            ///< owners make results, when their buddies have what they are made of
   std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
   bool stand_ins = false;          ///< members are late at random, and others compute for them
+  bool late_folds = false;         ///< each member has a LateFolds
   bool one_shot_too = false;       ///< and each member measures which way is quicker,
   std::uint32_t whose_time_passes =
       0;  ///< as far as time passes for it: so many members, from the first one on
@@ -121,6 +157,7 @@ class ReductionWorld {
     std::unique_ptr<Accumulator> accumulator;
     std::shared_ptr<KeptGradients> update;
     std::shared_ptr<MadeStates> states;
+    std::shared_ptr<LateFolds> folds;
     std::chrono::nanoseconds time{0};  ///< if time passes for it: how often it has looked at its clock
     std::uint64_t filled = 0;          ///< the last round that the accumulator was filled for
     std::vector<float> result;
@@ -128,6 +165,7 @@ class ReductionWorld {
     std::vector<std::string> failures;
     std::vector<PeerId> peers_failed;
     std::vector<std::string> refusals;
+    std::size_t closed = 0;         ///< how often it was said that the view is
     std::size_t foreign = 0;        ///< batches and demands that arrived
     std::uint64_t step_offset = 0;  ///< a member that believes to be at another step
   };
