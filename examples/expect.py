@@ -34,3 +34,15 @@ def holds(what, condition):
     if not condition:
         sys.exit(f"does not hold: {what}")
     print(f"ok: {what}")
+
+
+def run_alike(command, folder, replicas):
+    """Runs `command ... --replicas N` for each N and gives each report; all runs are completed, with the same weights."""
+    hashes = set()
+    for count in replicas:
+        report = run([*command, "--replicas", count], folder, f"report-{count}")
+        equal("outcome", report["outcome"], "completed")
+        equal("replicas", report["replicas"], count)
+        hashes.add(report["weights_sha256"])
+        yield report
+    equal(f"different weights on {replicas} replicas", len(hashes), 1)

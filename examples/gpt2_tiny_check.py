@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from expect import equal, holds, run
+from expect import equal, holds, run_alike
 
 muster, job, folder = sys.argv[1:]
 script = pathlib.Path(__file__).resolve().parent.parent / "scripts" / "kjv-tokens"
@@ -12,17 +12,12 @@ subprocess.run([str(script), folder], check=True)
 test = pathlib.Path(folder) / "kjv-test.tokens"
 short = pathlib.Path(folder) / "kjv-short.tokens"
 short.write_bytes(test.read_bytes()[:20000])
-hashes = set()
-for replicas in (2, 1):
-    part = ["--replicas", replicas, "--set", "data.take=901", "--set", "train.epochs=3", "--set", "train.batch=2",
-            "--set", f'data.train="{folder}/kjv-train.tokens"', "--set", f'data.test="{short}"',
-            "--set", "train.optimizer.learning_rate.initial=0.01"]
-    report = run([muster, "run", job, *part], folder, f"report-{replicas}")
-    equal("outcome", report["outcome"], "completed")
+part = ["--set", "data.take=901", "--set", "train.epochs=3", "--set", "train.batch=2",
+        "--set", f'data.train="{folder}/kjv-train.tokens"', "--set", f'data.test="{short}"',
+        "--set", "train.optimizer.learning_rate.initial=0.01"]
+for report in run_alike([muster, "run", job, *part], folder, (2, 1)):
     equal("steps", report["steps"], 3 * 113)  # 112 full ones and 5 windows
     equal("ledger", [row["used"] for row in report["ledger"]], [901, 901, 901])
     losses = [row["loss"] for row in report["evaluation"]]
     holds(f"the loss falls: {losses}", losses == sorted(losses, reverse=True) and losses[-1] < 2.7)
     holds(f"accuracy {report['evaluation'][-1]['accuracy']} is above 0.25", report["evaluation"][-1]["accuracy"] > 0.25)
-    hashes.add(report["weights_sha256"])
-equal("different weights", len(hashes), 1)

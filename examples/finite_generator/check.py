@@ -3,13 +3,11 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from expect import equal, events, holds, run
+from expect import equal, events, holds, run_alike
 
 program, job, folder = sys.argv[1:]
-hashes, lengths = set(), set()
-for replicas in (2, 1, 3):
-    report = run([program, "run", job, "--replicas", replicas], folder, f"report-{replicas}")
-    equal("outcome", report["outcome"], "completed")
+lengths = set()
+for report in run_alike([program, "run", job], folder, (2, 1, 3)):
     equal("failures", len(events(report, "failed") + events(report, "lost")), 0)
     equal("epochs", [row["epoch"] for row in report["ledger"]], [1, 2])
     for row in report["ledger"]:
@@ -19,6 +17,4 @@ for replicas in (2, 1, 3):
         holds(f"a shard of epoch {row['epoch']} ended before the others: {ended}", 0 < len(ended) < 3)
     equal("samples", report["samples"], sum(row["used"] for row in report["ledger"]))
     lengths.add(tuple(row["used"] for row in report["ledger"]))
-    hashes.add(report["weights_sha256"])
 equal("different numbers of samples", len(lengths), 1)
-equal("different weights", len(hashes), 1)
