@@ -367,7 +367,7 @@ struct Workbench;
 struct Ready {
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
-  std::string probe_sha256;                 ///< as in Prepared
+  std::string probe_sha256, computes_with;  ///< as in Prepared
   std::string error;
 };
 

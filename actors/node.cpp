@@ -156,6 +156,7 @@ void NodeState::on(const Welcome& message) {
                                     open(job.checkpoint.folder), resume);
       }
       ready.probe_sha256 = probe(*ready.bench);
+      if (computes) ready.computes_with = computes_with(*ready.bench);
       if (computes) make_room_for_sums(*ready.bench);
     } catch (const std::exception& error) {
       ready.error = error.what();
@@ -178,13 +179,13 @@ void NodeState::on(const Ready& message) {
   if (bench_->model) {
     prepared.state_sha256 = state_sha256(host_state(*bench_));
     prepared.elements = bench_->state.size();
-    prepared.computes_with = computes_with(*bench_);
   }
   if (bench_->reader) {
     prepared.loads = true;
     prepared.facts = data_facts(*bench_);
   }
   prepared.probe_sha256 = message.probe_sha256;
+  prepared.computes_with = message.computes_with;
   prepared.model_sha256 = job_->model.content;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;

@@ -16,7 +16,7 @@ struct Workbench;
 std::string probe(Workbench& bench);
 
 /// The hardware of its device, and the libraries of its model, for people: what to look at where two replicas
-/// do not compute alike.
+/// do not compute alike. For the prepare job; throws what the device throws.
 std::string computes_with(const Workbench& bench);
 
 /// SHA-256 of the names and shapes of the parameters and buffers, in their order.
