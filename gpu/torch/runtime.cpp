@@ -14,23 +14,22 @@
 namespace muster {
 namespace {
 
+// A function of a library that may be there or not.
+template <class Function>
+Function* find_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 // OpenBLAS has threads of its own that libtorch does not know of. Found only where it is the BLAS of this
 // process.
 void set_blas_threads(int threads) {
-  using SetThreads = void (*)(int);
-  static const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  static const auto set = find_function<void(int)>("openblas_set_num_threads");
   static std::mutex mutex;
   static int current = 0;
   if (set == nullptr) return;
   const std::lock_guard lock(mutex);
   if (current != threads) set(threads);
   current = threads;
-}
-
-// A function of a library that may be there or not.
-template <class Function>
-Function* find_function(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
 // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64" is what it says of itself.
