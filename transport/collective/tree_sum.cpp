@@ -393,8 +393,8 @@ void TreeSum::drop_inputs(std::size_t number, const Addition& addition) {
 }
 
 void TreeSum::then(Next next) {
-  const FoldUnit* const unit = plan_.shape().unit.get();
-  if (unit == nullptr || (waiting_.empty() && plan_.shape().unit->ended() >= next.after)) return go_on(next);
+  FoldUnit* const unit = plan_.shape().unit.get();
+  if (unit == nullptr || (waiting_.empty() && unit->ended() >= next.after)) return go_on(next);
   waiting_.push_back(next);
 }
 
