@@ -90,9 +90,11 @@ class Engine final : public FrameSink {
   /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled`.
   void tick();
 
-  /// To be called again and again where the reduction adds up aside (ReductionShape::unit): goes on with what
+  /// To be called again and again while something is added up aside (ReductionShape::unit): goes on with what
   /// has ended. Returns whether there was something.
   bool fold_on();
+  /// Whether something is. No descriptor tells of its end.
+  bool folding() const { return reduction_ && reduction_->folding(); }
 
   /// Gives a record, or a whole state, to a peer, in pieces. A newcomer gets them at the pace that leaves the
   /// steps of the others their time; a member of the view, who is waited for, at once.

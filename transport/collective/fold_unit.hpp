@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Of one reduction, and used by its thread alone. All values that it is given lie in its memory, those of
-/// `pairs` apart.
+/// `pairs` apart. What it throws, an Error, ends the reduction.
 class FoldUnit {
  public:
   virtual ~FoldUnit() = default;

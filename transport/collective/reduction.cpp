@@ -4,6 +4,7 @@
 
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
 
 namespace muster {
 
@@ -98,7 +99,7 @@ void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte>
   }
 }
 
-void Reduction::open(const RoundHeader& header, std::span<float> result) {
+void Reduction::open(const RoundHeader& header, std::span<float> result) try {
   if (failed_) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
   MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
@@ -121,6 +122,8 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) {
     broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
   }
   step_on();
+} catch (const Error& error) {
+  fail(error.what());
 }
 
 void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
@@ -131,7 +134,7 @@ void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
 }
 
 void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, ElementRange elements,
-                      std::shared_ptr<const void> keep) {
+                      std::shared_ptr<const void> keep) try {
   if (failed_ || round != round_ || slot(round_).contributed) return;
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_, round_);
@@ -143,20 +146,12 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
   }
   measure_hidden(current);
   step_on();
-}
-
-// While this member still computes: whether something of its is under way, and for how long.
-void Reduction::measure_hidden(Slot& current) {
-  if (current.contributed || current.under_way_since.has_value() == open_sum().under_way()) return;
-  if (current.under_way_since) {
-    current.hidden += now() - *std::exchange(current.under_way_since, std::nullopt);
-  } else {
-    current.under_way_since = now();
-  }
+} catch (const Error& error) {
+  fail(error.what());
 }
 
 void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
-                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) {
+                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) try {
   if (failed_ || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
@@ -176,6 +171,8 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
     if (!failed_) open_sum().offer(nodes, {0, sketching() ? shape_.sketch_elements : shape_.elements});
   }
   step_on();
+} catch (const Error& error) {
+  fail(error.what());
 }
 
 // The word that this member's part of the round is done.
@@ -237,7 +234,7 @@ void Reduction::close() {
   }
 }
 
-std::span<std::byte> Reduction::place(const Frame& received) {
+std::span<std::byte> Reduction::place(const Frame& received) try {
   const auto known = of_member(received);
   if (!known) return {};
   const Frame& frame = *known;
@@ -266,9 +263,12 @@ std::span<std::byte> Reduction::place(const Frame& received) {
     default:
       return {};
   }
+} catch (const Error& error) {
+  fail(error.what());
+  return {};
 }
 
-void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
+void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try {
   const auto known = of_member(received);
   if (!known) {  // of a round that is over: a second answer for what has come already
     const bool staged = received.kind == FrameKind::contribution ||
@@ -335,9 +335,11 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) {
       return;
   }
   step_on();
+} catch (const Error& error) {
+  fail(error.what());
 }
 
-void Reduction::sent(SendToken token, bool ok) {
+void Reduction::sent(SendToken token, bool ok) try {
   MUSTER_CHECK(sends_ > 0, token);
   --sends_;
   if (const SendToken held = token >> kRoundBits; held > 0)
@@ -349,6 +351,8 @@ void Reduction::sent(SendToken token, bool ok) {
   --target.sends;
   if (!ok) return close();  // which member, and why, is the engine's to say
   if (target.sends == 0 && round == round_) step_on();
+} catch (const Error& error) {
+  fail(error.what());
 }
 
 void Reduction::fail(const std::string& reason) {

@@ -69,6 +69,8 @@ class Reduction {
   void sent(SendToken token, bool ok);
   /// Goes on with sums that were added up aside (ReductionShape::unit); whether there were some.
   bool fold_on();
+  /// Whether some are still added up.
+  bool folding() const;
   void fail(const std::string& reason);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
@@ -141,7 +143,6 @@ class Reduction {
   const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
   std::size_t peers() const { return shape_.members.size() - 1; }
   std::size_t staged_max() const;
-  bool folding() const;
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
   void check_own(const std::vector<NodeValue>& nodes) const;

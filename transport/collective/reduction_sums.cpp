@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
 #include "muster/transport/collective/reduction.hpp"
 
 namespace muster {
@@ -85,13 +86,23 @@ TreeSum& Reduction::sum_at(const Slot& slot, std::uint32_t number) const {
   return number == kOneShot && slot.one_shot ? *slot.one_shot : *slot.sum;
 }
 
+// While this member still computes: whether something of its is under way, and for how long.
+void Reduction::measure_hidden(Slot& current) {
+  if (current.contributed || current.under_way_since.has_value() == open_sum().under_way()) return;
+  if (current.under_way_since) {
+    current.hidden += now() - *std::exchange(current.under_way_since, std::nullopt);
+  } else {
+    current.under_way_since = now();
+  }
+}
+
 bool Reduction::folding() const {
   return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
     return std::any_of(slot.sums.begin(), slot.sums.end(), [](const TreeSum* sum) { return sum->folding(); });
   });
 }
 
-bool Reduction::fold_on() {
+bool Reduction::fold_on() try {
   bool any = false;
   {
     const Inside inside(inside_);
@@ -101,6 +112,10 @@ bool Reduction::fold_on() {
   }
   if (any) step_on();
   return any;
+} catch (const Error& error) {
+  const bool first = !failed_;
+  fail(error.what());
+  return first;
 }
 
 std::uint64_t Reduction::hash_result(std::uint64_t hash) {

@@ -272,6 +272,27 @@ TEST(Reduction, AViewIsClosedWhenItsFoldsHaveEnded) {
   EXPECT_GT(while_folding, 20u);
 }
 
+TEST(Reduction, EndsWithTheReasonWhereItsUnitFails) {
+  std::size_t failed = 0;
+  for (std::size_t calls = 0; calls < 120; ++calls) {
+    ReductionWorldShape shape = even_shape(4, 8, 700);
+    shape.algorithm = kAlgorithms[calls % std::size(kAlgorithms)];
+    shape.chunk_elements = 64;
+    shape.late_folds = true;
+    RandomValues random(calls);
+    ReductionWorld world(shape, random_rounds(8, shape, random), calls);
+    world.install_all();
+    world.members()[1].folds->fail_after(calls);
+    ASSERT_TRUE(world.run());
+    for (const auto& member : world.members()) {
+      const bool fails = &member == &world.members()[1] && !member.failures.empty();
+      EXPECT_EQ(member.failures, std::vector<std::string>(fails ? 1 : 0, "the card has failed")) << calls;
+      failed += fails ? 1 : 0;
+    }
+  }
+  EXPECT_GT(failed, 80u);
+}
+
 // Frames of every kind from a sender that is not what it says: of another view, of a dead incarnation, of a
 // member that is not there.
 void send_forgeries(Transport& ghost, std::size_t members, const std::vector<std::byte>& garbage,

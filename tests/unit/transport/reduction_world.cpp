@@ -1,10 +1,12 @@
 #include "tests/unit/transport/reduction_world.hpp"
-#include "tests/support/wire_numbers.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "muster/config/error.hpp"
+#include "tests/support/wire_numbers.hpp"
 
 namespace muster::testing {
 
@@ -87,12 +89,25 @@ void KeptGradients::result(ElementRange elements, float* out) {
   }
 }
 
+void LateFolds::work() {
+  if (!calls_left_) return;
+  if (*calls_left_ == 0) throw Error(Advice::give_up, "the card has failed");
+  --*calls_left_;
+}
+
+std::uint64_t LateFolds::ended() {
+  work();
+  return ended_;
+}
+
 float* LateFolds::make(std::size_t elements) {
+  work();
   return owned_.emplace_back(elements, std::numeric_limits<float>::quiet_NaN()).data();
 }
 
 std::uint64_t LateFolds::fold(const FoldProgram& program, std::span<const float* const> operands,
                               std::size_t count, float divisor, float* out) {
+  work();
   Fold fold{program, {operands.begin(), operands.end()}, {}, count, divisor, out};
   for (const float* values : operands) fold.were.emplace_back(values, values + count);
   std::fill_n(out, count, std::numeric_limits<float>::quiet_NaN());
@@ -112,6 +127,7 @@ void LateFolds::run() {
 }
 
 void LateFolds::pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) {
+  work();
   out.clear();
   for (std::size_t i = 0; i + 2 <= values.size(); i += stride)
     out.insert(out.end(), {values[i], values[i + 1]});

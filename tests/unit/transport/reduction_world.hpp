@@ -91,8 +91,10 @@ class LateFolds final : public FoldUnit {
   float* make(std::size_t elements) override;
   std::uint64_t fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
                      float divisor, float* out) override;
-  std::uint64_t ended() override { return ended_; }
+  std::uint64_t ended() override;
   bool working() const { return !under_way_.empty(); }
+  /// After so many calls more each one throws.
+  void fail_after(std::size_t calls) { calls_left_ = calls; }
   void pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) override;
 
  private:
@@ -105,9 +107,11 @@ class LateFolds final : public FoldUnit {
     float* out;
   };
   void run();
+  void work();
 
   std::function<void(std::function<void()>)> later_;
   std::function<void()> said_;
+  std::optional<std::size_t> calls_left_;
   std::deque<std::vector<float>> owned_;
   std::deque<Fold> under_way_;
   std::uint64_t begun_ = 0, ended_ = 0;
