@@ -61,7 +61,8 @@ void ProgressThread::work() {
 
 bool ProgressThread::poll() {
   const bool commanded = commands_.run();
-  const bool moved = transport_->progress();
+  bool moved = transport_->progress();
+  if (options_.poll) moved |= options_.poll();
   now_ = std::chrono::steady_clock::now();
   if (now_ >= next_tick_) tick(now_);
   return commanded || moved;
@@ -82,13 +83,19 @@ void ProgressThread::give_way() {
   if (now - begun > options_.yield_max) crowded_until_ = now + options_.crowded_for;
 }
 
+// Whether something is waited for that no descriptor tells of.
+bool ProgressThread::polls() const {
+  return options_.polled && options_.polled();
+}
+
 // Whether everything that could happen from now on makes a descriptor readable.
 bool ProgressThread::sleeps() {
-  return transport_->arm() && commands_.sleep();
+  return !polls() && transport_->arm() && commands_.sleep();
 }
 
 void ProgressThread::rest(Lock& lock) {
   if (drivers_ == 0 && spins()) return;
+  if (drivers_ == 0 && polls()) return give_way();
   left_busy_ = left_busy_ && options_.busy();
   if (!left_busy_ && std::chrono::steady_clock::now() < warm_until_) {
     nap(lock);

@@ -43,6 +43,11 @@ struct ProgressOptions {
   /// On the thread, at each idle poll: whether something is in flight that is worth spinning for. Empty:
   /// never spin.
   std::function<bool()> busy;
+  /// On the thread, at each poll: moves what no descriptor tells of, and says whether something happened.
+  /// Empty: there is nothing such.
+  std::function<bool()> poll;
+  /// Whether there is some of that now: the thread does not sleep then.
+  std::function<bool()> polled;
 };
 
 class ProgressThread {
@@ -83,6 +88,7 @@ class ProgressThread {
   void nap(Lock& lock);
   void sleep(Lock& lock);
   bool spins();
+  bool polls() const;
   void give_way();
   bool sleeps();
   void leave();

@@ -281,6 +281,25 @@ TEST(ProgressThreadTest, SpinsABoundedNumberOfTimesWhenBusy) {
   EXPECT_EQ(rests.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
+TEST(ProgressThreadTest, DoesNotSleepWhileItPollsForWhatNoDescriptorTellsOf) {
+  IdleTransport::Log log;
+  std::atomic<int> looks = 0;
+  std::promise<void> rests;
+  ProgressOptions options;
+  options.tick = std::chrono::milliseconds(20);
+  options.poll = [&] {
+    ++looks;
+    return false;
+  };
+  options.polled = [&] { return looks < 100'000; };
+  options.on_tick = [&, before = 0, told = false](std::chrono::steady_clock::time_point) mutable {
+    if (looks >= 100'000 && looks - before <= 2 && !std::exchange(told, true)) rests.set_value();
+    before = looks;
+  };
+  ProgressThread thread(std::make_unique<IdleTransport>(log), options);
+  EXPECT_EQ(rests.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
 // Each way-giving counts as too long: it does not spin at all from the second idle poll on.
 TEST(ProgressThreadTest, SleepsWhereOthersKeepItsCoreBusy) {
   IdleTransport::Log log;
