@@ -59,10 +59,14 @@ int number_in(const std::string& name, const std::string& kind) {
 
 }  // namespace
 
+int card_number(const std::string& device) {
+  return number_in(device, "cuda");
+}
+
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name,
                                                    [[maybe_unused]] const DeviceMemory& memory) {
   if (name == "cpu" || number_in(name, "cpu") >= 0) return make_host_device();
-  const int number = number_in(name, "cuda");
+  const int number = card_number(name);
   if (number < 0) return refused(name, "a device is \"cpu\", \"cpu:K\" or \"cuda:K\"");
 #ifdef MUSTER_WITH_CUDA
   const CudaCards found = discover_cuda();

@@ -284,6 +284,9 @@ struct DeviceMemory {
 
 std::shared_ptr<ComputeDevice> make_host_device();
 
+/// K of "cuda:K"; -1 for any other name.
+int card_number(const std::string& device);
+
 /// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error (fix_job) with the
 /// reason where it cannot be used, or for another name.
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name, const DeviceMemory& memory = {});

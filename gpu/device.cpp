@@ -90,6 +90,14 @@ void stay_on(const std::vector<int>& cores, pid_t thread) {
   throw Error(Advice::give_up, "cannot keep a thread on core " + names + ": " + std::strerror(code));
 }
 
+bool is_card_memory([[maybe_unused]] const void* memory) {
+#ifdef MUSTER_WITH_CUDA
+  return is_memory_of_a_card(memory);
+#else
+  return false;
+#endif
+}
+
 std::string cuda_driver_version() {
 #ifdef MUSTER_WITH_CUDA
   return cuda_driver_supports();

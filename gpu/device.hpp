@@ -39,6 +39,9 @@ std::vector<int> allowed_cores();
 /// the system's words when none of the cores is there and allowed.
 void stay_on(const std::vector<int>& cores, pid_t thread = 0);
 
+/// Whether this is memory of a card, and not of the host. Any thread; false in builds without CUDA.
+bool is_card_memory(const void* memory);
+
 /// The processor's name as the system gives it, for people: "AMD EPYC 9575F", say.
 std::string processor_name();
 

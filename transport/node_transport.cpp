@@ -22,29 +22,31 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kMark = "muster-node-1:";
+constexpr std::string_view kMark = "muster-node-2:";
 // How often a far transport without connections is polled beside a near one with some: its polls are calls of
 // the kernel, and nothing but a first word can come.
 constexpr unsigned kPollsPerIdlePoll = 64;
 
 struct NodeAddress {
   std::string near, far;
+  bool carries_cards = false;
 };
 
-// Sealed: the length of the near address in 16 bits, both addresses.
+// Sealed: whether it carries the memory of cards, the length of the near address in 16 bits, both addresses.
 std::string seal_address(const NodeAddress& address) {
   const auto length = static_cast<std::uint16_t>(address.near.size());
-  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  std::string bytes(1, address.carries_cards ? '\1' : '\0');
+  bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
   return seal(kMark, bytes + address.near + address.far);
 }
 
 NodeAddress open_address(std::string_view sealed) {
   const std::string bytes = unseal(kMark, sealed, "the address of a node");
   std::uint16_t length = 0;
-  if (bytes.size() >= sizeof length) std::memcpy(&length, bytes.data(), sizeof length);
-  if (bytes.size() < sizeof length + length)
-    throw Error(Advice::give_up, "the address of a node is cut short");
-  return {bytes.substr(sizeof length, length), bytes.substr(sizeof length + length)};
+  constexpr std::size_t kFixed = 1 + sizeof length;
+  if (bytes.size() >= kFixed) std::memcpy(&length, bytes.data() + 1, sizeof length);
+  if (bytes.size() < kFixed + length) throw Error(Advice::give_up, "the address of a node is cut short");
+  return {bytes.substr(kFixed, length), bytes.substr(kFixed + length), bytes[0] != '\0'};
 }
 
 bool is_of_this_host(const std::string& near_address) {
@@ -68,7 +70,9 @@ class JoinedTransport final : public Transport {
     }
   }
 
-  std::string address() const override { return seal_address({near_->address(), far_->address()}); }
+  std::string address() const override {
+    return seal_address({near_->address(), far_->address(), carries_cards()});
+  }
   std::string describe() const override {
     const std::string near = near_->describe();
     return near + (near.empty() ? "" : ", ") + far_->describe();
@@ -80,31 +84,33 @@ class JoinedTransport final : public Transport {
   }
   void connect(PeerId peer, const std::string& address) override {
     const NodeAddress other = open_address(address);
-    Transport& way = reaches_(other.near) ? *near_ : *far_;
+    const bool reaches = reaches_(other.near);
+    const bool cards_go_far = far_->carries_cards() && other.carries_cards;
+    const Way way{reaches && !cards_go_far ? near_.get() : far_.get(), reaches};
     const auto old = ways_.find(peer);
-    if (old != ways_.end() && old->second != &way) disconnect(peer);  // its process has another host now
-    way.connect(peer, &way == near_.get() ? other.near : other.far);
-    if (old != ways_.end() && old->second == &way) return;
-    ways_[peer] = &way;
-    far_peers_ += &way == far_.get() ? 1 : 0;
+    if (old != ways_.end() && old->second.by != way.by) disconnect(peer);  // its process has another host now
+    way.by->connect(peer, way.by == near_.get() ? other.near : other.far);
+    if (old != ways_.end() && old->second.by == way.by) return;
+    ways_[peer] = way;
+    far_peers_ += way.by == far_.get() ? 1 : 0;
   }
   void disconnect(PeerId peer) override {
     const auto found = ways_.find(peer);
     if (found == ways_.end()) return;
-    found->second->disconnect(peer);
-    far_peers_ -= found->second == far_.get() ? 1 : 0;
+    found->second.by->disconnect(peer);
+    far_peers_ -= found->second.by == far_.get() ? 1 : 0;
     ways_.erase(found);
     far_leaves_ = true;
   }
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     const auto found = ways_.find(peer);
     if (found == ways_.end()) return sink_->sent(peer, token, false);
-    const bool near = found->second == near_.get();
-    (near ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
-    found->second->send(peer, frame, payload, token);
+    (found->second.is_near ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
+    found->second.by->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
   bool lends() const override { return near_->lends(); }
+  bool carries_cards() const override { return near_->carries_cards() || far_->carries_cards(); }
   void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
   bool progress() override {
     const bool any = near_->progress();
@@ -123,11 +129,16 @@ class JoinedTransport final : public Transport {
   }
 
  private:
+  struct Way {
+    Transport* by;
+    bool is_near;  // although it may go by the far one
+  };
+
   const std::unique_ptr<Transport> near_, far_;
   bool (*const reaches_)(const std::string&);
   const shm::Descriptor waiter_;
   FrameSink* sink_ = nullptr;
-  std::map<PeerId, Transport*> ways_;
+  std::map<PeerId, Way> ways_;
   Traffic traffic_;
   std::size_t far_peers_ = 0;
   bool far_leaves_ = false;  // what was disconnected may still end
@@ -179,6 +190,7 @@ class FarTransport final : public Transport {
     far_->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
+  bool carries_cards() const override { return far_->carries_cards(); }
   void give_back(Loan loan) override { far_->give_back(loan); }
   bool progress() override { return far_->progress(); }
   int event_descriptor() const override { return far_->event_descriptor(); }
@@ -216,11 +228,10 @@ bool names_only_tcp(const std::string& networks) {
 }  // namespace
 
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
-  UcxOptions ucx;
-  ucx.listen = options.listen;
-  ucx.between_hosts = true;
+  UcxOptions ucx{.listen = options.listen, .between_hosts = true, .on_card = options.on_card};
+  ucx.between_hosts = !ucx_carries_cards(ucx);
   auto tcp = make_tcp_transport({.listen = options.listen});
-  if (!std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
+  if (ucx.between_hosts && !std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
     return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
                            [](const auto&) { return false; });
   return join_transports(make_ucx_transport(ucx), std::move(tcp),
@@ -233,9 +244,8 @@ std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& optio
     return join_transports(make_shared_memory_transport(), make_far_transport(options), &is_of_this_host);
   if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
     return std::make_unique<FarTransport>(make_tcp_transport({.listen = options.listen}));
-  UcxOptions ucx;
-  ucx.listen = options.listen;
-  return std::make_unique<FarTransport>(make_ucx_transport(ucx));
+  return std::make_unique<FarTransport>(
+      make_ucx_transport({.listen = options.listen, .on_card = options.on_card}));
 }
 
 }  // namespace muster

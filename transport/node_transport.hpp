@@ -12,6 +12,10 @@ namespace muster {
 struct NodeTransportOptions {
   /// The IP address that this node is reached by from other hosts; see make_tcp_transport.
   std::string listen = "127.0.0.1";
+  /// Of a replica that computes on a card: whether memory is a card's. Where UCX moves such memory, it
+  /// carries all between nodes that both do so, of one host as well; their sums then need not come to the
+  /// host (Transport::carries_cards). Null: of all others.
+  bool (*on_card)(const void* memory) = nullptr;
 };
 
 /// Makes them. If the user has set UCX_TLS, what is named there carries everything: UCX, or, where it names
@@ -29,8 +33,9 @@ std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& option
 /// make_node_transport.
 std::string host_of(const std::string& address);
 
-/// Two transports as one: `near` to whom it can reach, `far` to all others. Both addresses are told as one.
-/// `reaches` says of an address of a near transport whether this one can connect to it.
+/// Two transports as one: `near` to whom it can reach, `far` to all others, and to those on both sides of
+/// whom it carries the memory of cards. Both addresses are told as one. `reaches` says of an address of a
+/// near transport whether this one can connect to it.
 std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
                                            bool (*reaches)(const std::string& near_address));
 

@@ -94,6 +94,10 @@ class Transport {
   /// Whether processes of this host read lendable memory where it lies.
   virtual bool lends() const { return false; }
 
+  /// Whether payloads may lie in memory of this process's cards, on their way to and from peers whose
+  /// transport says the same.
+  virtual bool carries_cards() const { return false; }
+
   /// Ends a loan. For each that was taken, once.
   virtual void give_back(Loan) {}
 

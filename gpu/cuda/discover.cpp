@@ -62,6 +62,15 @@ CudaCards discover_cuda() {
   return cards;
 }
 
+bool is_memory_of_a_card(const void* memory) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    cudaGetLastError();  // it would be found by the next call that looks
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeDevice;
+}
+
 std::string cuda_driver_supports() {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return {};

@@ -15,6 +15,9 @@ struct CudaCards {
 
 CudaCards discover_cuda();
 
+/// Whether the host cannot read it. False for memory that CUDA knows nothing of.
+bool is_memory_of_a_card(const void* memory);
+
 /// "12.4", say; empty without a driver.
 std::string cuda_driver_supports();
 

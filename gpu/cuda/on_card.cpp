@@ -38,6 +38,20 @@ void go_back_to(int card) noexcept {
   if (has_context(card)) static_cast<void>(cudaSetDevice(card));
 }
 
+int card_of_thread() noexcept {
+  int card = -1;
+  if (cudaGetDevice(&card) == cudaSuccess) return card;
+  static_cast<void>(cudaGetLastError());
+  return -1;
+}
+
+// Before CUDA 12 the card alone made no context.
+void use(int card) {
+  const std::string name = "cuda:" + std::to_string(card);
+  must(cudaSetDevice(card), name, "cudaSetDevice");
+  must(cudaFree(nullptr), name, "cudaFree");
+}
+
 OnCard::OnCard(int number, const std::string& card) {
   must(cudaGetDevice(&before_), card, "cudaGetDevice");
   if (before_ == number) return;

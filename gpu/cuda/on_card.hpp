@@ -9,6 +9,12 @@ namespace muster::cuda {
 /// that has none would make one, which takes some hundred MiB of its memory. Nothing is said of failure.
 void go_back_to(int card) noexcept;
 
+/// The calling thread's card; -1 where CUDA cannot say.
+int card_of_thread() noexcept;
+
+/// Makes a card the calling thread's, with a context. Error (give_up) if CUDA refuses.
+void use(int card);
+
 /// The calling thread's card, until the end of the block; then it is the one of before again (see
 /// go_back_to). libtorch on the same thread may compute on another.
 class OnCard {

@@ -34,6 +34,10 @@ void Messages::send(Endpoint& endpoint, const Frame& frame, std::span<const std:
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   parameters.cb.send = &Messages::on_sent;
   parameters.user_data = &record;
+  if (on_card_ && !payload.empty() && on_card_(payload.data())) {  // the host cannot copy it to its place
+    parameters.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    parameters.flags = UCP_AM_SEND_FLAG_RNDV;
+  }
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(endpoint.get(), kFrameMessage, &record.frame, sizeof(Frame), payload.data(),
                       payload.size(), &parameters);
@@ -120,6 +124,11 @@ ucs_status_t Messages::on_message(void* self, const void* header, std::size_t he
 }
 
 ucs_status_t Messages::receive_small(const Frame& frame, const void* data, std::span<std::byte> place) {
+  if (on_card_ && on_card_(place.data())) {  // its sender did not ask for a rendezvous
+    sink_->dropped(frame);
+    sink_->refused("a small payload for the memory of a card, from peer " + std::to_string(frame.from));
+    return UCS_OK;
+  }
   std::memcpy(place.data(), data, place.size());
   sink_->arrived(frame, place);
   return UCS_OK;

@@ -31,6 +31,9 @@ inline constexpr unsigned kFrameMessage = 1;
 /// Sends and receives frames on one worker. Must be destroyed after the worker, which holds its records.
 class Messages {
  public:
+  /// As UcxOptions::on_card.
+  explicit Messages(bool (*on_card)(const void*) = nullptr) : on_card_(on_card) {}
+
   /// Receives from now on. Throws Error if UCX refuses.
   void listen(ucp_worker_h worker);
 
@@ -74,6 +77,7 @@ class Messages {
   template <class Act>
   void for_each_from(const Endpoint& endpoint, Act&& act);
 
+  bool (*const on_card_)(const void*);
   DeafSink deaf_;
   FrameSink* sink_ = &deaf_;
   ucp_worker_h worker_ = nullptr;

@@ -19,7 +19,11 @@ namespace {
 
 class UcxTransport final : public Transport {
  public:
-  explicit UcxTransport(const UcxOptions& options) : worker_(options), address_(worker_.address()) {
+  explicit UcxTransport(const UcxOptions& options)
+      : messages_(options.on_card),
+        worker_(options),
+        address_(worker_.address()),
+        carries_cards_(ucx_carries_cards(options)) {
     messages_.listen(worker_.get());
   }
   ~UcxTransport() override;
@@ -30,6 +34,7 @@ class UcxTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override;
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
+  bool carries_cards() const override { return carries_cards_; }
   bool progress() override;
   int event_descriptor() const override { return worker_.event_descriptor(); }
   bool arm() override { return !closes_wait_ && failures_.empty() && worker_.arm(); }
@@ -46,6 +51,7 @@ class UcxTransport final : public Transport {
   bool closes_wait_ = false;                             // some of the leaving have not begun to close
   ucx::Worker worker_;
   std::string address_;
+  const bool carries_cards_;
 };
 
 void UcxTransport::connect(PeerId peer, const std::string& address) {

@@ -25,6 +25,9 @@ struct UcxOptions {
   std::string listen = "127.0.0.1";
   /// No shared memory: for peers on other hosts only.
   bool between_hosts = false;
+  /// Whether memory is a card's. With it, payloads may lie on cards, if UCX moves such memory
+  /// (ucx_memory_types): they come into their place by rendezvous, however small. Null: all is the host's.
+  bool (*on_card)(const void* memory) = nullptr;
 };
 
 /// Makes a transport with a worker of its own. It may be made on one thread and used on another, never on two
@@ -45,6 +48,9 @@ inline constexpr int kCloseSecondsMax = 2;
 /// The kinds of memory that UCX moves here, as it calls them: "host", "cuda", ...; Debian's build knows no
 /// device memory. Throws as make_ucx_transport.
 std::vector<std::string> ucx_memory_types(const UcxOptions& options);
+
+/// Whether its transport would carry the memory of cards. Throws as make_ucx_transport.
+bool ucx_carries_cards(const UcxOptions& options);
 
 /// The version of the UCX library in use, "1.13.1".
 std::string ucx_version();

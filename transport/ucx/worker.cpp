@@ -120,6 +120,12 @@ std::vector<std::string> ucx_memory_types(const UcxOptions& options) {
   return names;
 }
 
+bool ucx_carries_cards(const UcxOptions& options) {
+  if (options.on_card == nullptr) return false;
+  const std::vector<std::string> memory = ucx_memory_types(options);
+  return std::find(memory.begin(), memory.end(), "cuda") != memory.end();
+}
+
 bool ucx_finds_fabric(const UcxOptions& options) {
   const ucp_context_h context = ucx::make_context(options);
   const std::set<std::string> names = ucx::transports_in(context);

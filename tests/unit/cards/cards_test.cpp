@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "muster/config/error.hpp"
+#include "muster/gpu/device.hpp"
 #include "muster/gpu/optimizer.hpp"
 #include "muster/gpu/pinned_range.hpp"
+#include "muster/gpu/thread_card.hpp"
 #include "muster/transport/lendable.hpp"
 #include "muster/transport/shared_memory/segment.hpp"
 #include "tests/unit/gpu/operations.hpp"
@@ -139,6 +141,26 @@ TEST(Card, TwoDevicesOnOneCardDoNotDisturbEachOther) {
   for (const Floats& one : found) {
     for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(word(one[i]), word(expected[i])) << i;
   }
+}
+
+TEST(Card, ItsMemoryIsKnownFromThatOfTheHost) {
+  const auto card = make_compute_device("cuda:0");
+  const DeviceFloats values(card, 100);
+  const PinnedFloats pinned(card, 100);
+  const Floats host(100);
+  const auto look = [&] {
+    EXPECT_TRUE(is_card_memory(values.data() + 50));
+    EXPECT_FALSE(is_card_memory(pinned.data()));
+    EXPECT_FALSE(is_card_memory(host.data()));
+  };
+  look();
+  std::thread(look).join();
+  std::thread([&] {
+    const ThreadCard here(card_number(card->name()));
+    look();
+  }).join();
+  EXPECT_THROW(use_card(99), Error);
+  look();
 }
 
 // An error inside recorded work leaves the stream as it was.

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "muster/config/error.hpp"
+#include "muster/gpu/compute_device.hpp"
+#include "muster/gpu/thread_card.hpp"
 
 namespace muster {
 namespace {
@@ -24,6 +27,17 @@ TEST(Device, CardsAreUsableOrThereIsAReason) {
   const DeviceInventory inventory = discover_devices();
   EXPECT_NE(inventory.cuda_devices > 0, !inventory.cuda_reason.empty());
   EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_cards.size()));
+}
+
+TEST(Device, MemoryOfTheHostIsNoCards) {
+  EXPECT_EQ(card_number("cuda:12"), 12);
+  for (const char* name : {"cuda:", "cuda:x", "cuda:1x", "cuda", "cpu:1", "-", ""})
+    EXPECT_EQ(card_number(name), -1) << name;
+  const ThreadCard none(card_number("cpu:0"));  // nothing, also where there is no CUDA
+  use_card(-1);
+  const std::vector<float> values(10);
+  EXPECT_FALSE(is_card_memory(values.data()));
+  EXPECT_FALSE(is_card_memory(nullptr));
 }
 
 TEST(Device, AThreadStaysOnItsCore) {

@@ -38,7 +38,8 @@ class TransportContract : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Transports, TransportContract,
-                         ::testing::Values("ucx", "ucx_tcp", "tcp", "shared_memory", "node", "simulated"),
+                         ::testing::Values("ucx", "ucx_tcp", "ucx_cards", "tcp", "shared_memory", "node",
+                                           "simulated"),
                          [](const auto& information) { return information.param; });
 
 TEST_P(TransportContract, PayloadsOfAllSizesArriveWhole) {

@@ -191,9 +191,11 @@ MakeTransport real_transport(const std::string& kind) {
   if (kind == "shared_memory") return make_shared_memory_transport;
   if (kind == "tcp") return [] { return make_tcp_transport(); };
   if (kind == "node") return [] { return make_node_transport({}); };
-  return [tls = std::string(kind == "ucx_tcp" ? "tcp" : "")] {
-    const ScopedVariable set_tls("UCX_TLS", tls);
-    return make_ucx_transport({});
+  return [kind] {
+    const ScopedVariable set_tls("UCX_TLS", kind == "ucx_tcp" ? "tcp" : "");
+    UcxOptions options;
+    if (kind == "ucx_cards") options.on_card = [](const void*) { return true; };
+    return make_ucx_transport(options);
   };
 }
 
