@@ -35,8 +35,8 @@ class Twin {
 
 class CardSums final : public SumMemory {
  public:
-  CardSums(std::shared_ptr<ComputeDevice> device, std::size_t elements)
-      : device_(std::move(device)), elements_(elements) {}
+  CardSums(std::shared_ptr<ComputeDevice> device, std::size_t elements, bool in_place)
+      : device_(std::move(device)), elements_(elements), in_place_(in_place) {}
 
   // Copies that are under way write to the memory that goes with it.
   ~CardSums() override {
@@ -54,11 +54,12 @@ class CardSums final : public SumMemory {
   }
 
   void finish(std::span<float* const> sums, ElementRange elements) override {
-    const Mark added = device_->mark();
-    std::vector<Mark> copies;
-    for (float* const values : sums)
-      copies.push_back(device_->copy_out_aside(added, part(values, elements), part(twin(values), elements)));
-    under_way_.push_back(std::move(copies));
+    Mark added = device_->mark();
+    std::vector<Mark> ends;
+    for (float* const values : in_place_ ? std::span<float* const>{} : sums)
+      ends.push_back(device_->copy_out_aside(added, part(values, elements), part(twin(values), elements)));
+    if (in_place_) ends.push_back(std::move(added));
+    under_way_.push_back(std::move(ends));
   }
 
   std::size_t finished(bool wait) override {
@@ -69,7 +70,7 @@ class CardSums final : public SumMemory {
     return finished_;
   }
 
-  const float* on_host(float* sums) override { return twin(sums); }
+  const float* readable(float* sums) override { return in_place_ ? sums : twin(sums); }
 
   // A step that was given up may have left copies behind.
   void start() override {
@@ -82,11 +83,11 @@ class CardSums final : public SumMemory {
     return {values + elements.begin, elements.count()};
   }
 
-  bool is_over(const std::vector<Mark>& copies, bool wait) {
-    for (const Mark& copy : copies) {
+  bool is_over(const std::vector<Mark>& ends, bool wait) {
+    for (const Mark& end : ends) {
       if (wait) {
-        device_->wait(copy);
-      } else if (!device_->reached(copy)) {
+        device_->wait(end);
+      } else if (!device_->reached(end)) {
         return false;
       }
     }
@@ -97,6 +98,7 @@ class CardSums final : public SumMemory {
 
   std::shared_ptr<ComputeDevice> device_;
   std::size_t elements_;
+  bool in_place_;
   std::vector<DeviceFloats> owned_;
   std::map<float*, Twin> twins_;  // of those that were ever finished
   std::deque<std::vector<Mark>> under_way_;
@@ -106,7 +108,12 @@ class CardSums final : public SumMemory {
 }  // namespace
 
 std::unique_ptr<SumMemory> make_card_sums(std::shared_ptr<ComputeDevice> device, std::size_t elements) {
-  return std::make_unique<CardSums>(std::move(device), elements);
+  return std::make_unique<CardSums>(std::move(device), elements, false);
+}
+
+std::unique_ptr<SumMemory> make_card_sums_in_place(std::shared_ptr<ComputeDevice> device,
+                                                   std::size_t elements) {
+  return std::make_unique<CardSums>(std::move(device), elements, true);
 }
 
 }  // namespace muster

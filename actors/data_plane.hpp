@@ -31,10 +31,12 @@ class DataPlane {
   virtual std::string describe() const = 0;
   /// Whether nodes of one host read each other's memory.
   virtual bool shares_memory() const { return false; }
+  /// Whether sums and results may lie in memory of cards, between nodes that all say so.
+  virtual bool carries_cards() const { return false; }
 };
 
-/// Over UCX. `listen`: the address that this node is reached by.
-std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, Engine::Hooks hooks,
-                                                const HandoverOptions& handover = {});
+/// Over UCX. `listen`: the address that this node is reached by; `device`: what a replica computes on.
+std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, const std::string& device,
+                                                Engine::Hooks hooks, const HandoverOptions& handover = {});
 
 }  // namespace muster

@@ -77,7 +77,8 @@ Json to_json(const View& view) {
             {"donor", view.donor},
             {"batch_bytes_max", view.batch_bytes_max},
             {"facts", to_json(view.facts)},
-            {"source", to_json(view.source)}};
+            {"source", to_json(view.source)},
+            {"sums_on_cards", view.sums_on_cards}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -107,6 +108,7 @@ View view_from(const Json& json) {
   view.batch_bytes_max = json.at("batch_bytes_max");
   view.facts = facts_from(json.at("facts"));
   view.source = source_from(json.at("source"));
+  view.sums_on_cards = json.at("sums_on_cards");
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

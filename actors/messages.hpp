@@ -79,6 +79,7 @@ struct Prepared {
   std::string shapes;         ///< names and shapes of the parameters, hashed
   std::string model_sha256;   ///< of the model's file or library; empty where it has a name
   std::string computes_with;  ///< hardware and libraries, for people; empty on a loader
+  bool sums_on_card = false;  ///< others that say so can read its sums, and write its results, on its card
   bool loads = false;         ///< whether this node reads the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
@@ -86,7 +87,8 @@ struct Prepared {
 
   static auto fields(Prepared& x) {
     return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes,
-                    x.model_sha256, x.computes_with, x.loads, x.facts, x.elements, x.batch_bytes_max);
+                    x.model_sha256, x.computes_with, x.sums_on_card, x.loads, x.facts, x.elements,
+                    x.batch_bytes_max);
   }
 };
 MUSTER_MESSAGE(Prepared)

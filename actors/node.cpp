@@ -138,7 +138,7 @@ void NodeState::on(const Welcome& message) {
     compute_ = parts_.seams.make_executor(thread, named && job_->train.threads == 1 ? message.device : "-");
     loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-")
                                                             : compute_;
-    plane_ = parts_.seams.make_data_plane(*job_, parts_.name, hooks());
+    plane_ = parts_.seams.make_data_plane(*job_, parts_.name, message.device, hooks());
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
@@ -146,7 +146,8 @@ void NodeState::on(const Welcome& message) {
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads, resume = message.resume,
-                    open = parts_.seams.open_disk, make_device = parts_.seams.make_device] {
+                    open = parts_.seams.open_disk, make_device = parts_.seams.make_device,
+                    carries_cards = plane_->carries_cards()] {
     Ready ready;
     try {
       ready.bench = make_workbench(
@@ -158,6 +159,8 @@ void NodeState::on(const Welcome& message) {
       ready.probe_sha256 = probe(*ready.bench);
       if (computes) ready.computes_with = computes_with(*ready.bench);
       if (computes) make_room_for_sums(*ready.bench);
+      if (computes && carries_cards && may_sum_on_cards(*ready.bench))
+        ready.bench->reducing_device = make_device(device, memory_for_reducing(*ready.bench));
     } catch (const std::exception& error) {
       ready.error = error.what();
     }
@@ -176,6 +179,9 @@ void NodeState::on(const Ready& message) {
   prepared.address = plane_->address();
   prepared.host = plane_->host_of(prepared.address);
   prepared.transport = plane_->describe();
+  if (bench_->device && bench_->device->is_card())
+    prepared.transport +=
+        bench_->reducing_device ? ", sums from card to card" : ", sums through pinned memory";
   if (bench_->model) {
     prepared.state_sha256 = state_sha256(host_state(*bench_));
     prepared.elements = bench_->state.size();
@@ -186,6 +192,7 @@ void NodeState::on(const Ready& message) {
   }
   prepared.probe_sha256 = message.probe_sha256;
   prepared.computes_with = message.computes_with;
+  prepared.sums_on_card = bench_->reducing_device != nullptr;
   prepared.model_sha256 = job_->model.content;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;

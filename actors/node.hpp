@@ -25,7 +25,9 @@ namespace muster {
 struct NodeSeams {
   /// `device` is "cpu:K", or "-" for a thread that is bound to none.
   std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
-  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, Engine::Hooks hooks)>
+  /// `device`: what the node computes on; "-" on a loader.
+  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, const std::string& device,
+                                           Engine::Hooks hooks)>
       make_data_plane;
   /// The folder of checkpoints; empty: the one on this machine.
   std::function<std::shared_ptr<Disk>(const std::string& folder)> open_disk;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "muster/actors/card_folds.hpp"
 #include "muster/actors/node.hpp"
 #include "muster/actors/peer_numbers.hpp"
 #include "muster/actors/workbench.hpp"
@@ -41,7 +42,8 @@ ReductionShape NodeState::shape_of(const View& view) const {
   shape.algorithm = wanted == ReduceAlgorithm::automatic
                         ? choose_algorithm(std::min(elements.most(), shape.bucket_elements), hosts)
                         : kAlgorithms[static_cast<std::size_t>(wanted) - 1];
-  shape.shares_memory = plane_->shares_memory();
+  if (view.sums_on_cards) shape.unit = make_card_folds(bench_->reducing_device);
+  shape.shares_memory = plane_->shares_memory() && !shape.unit;
   shape.one_shot_too = wanted == ReduceAlgorithm::automatic && shape.shares_memory &&
                        may_take_one_shot(hosts) && !shape.stand_ins && !shape.sharded;
   return shape;

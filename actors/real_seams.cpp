@@ -21,11 +21,12 @@ NodeSeams real_seams(const std::string& address) {
     return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
   };
   seams.open_disk = open_disk;
-  seams.make_data_plane = [address](const Job& job, const NodeName&, Engine::Hooks hooks) {
+  seams.make_data_plane = [address](const Job& job, const NodeName&, const std::string& device,
+                                    Engine::Hooks hooks) {
     const std::string& listen = address.empty() ? job.cluster.listen : address;
     HandoverOptions handover;
     handover.share = job.cluster.join_share;
-    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, std::move(hooks), handover));
+    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, device, std::move(hooks), handover));
   };
   return seams;
 }

@@ -6,7 +6,6 @@
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/state_hash.hpp"
-#include "muster/transport/graveyard.hpp"
 
 namespace muster {
 
@@ -60,9 +59,11 @@ void ReplicaState::on(const Assignment& message) {
   stopping_.reset();
   behind_ = records_ < part_.view.records;
   if (in_parts()) enter_parts();
-  parts_.compute->submit([bench = parts_.bench, begin = part_.begin, end = part_.end] {
-    bench->accumulator = make_accumulator(*bench, begin, end);
-  });
+  on_compute_thread(
+      [begin = part_.begin, end = part_.end, on_cards = part_.view.sums_on_cards](Workbench& bench) {
+        bench.sums_on_cards = on_cards;
+        bench.accumulator = make_accumulator(bench, begin, end);
+      });
 }
 
 // The view is in force. Who holds all records gives the last ones to those who miss them; they go on when
@@ -82,21 +83,20 @@ void ReplicaState::on(const ViewClosed& message) {
   halted_ = true;
   observing_ = false;
   closed_view_ = message.view;
-  if (message.result_begun) gradient_whole_ = false;
-  gradient_abandoned_ |= message.result_abandoned;
+  if (message.result_begun) mean_whole_ = false;
+  result_abandoned_ |= message.result_abandoned;
   if (!updating_) answer_halt();
 }
 
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   next_turn();
-  if (std::exchange(gradient_abandoned_, false)) {  // a member vanished in the middle of sending its part
-    Workbench& bench = *parts_.bench;
-    bench.gradient_pin = {};
-    Floats fresh(bench.gradient.size());
-    fresh.swap(bench.gradient);
-    bury(std::move(fresh));
-    pin_gradient(bench);
+  if (std::exchange(result_abandoned_, false)) {  // a member vanished in the middle of sending its part
+    try {
+      replace_result(*parts_.bench, part_.view.sums_on_cards);
+    } catch (const Error& error) {  // a card's memory is bounded
+      return trouble(error.what());
+    }
   }
   self_->send(parts_.node,
               Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(), took_});
@@ -212,8 +212,8 @@ void ReplicaState::begin_step() {
   if (sketching_) words_ = opening.shards;
   const ReducedElements elements = reduced_elements(*parts_.bench);
   const std::size_t of_step = sums_stay(*parts_.bench, part_.view) ? 0 : elements.step;
-  self_->send(reducer_, Open{part_.view.number, opening, parts_.bench->gradient.data(),
-                             sketching_ ? elements.sketch : of_step});
+  float* const result = part_.view.sums_on_cards ? parts_.bench->mean.data() : parts_.bench->gradient.data();
+  self_->send(reducer_, Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   if (!any) {
@@ -274,7 +274,7 @@ void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMet
 // way, the step begins again.
 void ReplicaState::sketched(const RoundRecord& sketch) {
   sketching_ = false;
-  gradient_whole_ = false;
+  mean_whole_ = false;
   traffic_ += sketch.sent;
   phases_.reduce_s += lap();
   Workbench& bench = *parts_.bench;
@@ -297,15 +297,20 @@ void ReplicaState::on(const RoundDone& message) {
   next_turn();  // others may have stood in for this replica, which still computes
   if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
   if (in_parts()) use_new_part();
-  const bool is_step = message.record->kind == RoundKind::train && message.record->weight != 0;
-  record_taken(message.record, is_step && sums_stay(*parts_.bench, part_.view));
+  record_taken(message.record, mean_of(*message.record));
+}
+
+MeanIs ReplicaState::mean_of(const RoundRecord& record) const {
+  if (record.kind != RoundKind::train || record.weight == 0) return MeanIs::in_gradient;  // there is none
+  if (sums_stay(*parts_.bench, part_.view)) return MeanIs::in_sums;
+  return part_.view.sums_on_cards ? MeanIs::in_mean : MeanIs::in_gradient;
 }
 
 // From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
-void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, bool in_sums) {
+void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean) {
   record_ = std::move(record);
-  in_sums_ = in_sums;
-  gradient_whole_ = !in_sums;
+  mean_ = mean;
+  mean_whole_ = mean != MeanIs::in_sums;
   hash_before_ = std::exchange(record_hash_, record_->hash);
   ++records_;
   updating_ = true;
@@ -314,7 +319,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, bool 
   traffic_ += record_->sent;
   phases_.reduce_s += lap();
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
-  if (!in_sums_) feed();
+  if (mean_ == MeanIs::in_gradient) feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);
   } else {

@@ -79,9 +79,12 @@ class ReplicaState {
   double lap();  // seconds since the last lap
   Offering offers() const;
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
-  void record_taken(std::shared_ptr<const RoundRecord> record, bool in_sums = false);
+  void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
+  MeanIs mean_of(const RoundRecord& record) const;
   void answer_halt();
   void hand_out();
+  void hand_out(HandOut word, std::shared_ptr<const Parcel> parcel);
+  void make_and_hand_out(const HandOut& word);
   bool last_whole() const;
   std::uint64_t kept_from() const;
   void feed();
@@ -145,6 +148,8 @@ class ReplicaState {
   ShardWord word(const Item& item) const;
   template <class JobFunction>
   void compute(JobFunction job);
+  template <class JobFunction>
+  void on_compute_thread(JobFunction job);
 
   replica_actor::pointer self_ = nullptr;
   ReplicaParts parts_;
@@ -193,9 +198,9 @@ class ReplicaState {
   };
   std::map<PeerId, Feeding> fed_;
   std::deque<std::shared_ptr<const Parcel>> kept_;
-  bool gradient_abandoned_ = false;  // a transfer may still write to it
-  bool in_sums_ = false;             // the last record's gradient is on the card alone (sums_stay)
-  bool gradient_whole_ = false;      // it is that of the last record, and no later round has written into it
+  bool result_abandoned_ = false;      // a transfer may still write to it
+  MeanIs mean_ = MeanIs::in_gradient;  // that of the last record
+  bool mean_whole_ = false;            // no later round has written into it
   std::unique_ptr<Course> course_;
   std::unique_ptr<StepEvents> step_events_;
   Ledger ledger_;
@@ -247,6 +252,18 @@ void ReplicaState::compute(JobFunction job) {
         answer.turn = turn;
         caf::anon_send(replica, std::move(answer));
       });
+}
+
+// The same without an answer. What the job throws ends the run.
+template <class JobFunction>
+void ReplicaState::on_compute_thread(JobFunction job) {
+  parts_.compute->submit([bench = parts_.bench, node = parts_.node, job = std::move(job)]() mutable {
+    try {
+      job(*bench);
+    } catch (const std::exception& error) {
+      caf::anon_send(node, Trouble{error.what()});
+    }
+  });
 }
 
 replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts);

@@ -30,7 +30,7 @@ std::shared_ptr<const Parcel> encoded(const RoundRecord& record, std::span<const
 // place. That cannot be while a member misses the record that would have to add to the next one; but a
 // newcomer may.
 bool ReplicaState::last_whole() const {
-  return record_ && (gradient_whole_ || !is_step(*record_));
+  return record_ && (mean_whole_ || !is_step(*record_));
 }
 
 // The oldest record that this replica can hand out; one that is yet to come if it can hand out none.
@@ -44,11 +44,28 @@ void ReplicaState::hand_out() {
     for (std::uint64_t number = behind.records + 1; number <= records_; ++number) {
       if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
-      const auto parcel =
-          kept_.empty() ? encoded(*record_, parts_.bench->gradient) : kept_[number - kept_from()];
-      self_->send(reducer_, HandOut{part_.view.number, behind.slot, number, FrameKind::record, parcel});
+      const HandOut word{part_.view.number, behind.slot, number, FrameKind::record, nullptr};
+      kept_.empty() ? make_and_hand_out(word) : hand_out(word, kept_[number - kept_from()]);
     }
   }
+}
+
+void ReplicaState::hand_out(HandOut word, std::shared_ptr<const Parcel> parcel) {
+  word.parcel = std::move(parcel);
+  self_->send(reducer_, std::move(word));
+}
+
+// Of the last record. A mean that is on the card comes to the host before anything else is computed; nobody
+// writes over it, for those who miss this record add nothing.
+void ReplicaState::make_and_hand_out(const HandOut& word) {
+  if (mean_ != MeanIs::in_mean || !is_step(*record_))
+    return hand_out(word, encoded(*record_, parts_.bench->gradient));
+  on_compute_thread([record = record_, word, reducer = reducer_](Workbench& bench) {
+    mean_to_host(bench);
+    HandOut whole = word;
+    whole.parcel = encoded(*record, bench.gradient);
+    caf::anon_send(reducer, std::move(whole));
+  });
 }
 
 std::uint64_t ReplicaState::window() const {
@@ -107,11 +124,11 @@ void ReplicaState::donate() {
   if (donations_.empty()) return;
   const std::vector<PeerId> peers = std::exchange(donations_, {});
   for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
-  parts_.compute->submit([bench = parts_.bench, background = parts_.background, view = part_.view.number,
-                          place = place(), peers, replica = replica_actor(self_)] {
+  on_compute_thread([background = parts_.background, view = part_.view.number, place = place(), peers,
+                     replica = replica_actor(self_)](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
-    copy_into(*snapshot, *bench);
+    copy_into(*snapshot, bench);
     background->submit([snapshot, view, peers, replica] {
       const auto parcel = snapshot_parcel(snapshot);
       for (const PeerId peer : peers)

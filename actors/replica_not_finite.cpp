@@ -32,7 +32,7 @@ void ReplicaState::take_back() {
   --records_;
   record_hash_ = hash_before_;
   record_.reset();
-  gradient_whole_ = false;
+  mean_whole_ = false;
   if (!kept_.empty()) kept_.pop_back();
   updating_ = false;
 }

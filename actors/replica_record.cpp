@@ -27,12 +27,9 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
     return;
   }
   const bool twice = behind_ && canary("applies-twice");
-  const MeanIs mean = !in_sums_      ? MeanIs::in_gradient
-                      : fed_.empty() ? MeanIs::in_sums
-                                     : MeanIs::in_sums_and_wanted;
-  compute([record = record_, twice, mean](Workbench& bench) {
+  compute([record = record_, twice, mean = mean_, wanted = !fed_.empty()](Workbench& bench) {
     Updated updated;
-    updated.not_finite = apply_step(bench, *record, mean);
+    updated.not_finite = apply_step(bench, *record, mean, wanted);
     if (bench.clipping) updated.gradient_norm = bench.clipping->norm();
     if (twice) apply_step(bench, *record, mean);
     return updated;
@@ -113,7 +110,7 @@ void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
   if (!count_step(*record_)) return;
-  if (in_sums_) feed();  // the newcomers' copy has come from the card
+  if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the card
   phases_.update_s += lap();
   const auto move = course_->step_committed();
   if (lap_ - progress_at_ >= kProgressInterval) {

@@ -60,13 +60,7 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
 void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
   MUSTER_CHECK(halted_ && between_rounds());
   restore(snapshot->place);
-  parts_.compute->submit([bench = parts_.bench, node = parts_.node, snapshot] {
-    try {
-      muster::restore(*bench, *snapshot);
-    } catch (const std::exception& error) {
-      caf::anon_send(node, Trouble{error.what()});
-    }
-  });
+  on_compute_thread([snapshot](Workbench& bench) { muster::restore(bench, *snapshot); });
 }
 
 // A run that goes on may have another end than the one that was given up.

@@ -131,6 +131,7 @@ struct View {
   DataFacts facts;
   Dropping dropping;
   PartSource source;
+  bool sums_on_cards = false;  ///< sums and results of steps lie on the replicas' cards, and go between these
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -144,7 +145,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source);
+                    x.facts, x.dropping, x.source, x.sums_on_cards);
   }
 };
 MUSTER_MESSAGE(View)

@@ -10,6 +10,7 @@
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/placement.hpp"
+#include "muster/transport/graveyard.hpp"
 
 namespace muster {
 
@@ -63,6 +64,14 @@ DeviceMemory device_memory(const Job& job) {
   DeviceMemory memory;
   memory.bound_bytes = job.cluster.device_memory_bytes;
   if (memory.bound_bytes > 0) memory.key = "cluster.device_memory";
+  return memory;
+}
+
+DeviceMemory memory_for_reducing(const Workbench& bench) {
+  DeviceMemory memory = device_memory(bench.job);
+  const std::size_t taken = bench.device->memory().held_bytes;
+  if (memory.bound_bytes > 0)
+    memory.bound_bytes = memory.bound_bytes > taken ? memory.bound_bytes - taken : 1;
   return memory;
 }
 
@@ -197,11 +206,30 @@ std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint3
   const std::size_t elements = reduced_elements(bench).most();
   if (!bench.device->is_card())
     return std::make_unique<Accumulator>(shards, begin, end, elements, wire_of(bench.job));
-  return std::make_unique<Accumulator>(shards, begin, end, elements, make_card_sums(bench.device, elements));
+  const auto make_sums = bench.sums_on_cards ? make_card_sums_in_place : make_card_sums;
+  return std::make_unique<Accumulator>(shards, begin, end, elements, make_sums(bench.device, elements));
 }
 
 bool sums_stay(const Workbench& bench, const View& view) {
   return bench.job.cluster.replicas == 1 && view.replicas.size() == 1 && bench.device->is_card();
+}
+
+// What else the host does to sums is refused for cards anyway (check_demands).
+bool may_sum_on_cards(const Workbench& bench) {
+  const Job& job = bench.job;
+  return bench.device->is_card() && job.cluster.replicas > 1 &&
+         job.cluster.straggler.action != StragglerAction::speculate;
+}
+
+void replace_result(Workbench& bench, bool on_card) {
+  if (on_card) {
+    bench.steady.reset();  // it was recorded there
+    bury(std::exchange(bench.mean, DeviceFloats(bench.device, bench.mean.size())));
+    return bench.device->wait(bench.device->mark());  // the zeros that it begins with come before all else
+  }
+  bench.gradient_pin = {};
+  bury(std::exchange(bench.gradient, Floats(bench.gradient.size())));
+  pin_gradient(bench);
 }
 
 void pin_gradient(Workbench& bench) {

@@ -36,6 +36,8 @@ struct Workbench {
   std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
   // On a replica:
   std::shared_ptr<ComputeDevice> device;  ///< of model, state and optimiser
+  /// The same card once more, where the sums of a view may lie on cards; used by the data plane's thread.
+  std::shared_ptr<ComputeDevice> reducing_device;
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;  ///< null if it is sharded
   /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
@@ -44,7 +46,8 @@ struct Workbench {
   DeviceFloats state;                    ///< parameters, then buffers
   Floats gradient;                       ///< the reduced mean of the step; sharded: the state after it
   PinnedRange gradient_pin;              ///< of `gradient`, on a card: it need not be copied once more
-  DeviceFloats mean;                     ///< on a card: where `gradient` is copied to be applied
+  DeviceFloats mean;                     ///< on a card: where `gradient` is copied to be applied; or comes
+  bool sums_on_cards = false;            ///< of the replica's view (View)
   FiniteCheck finite;                    ///< of what is applied
   std::unique_ptr<Clipping> clipping;    ///< of the mean gradient; null: it stays as it is
   std::unique_ptr<SteadyUpdate> steady;  ///< on a card, from the first step on: what becomes of `mean`
@@ -60,6 +63,8 @@ struct Workbench {
 
 /// How much of a card a replica of this job may take.
 DeviceMemory device_memory(const Job& job);
+/// What is left of that for sums of others, when its own are there.
+DeviceMemory memory_for_reducing(const Workbench& bench);
 
 /// Makes the replica's half and, if it loads, the loading half. Throws Error.
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
@@ -75,6 +80,9 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 /// job of one replica: a record's hash has elements of the sum, and must be the one that a larger view gave
 /// the step.
 bool sums_stay(const Workbench& bench, const View& view);
+
+/// Whether the sums of a step can be added up on cards, where transports carry their memory.
+bool may_sum_on_cards(const Workbench& bench);
 
 /// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
 struct ReducedElements {
@@ -94,6 +102,9 @@ std::vector<float> host_state(const Workbench& bench);
 
 /// Of a view in which this replica has the shards [begin, end).
 std::unique_ptr<Accumulator> make_accumulator(const Workbench& bench, std::uint32_t begin, std::uint32_t end);
+
+/// Where the next view's results come: a transfer that was abandoned may still write to what is replaced.
+void replace_result(Workbench& bench, bool on_card);
 
 /// On a card: pins the gradient, as it is now, so that it is copied from where others write it. Small ones
 /// are left alone, and what the system refuses: gradient_pin says why.
@@ -169,14 +180,18 @@ Computed compute_second(Workbench& bench, Accumulator& accumulator, const std::v
 /// Adds the sums of one more evaluation step to `sums`, one per item of `items` that has not ended.
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums);
 
-/// Where the mean gradient of a step is. `in_sums`: the sum is in the accumulator (sums_stay), and not
-/// divided yet; `wanted`: and bench.gradient is to have it, for others.
-enum class MeanIs { in_gradient, in_sums, in_sums_and_wanted };
+/// Where the mean gradient of a step is: in bench.gradient; on the card, in bench.mean (View::sums_on_cards);
+/// or there in the accumulator (sums_stay), and not divided yet.
+enum class MeanIs { in_gradient, in_mean, in_sums };
 
-/// Applies the step of this record. The part that this replica holds, if there is one,
-/// follows; who only observes has none. Returns what in it is not finite: then, with train.not_finite =
-/// "stop", nothing has changed. The norm of its gradient is known then, if it is clipped
-/// (workbench_update.cpp).
-NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean = MeanIs::in_gradient);
+/// Copies a mean that is in bench.mean to bench.gradient, and waits for it.
+void mean_to_host(Workbench& bench);
+
+/// Applies the step of this record. `wanted`: bench.gradient is to have its mean, for others. The part that
+/// this replica holds, if there is one, follows; who only observes has none. Returns what in it is not
+/// finite: then, with train.not_finite = "stop", nothing has changed. The norm of its gradient is known then,
+/// if it is clipped (workbench_update.cpp).
+NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean = MeanIs::in_gradient,
+                     bool wanted = false);
 
 }  // namespace muster

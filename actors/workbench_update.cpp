@@ -18,12 +18,11 @@ std::span<const float> on_device(Workbench& bench, std::span<const float> values
   return bench.mean.span();
 }
 
-std::span<const float> mean_on_device(Workbench& bench, const RoundRecord& record, MeanIs mean) {
+std::span<const float> mean_on_device(Workbench& bench, const RoundRecord& record, MeanIs mean, bool wanted) {
   if (mean == MeanIs::in_gradient) return on_device(bench, mean_of_step(bench));
   const elements::Scale by{static_cast<float>(record.weight), true};
-  bench.device->scale(bench.accumulator->whole(), by, bench.mean.span());
-  if (mean == MeanIs::in_sums_and_wanted)
-    bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
+  if (mean == MeanIs::in_sums) bench.device->scale(bench.accumulator->whole(), by, bench.mean.span());
+  if (wanted) bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
   return bench.mean.span();
 }
 
@@ -68,9 +67,14 @@ void update_on_host(Workbench& bench, std::uint64_t step, std::span<const float>
 
 }  // namespace
 
-NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean) {
+void mean_to_host(Workbench& bench) {
+  bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
+  bench.device->wait(bench.device->mark());
+}
+
+NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean, bool wanted) {
   bench.progress->now(Activity::updating);
-  const std::span<const float> result = mean_on_device(bench, record, mean);
+  const std::span<const float> result = mean_on_device(bench, record, mean, wanted);
   if (bench.clipping) bench.clipping->measure(result.first(bench.model->layout().parameters));
   // This waits for copies, too: the host's vector is written to in the next round, or read by others.
   const NotFinite found = bench.finite.look(result, record.metrics);
@@ -81,6 +85,8 @@ NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean) {
     std::copy(result.begin(), result.end(), bench.state.data());
   } else if (bench.device->is_card()) {
     update_on_card(bench, record.step);
+    // Others write the next mean, and perhaps before this replica has anything to add to it.
+    if (bench.sums_on_cards) bench.device->wait(bench.device->mark());
   } else {
     update_on_host(bench, record.step, result);
   }

@@ -348,6 +348,9 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
   }
+  view.sums_on_cards = std::all_of(view.replicas.begin(), view.replicas.end(), [this](const Member& member) {
+    return at(member.name).prepared.sums_on_card;
+  });
   if (in_parts_) pair_up(view);
   return view;
 }

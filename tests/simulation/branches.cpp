@@ -22,10 +22,20 @@ std::vector<Branch> dealt_table(const std::string& what, bool handed_out, bool b
 
 std::vector<Branch> sums_table() {
   return {
-      {"sums: auto", true},         {"sums: direct", true},      {"sums: halving and doubling", true},
-      {"sums: hierarchical", true}, {"sums: ring", true},        {"sums: one shot", true},
-      {"sums: in buckets", true},   {"sums: in 16 bits", true},  {"sums: of a sharded optimiser", true},
-      {"sums: compressed", true},   {"sums: of low rank", true}, {"sums: clipped", true},
+      {"sums: auto", true},
+      {"sums: direct", true},
+      {"sums: halving and doubling", true},
+      {"sums: hierarchical", true},
+      {"sums: ring", true},
+      {"sums: one shot", true},
+      {"sums: in buckets", true},
+      {"sums: in 16 bits", true},
+      {"sums: of a sharded optimiser", true},
+      {"sums: compressed", true},
+      {"sums: of low rank", true},
+      {"sums: clipped", true},
+      {"sums: on cards", true},
+      {"sums: on cards, and one is behind", false},
   };
 }
 

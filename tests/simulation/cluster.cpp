@@ -95,6 +95,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.alive = things_;
   seams.show_frames = options_.show_frames;
   seams.cards = options_.cards;
+  seams.carries_cards = options_.cards && options_.carries_cards;
   seams.disk = options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };

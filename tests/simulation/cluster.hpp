@@ -31,6 +31,7 @@ struct ClusterOptions {
   bool by_hand = false;
   Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
   bool cards = false;                                  ///< replicas compute on played cards; for model linear
+  bool carries_cards = false;                          ///< whose memory the network carries
   std::shared_ptr<Disk> disk;  ///< where checkpoints are written; null: the job must ask for none
   bool resume = false;         ///< go on from the newest checkpoint; throws NothingToResume
   SimulatedNetworkOptions network;

@@ -88,6 +88,8 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
     if (job_.train.clip_norm) tally_.count("sums: clipped");
     if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
+    if (const auto of = views_.views().find(view); of != views_.views().end() && of->second.sums_on_cards)
+      tally_.count("sums: on cards");
   }
   if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");
   const View* latest = views_.latest();
@@ -265,6 +267,7 @@ void Invariants::made(const View& view) {
 
 void Invariants::count_view(const View& view) {
   if (!view.behind.empty()) tally_.count("view: a member is behind");
+  if (!view.behind.empty() && view.sums_on_cards) tally_.count("sums: on cards, and one is behind");
   if (view.number > 3) tally_.count("view: the fourth or later");
   if (view.records < oracle_.records.size() && view.number > 1) {
     const OracleRecord& next = oracle_.records[view.records];

@@ -252,6 +252,7 @@ void draw_cards(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 23);
   const TrainConfig& train = plan.job.train;
   plan.cluster.cards = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
+  plan.cluster.carries_cards = plan.cluster.cards && dice.one_in(2);
 }
 
 }  // namespace

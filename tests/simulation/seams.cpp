@@ -60,6 +60,7 @@ class SimulatedDataPlane final : public DataPlane {
     }
     engine_ = std::make_shared<Engine>(*transport, std::move(hooks), handover);
     ++parts_.alive->engines;
+    if (parts.carries_cards) *parts.card_works = CardWatch{parts.world, parts.process, engine_};
   }
   ~SimulatedDataPlane() override { --parts_.alive->engines; }
 
@@ -82,8 +83,28 @@ class SimulatedDataPlane final : public DataPlane {
   }
   std::string describe() const override { return transport_->describe(); }
   bool shares_memory() const override { return true; }
+  bool carries_cards() const override { return parts_.carries_cards; }
 
  private:
+  // Goes on with what a card has added up, again and again, as the progress thread does.
+  struct CardWatch {
+    World* world;
+    ProcessId process;
+    std::weak_ptr<Engine> engine;
+    std::shared_ptr<bool> looks = std::make_shared<bool>(false);
+
+    void operator()() const {
+      if (std::exchange(*looks, true)) return;
+      world->after(process, world->up_to(std::chrono::microseconds(20)), [watch = *this] {
+        *watch.looks = false;
+        const auto alive = watch.engine.lock();
+        if (!alive || !alive->folding()) return;
+        alive->fold_on();
+        watch();
+      });
+    }
+  };
+
   void run(Engine& engine, const std::function<void(Engine&)>& command) {
     const std::uint32_t before = engine.view();
     command(engine);
@@ -128,14 +149,19 @@ NodeSeams simulated_seams(const SeamParts& parts) {
     return std::make_shared<SimulatedExecutor>(parts, most);
   };
   // States are small here, and cut into small pieces.
-  seams.make_data_plane = [parts](const Job& job, const NodeName& name, Engine::Hooks hooks) {
+  seams.make_data_plane = [parts](const Job& job, const NodeName& name, const std::string&,
+                                  Engine::Hooks hooks) {
     if (parts.named) parts.named(name);
     return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks),
                                                 HandoverOptions{job.cluster.join_share, 128, 32});
   };
   if (parts.cards)
-    seams.make_device = [](const std::string&, const DeviceMemory&) {
-      return std::make_shared<testing::LateDevice>();
+    seams.make_device = [works = parts.card_works](const std::string&, const DeviceMemory&) {
+      auto device = std::make_shared<testing::LateDevice>();
+      device->works = [works] {
+        if (*works) (*works)();
+      };
+      return device;
     };
   seams.open_disk = [disk = parts.disk](const std::string&) { return disk; };
   // A replica as ever; its workbench is looked at.

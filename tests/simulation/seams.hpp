@@ -37,9 +37,12 @@ struct SeamParts {
   std::shared_ptr<Alive> alive;
   bool show_frames = true;
   bool cards = false;                          ///< replicas compute on played cards (late_device.hpp)
+  bool carries_cards = false;                  ///< whose memory the network carries
   std::shared_ptr<Disk> disk;                  ///< where checkpoints are written; may be null
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
+  /// Of a played card: work was put on it. Set by the data plane, which then asks what has ended.
+  std::shared_ptr<std::function<void()>> card_works = std::make_shared<std::function<void()>>();
   /// The workbench of the process's replica, once it has one.
   std::shared_ptr<std::weak_ptr<Workbench>> bench = std::make_shared<std::weak_ptr<Workbench>>();
 };

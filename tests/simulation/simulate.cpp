@@ -25,6 +25,7 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
   of_cluster.pace.disk_max = options.disk_max;
   of_cluster.disk = options.disk;
   of_cluster.resume = options.resume;
+  of_cluster.cards = of_cluster.carries_cards = options.cards;
   of_cluster.spawn_replica = options.spawn_replica;
   EventWatch watch(options);
   Cluster cluster(job, registry, of_cluster, &watch);

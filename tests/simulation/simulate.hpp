@@ -25,6 +25,7 @@ struct SimulationOptions {
   Nanoseconds disk_max = std::chrono::milliseconds(5);  ///< for writing a checkpoint
   /// Where checkpoints are written; null: the job must ask for none.
   std::shared_ptr<Disk> disk = nullptr;
+  bool cards = false;   ///< replicas compute on played cards, whose memory the network carries
   bool resume = false;  ///< go on from the newest checkpoint; throws NothingToResume
   /// What stands in a replica's place; empty: a replica.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;

@@ -161,6 +161,7 @@ class LateDevice final : public ComputeDevice {
   std::size_t pieces_waiting() const { return work_.size() + aside_.size(); }
 
   bool refuses_to_pin = false;
+  std::function<void()> works;  // called when work is put
 
  private:
   struct Event {
@@ -176,6 +177,7 @@ class LateDevice final : public ComputeDevice {
     if (recording_ != nullptr) return recording_->push_back(std::move(work));
     work_.push_back(std::move(work));
     ++put_;
+    if (works) works();
   }
   void run_one() {
     auto work = std::move(work_.front());

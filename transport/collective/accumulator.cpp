@@ -101,7 +101,7 @@ std::vector<NodeValue> Accumulator::nodes() const {
   MUSTER_CHECK(next_ == end_, next_, end_);
   std::vector<NodeValue> values;
   for (const Entry& entry : stack_) {
-    if (entry.values) values.push_back({entry.node, memory_->on_host(entry.values)});
+    if (entry.values) values.push_back({entry.node, memory_->readable(entry.values)});
   }
   return values;
 }

@@ -32,7 +32,7 @@ class HostSums final : public SumMemory {
 
   void finish(std::span<float* const>, ElementRange) override { ++finished_; }
   std::size_t finished(bool) override { return finished_; }
-  const float* on_host(float* sums) override { return sums; }
+  const float* readable(float* sums) override { return sums; }
   void start() override { finished_ = 0; }
 
  private:

@@ -23,12 +23,12 @@ class SumMemory {
   /// these elements. All are rounded, if the wire rounds.
   virtual void add_up(std::span<float* const> way, ElementRange elements) = 0;
 
-  /// These elements of `sums` are final: they are to be where `on_host` says.
+  /// These elements of `sums` are final: they are to be where `readable` says.
   virtual void finish(std::span<float* const> sums, ElementRange elements) = 0;
   /// How many calls of `finish` have come to their end, in their order. `wait`: all of them.
   virtual std::size_t finished(bool wait) = 0;
-  /// What others may read, of a vector that is or will be finished; of the host's memory itself.
-  virtual const float* on_host(float* sums) = 0;
+  /// What the reduction may read, of a vector that is or will be finished; of the host's memory itself.
+  virtual const float* readable(float* sums) = 0;
   /// A step begins: no call of `finish` counts any more.
   virtual void start() = 0;
 };

@@ -166,52 +166,83 @@ TEST_P(OnACard, TheHostsCopiesAreLendableWhereTheCardCanPinThem) {
       expect_same(host, train(bench, 1, 3));
       const auto sums = make_card_sums(card, bench->state.size());
       float* const sum = sums->make();
-      const std::span<const float> copy(sums->on_host(sum), bench->state.size());
+      const std::span<const float> copy(sums->readable(sum), bench->state.size());
       EXPECT_EQ(shm::segment_of(std::as_bytes(copy)).has_value(), !refuses);
     }
     EXPECT_EQ(card->pinned().taken_bytes, 0u);
   }
 }
 
-// One replica with all shards, as in a view of its own: the sums stay on the card, and the mean comes to the
-// host only where others want it.
-TEST_P(OnACard, WhatIsForThisReplicaAloneStays) {
-  const auto train_alone = [&](const std::shared_ptr<Workbench>& bench, MeanIs mean) {
+// One replica with all shards: the sums stay on the card, for itself in a view of its own, or where others
+// read them and write the mean; the mean comes to the host only where it is wanted.
+TEST_P(OnACard, WhatNeedNotComeToTheHostStays) {
+  const auto train_all = [&](const std::shared_ptr<Workbench>& bench, MeanIs mean, bool wanted = false) {
+    bench->sums_on_cards = mean == MeanIs::in_mean;
     bench->accumulator = make_accumulator(*bench, 0, kShards);
+    const std::span<float> result = bench->sums_on_cards ? bench->mean.span() : std::span(bench->gradient);
     for (std::uint64_t step = 1; step <= 6; ++step) {
       std::vector<Item> items;
       for (std::uint32_t shard = 0; shard < kShards; ++shard)
         items.push_back(bench->reader->read(shard, Cursor{Phase::train, 1, step}));
       if (step == 3) items[4].ended = true;
-      Offering offering{16, nullptr, mean != MeanIs::in_gradient};
+      Offering offering{16, nullptr, mean == MeanIs::in_sums};
       const Computed computed = compute_step(*bench, *bench->accumulator, items, step, 0, offering);
       EXPECT_EQ(computed.nodes.empty(), offering.stays);
       RoundRecord record;
       record.step = step;
       record.weight = 12;
+      std::vector<float> made(bench->gradient.size());
       if (!offering.stays) {  // what the reduction makes of the cover's two nodes
         const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
-        for (std::size_t i = 0; i < bench->gradient.size(); ++i) {
+        for (std::size_t i = 0; i < made.size(); ++i) {
           const float left = computed.nodes[0].values[i];
-          bench->gradient[i] = (right != nullptr ? left + right[i] : left) / 12.0f;
+          made[i] = (right != nullptr ? left + right[i] : left) / 12.0f;
         }
+        std::ranges::copy(made, result.begin());
       }
-      std::vector<float> wanted(bench->gradient.begin(), bench->gradient.end());
-      EXPECT_FALSE(apply_step(*bench, record, mean));
-      if (mean == MeanIs::in_sums_and_wanted) wanted.assign(bench->gradient.begin(), bench->gradient.end());
-      EXPECT_TRUE(std::ranges::all_of(wanted, [&](float v) { return v != 0 || mean == MeanIs::in_sums; }));
+      EXPECT_FALSE(apply_step(*bench, record, mean, wanted));
+      if (wanted && mean == MeanIs::in_mean) EXPECT_TRUE(std::ranges::equal(bench->gradient, made));
+      if (wanted) EXPECT_TRUE(std::ranges::none_of(bench->gradient, [](float v) { return v == 0; }));
+      if (bench->sums_on_cards)  // as the next round may at once
+        std::ranges::fill(result, std::numeric_limits<float>::quiet_NaN());
     }
     return host_state(*bench);
   };
   const Job job = job_with(GetParam());
-  const std::vector<float> host = train_alone(bench_on(job, nullptr), MeanIs::in_gradient);
-  const auto card = std::make_shared<LateDevice>();
-  const auto alone = bench_on(job, card);
-  const auto pinned = card->pinned().taken_bytes;
-  EXPECT_TRUE(same_bits(train_alone(alone, MeanIs::in_sums), host));
-  EXPECT_EQ(card->pinned().taken_bytes, pinned);  // no sum was on the host
-  const auto giving = bench_on(job, std::make_shared<LateDevice>());
-  EXPECT_TRUE(same_bits(train_alone(giving, MeanIs::in_sums_and_wanted), host));
+  const std::vector<float> host = train_all(bench_on(job, nullptr), MeanIs::in_gradient);
+  for (const MeanIs mean : {MeanIs::in_sums, MeanIs::in_mean}) {
+    const auto card = std::make_shared<LateDevice>();
+    const auto bench = bench_on(job, card);
+    const auto pinned = card->pinned().taken_bytes;
+    EXPECT_TRUE(same_bits(train_all(bench, mean), host));
+    EXPECT_EQ(card->pinned().taken_bytes, pinned);  // no sum was on the host
+    EXPECT_TRUE(same_bits(train_all(bench_on(job, std::make_shared<LateDevice>()), mean, true), host));
+  }
+}
+
+// A mean that was left alone can be handed to others; after a transfer into it was abandoned it is another
+// one, and the update follows it there.
+TEST_P(OnACard, MeansOnTheCardComeToTheHostAndAreReplaced) {
+  const Job job = job_with(GetParam());
+  const auto train = [&](const std::shared_ptr<Workbench>& bench, bool replaces) {
+    bench->sums_on_cards = bench->device->is_card();
+    for (std::uint64_t step = 1; step <= 3; ++step) {
+      const std::span<float> result = bench->sums_on_cards ? bench->mean.span() : std::span(bench->gradient);
+      for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<float>(i + step) / 64;
+      RoundRecord record;
+      record.step = step;
+      EXPECT_FALSE(apply_step(*bench, record, bench->sums_on_cards ? MeanIs::in_mean : MeanIs::in_gradient));
+      if (!replaces) continue;
+      mean_to_host(*bench);
+      EXPECT_EQ(bench->gradient[3], static_cast<float>(3 + step) / 64);
+      replace_result(*bench, true);
+      EXPECT_NE(bench->mean.data(), result.data());
+      std::ranges::fill(result, std::numeric_limits<float>::quiet_NaN());  // what was abandoned writes on
+    }
+    return host_state(*bench);
+  };
+  const std::vector<float> host = train(bench_on(job, nullptr), false);
+  EXPECT_TRUE(same_bits(train(bench_on(job, std::make_shared<LateDevice>()), true), host));
 }
 
 // A step that has a number that is none is not applied, and where it is applied all the same, it is said.

@@ -195,6 +195,18 @@ TEST(Roster, ReplicasOfOneHostHoldNeighbouringShards) {
   EXPECT_EQ(view.loaders.front().name, kLoader0) << "loaders are in the order of their numbers";
 }
 
+TEST(Roster, SumsLieOnCardsWhereAllReplicasSaySo) {
+  for (const std::uint32_t without : {0u, 1u, 2u, 3u}) {
+    Roster roster = joined_roster(3, 1);
+    for (const auto& [name, record] : std::map(roster.nodes())) {
+      Prepared prepared = prepared_of(name);
+      prepared.sums_on_card = !name.loader && name.slot != without;
+      EXPECT_EQ(roster.prepared(prepared), "");
+    }
+    EXPECT_EQ(roster.first_view().sums_on_cards, without == 3) << "all but " << without;
+  }
+}
+
 TEST(Roster, WhoHasNotJoinedIsNotSilent) {
   Roster roster(job_of(2, 0));
   EXPECT_FALSE(roster.silent(100s, 1s));
