@@ -119,6 +119,7 @@ def arguments(words=None):
     parser.add_argument("--out", type=pathlib.Path, help="where the table and the log are copied to")
     parser.add_argument("--commit", help="what is checked, where there is no git")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--ucx", type=pathlib.Path, help="a folder with the libraries of a UCX that moves the memory of cards")
     parser.add_argument("--sanitize", help="regular expression: tests of label gpu that run under compute-sanitizer")
     given = parser.parse_args(words)
     chosen = given.stage or ["all"]

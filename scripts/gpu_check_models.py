@@ -113,11 +113,11 @@ evaluate = false
     return file
 
 
-def train(check, job, seconds=180):
+def train(check, job, seconds=180, **more_environment):
     """The report of a run; Failed with its words if it does not complete."""
     report = job.with_suffix(".json")
     report.unlink(missing_ok=True)
-    done = check.commands.run([check.muster, "run", job, "--report", report], seconds)
+    done = check.commands.run([check.muster, "run", job, "--report", report], seconds, **more_environment)
     if done.timed_out:
         raise Failed(f"muster run did not end within {done.seconds:.0f} s")
     if done.code != 0:

@@ -1,6 +1,8 @@
-"""The rows of scripts/gpu-check about sums between two cards: Muster's reduction, which goes through the host in its own order, beside
-NCCL's, which has the cards' links and an order of its own. NCCL is a bar to measure against; nothing of Muster uses it.
+"""The rows of scripts/gpu-check about sums between cards: Muster's reduction, which goes through the host in its own order, beside NCCL's,
+which has the cards' links and an order of its own (NCCL is a bar to measure against; nothing of Muster uses it); and from card to card,
+where a UCX that moves such memory is given.
 """
+import dataclasses
 import json
 import pathlib
 import sys
@@ -54,5 +56,26 @@ def beside_nccl(check, hidden=HIDDEN):
     return f"{size:.1f} MB: {ours * 1e3:.2f} ms a step, NCCL {theirs * 1e3:.2f} ms, **{theirs / ours:.2f}** of its speed"
 
 
+def from_card_to_card(check, example):
+    """Two replicas on the card, with a UCX that moves its memory in place of the bundle's; the bits are those of one."""
+    if check.given.ucx is None:
+        return "not run: no UCX that moves the memory of cards was given (--ucx)"
+    check.clock.need(60)
+    one = models.train(check, models.write_job(check, example, 1, 1))
+    libraries = [check.given.ucx.resolve() / f"lib{name}.so.0" for name in ("ucm", "ucs", "uct", "ucp")]
+    if missing := [str(file) for file in libraries if not file.is_file()]:
+        raise CannotRun(f"there is no {missing[0]}")
+    preload = ":".join(map(str, libraries))  # the program looks into the bundle before all other paths
+    two = models.train(check, models.write_job(check, example, 2, 1), LD_PRELOAD=preload)
+    figure = f"{two['transport']}; weights_sha256 {two['weights_sha256'][:16]}…"
+    if "sums from card to card" not in two["transport"]:
+        raise Failed("the sums went through pinned memory: this UCX does not move the card's", figure)
+    if two["weights_sha256"] != one["weights_sha256"]:
+        raise Failed(f"one replica gave {one['weights_sha256'][:16]}…", figure)
+    return figure
+
+
 def reduction(check, stage):
+    short = dataclasses.replace(models.EXAMPLES[0], steps=20)
+    stage.check(f"{short.title}: 2 replicas on the card, sums from card to card, same bits", from_card_to_card, check, short)
     stage.check("sums between two cards, through the host, beside NCCL's all_reduce", beside_nccl, check)

@@ -69,6 +69,20 @@ check.card = {"count": 2}
 reduction.two_cards = lambda _: "replicas = 2\n"
 assert stage.check("beside NCCL", reduction.beside_nccl, check, 64)
 
+# Sums from card to card: without a UCX for it that is said, and where they went another way it fails.
+check.given.ucx = None
+assert "no UCX" in reduction.from_card_to_card(check, SMALL)
+check.given.ucx = folder / "ucx"
+assert not stage.check("a folder without UCX", reduction.from_card_to_card, check, SMALL)
+check.given.ucx.mkdir()
+for name in ("ucm", "ucs", "uct", "ucp"):
+    (check.given.ucx / f"lib{name}.so.0").symlink_to(f"/usr/lib/x86_64-linux-gnu/lib{name}.so.0")
+try:
+    reduction.from_card_to_card(check, SMALL)
+    sys.exit("sums through the host passed for sums from card to card")
+except Failed as reason:
+    assert "went through pinned memory" in str(reason), reason
+
 # Every model on PyTorch's side; of the large ones a small form.
 for model, more in (("resnet18", ["--width", "4"]),
                     ("gpt2", ["--width", "16", "--layers", "1", "--heads", "2", "--context", "32", "--vocabulary", "256",
@@ -84,4 +98,4 @@ padded = models.padded_images(check).read_bytes()
 assert len(padded) == 16 + 60000 * 1024 and padded[4:16] == bytes([0, 0, 0xEA, 0x60, 0, 0, 0, 32, 0, 0, 0, 32])
 assert not any(padded[16:16 + 66]) and sum(padded[16:16 + 1024]) > 0
 stage.end()
-assert len(kept_stages(folder)["models"]["rows"]) == 13
+assert len(kept_stages(folder)["models"]["rows"]) == 14
