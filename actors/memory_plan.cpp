@@ -14,12 +14,16 @@ bool is_card(const Preflight& flight, std::uint32_t replica) {
   return flight.placement.devices[replica].starts_with("cuda");
 }
 
-// The gradient comes back through the host, and so do the sums of the cover, in pinned memory. What proves
-// that two replicas compute alike (probe.hpp) takes two vectors of the card before the sums do.
-void move_to_host(MemoryPlan& plan, std::size_t cover) {
-  plan.on_host = plan.state + cover * plan.state + plan.staging + plan.loading;
+// The gradient comes back through the host, and so do the sums of the cover, in pinned memory; unless they go
+// from card to card, where what comes of others lies, too. What proves that two replicas compute alike
+// (probe.hpp) takes two vectors of the card before the sums do.
+void move_to_host(MemoryPlan& plan, std::size_t cover, bool sums_on_cards) {
+  plan.on_host = plan.state + plan.loading;
   plan.accumulator = std::max(plan.accumulator, 2 * plan.state);
-  plan.staging = plan.loading = 0;
+  plan.loading = 0;
+  if (sums_on_cards) return;
+  plan.on_host += cover * plan.state + plan.staging;
+  plan.staging = 0;
 }
 
 }  // namespace
@@ -57,7 +61,8 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   plan.loading = std::uint64_t{flight.prefetch_depth} * (end - begin) * flight.micro_batch_bytes;
   if (job.cluster.loaders == 0) plan.loading += flight.resident_bytes;
   plan.batch = (is_card(flight, replica) ? flight.card_batch : flight.host_batch).bytes;
-  if (is_card(flight, replica)) move_to_host(plan, cover(tree_height(job.train.shards), begin, end).size());
+  if (is_card(flight, replica))
+    move_to_host(plan, cover(tree_height(job.train.shards), begin, end).size(), flight.sums_on_cards);
   return plan;
 }
 

@@ -159,7 +159,7 @@ void NodeState::on(const Welcome& message) {
       ready.probe_sha256 = probe(*ready.bench);
       if (computes) ready.computes_with = computes_with(*ready.bench);
       if (computes) make_room_for_sums(*ready.bench);
-      if (computes && carries_cards && may_sum_on_cards(*ready.bench))
+      if (computes && carries_cards && ready.bench->device->is_card() && may_sum_on_cards(job))
         ready.bench->reducing_device = make_device(device, memory_for_reducing(*ready.bench));
     } catch (const std::exception& error) {
       ready.error = error.what();

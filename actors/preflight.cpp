@@ -10,6 +10,7 @@
 #include "muster/config/job_file.hpp"
 #include "muster/gpu/core_shares.hpp"
 #include "muster/gpu/device.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 
@@ -84,7 +85,7 @@ void look_at_sizes(const Layout& layout, const Places& places, Preflight& flight
 void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
                     Preflight& flight) {
   const auto& devices = flight.placement.devices;
-  const auto is_card = [](const std::string& name) { return name.starts_with("cuda"); };
+  const auto is_card = [](const std::string& name) { return card_number(name) >= 0; };
   const auto card = std::ranges::find_if(devices, is_card);
   const auto batch = first_batch(bench);
   if (batch) bench.model->check_batch(*batch);
@@ -129,6 +130,17 @@ void share_out(const std::vector<int>& cores, Placement& placement) {
   }
 }
 
+bool sums_would_lie_on_cards(const Preflight& flight) {
+  const auto& devices = flight.placement.devices;
+  const auto is_card = [](const std::string& name) { return card_number(name) >= 0; };
+  if (!may_sum_on_cards(flight.job) || !std::ranges::all_of(devices, is_card)) return false;
+  try {
+    return ucx_carries_cards({.listen = flight.job.cluster.listen, .on_card = &is_card_memory});
+  } catch (const Error&) {  // the replicas will say it
+    return false;
+  }
+}
+
 }  // namespace
 
 Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial) {
@@ -142,6 +154,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   const Inventory inventory{devices.cores, devices.cuda_devices, devices.cuda_reason};
   flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
   if (shares_out_cores(flight.job)) share_out(devices.cores, flight.placement);
+  flight.sums_on_cards = sums_would_lie_on_cards(flight);
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
     flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;

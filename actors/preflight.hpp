@@ -29,6 +29,7 @@ struct Preflight {
       0;  ///< what data.memory leaves of data.prefetch, on the node with most shards
   Layout layout;
   std::size_t optimizer_slots = 0;
+  bool sums_on_cards = false;  ///< as View::sums_on_cards, as far as this machine's UCX tells
   // Memory (memory_plan.hpp). What is not known is not checked.
   MeasuredMemory host_batch, card_batch;           ///< of one micro-batch's forward and backward pass
   HostMemoryRoom host_room;                        ///< that is available on this machine

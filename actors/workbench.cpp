@@ -215,10 +215,8 @@ bool sums_stay(const Workbench& bench, const View& view) {
 }
 
 // What else the host does to sums is refused for cards anyway (check_demands).
-bool may_sum_on_cards(const Workbench& bench) {
-  const Job& job = bench.job;
-  return bench.device->is_card() && job.cluster.replicas > 1 &&
-         job.cluster.straggler.action != StragglerAction::speculate;
+bool may_sum_on_cards(const Job& job) {
+  return job.cluster.replicas > 1 && job.cluster.straggler.action != StragglerAction::speculate;
 }
 
 void replace_result(Workbench& bench, bool on_card) {

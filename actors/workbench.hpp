@@ -81,8 +81,8 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 /// the step.
 bool sums_stay(const Workbench& bench, const View& view);
 
-/// Whether the sums of a step can be added up on cards, where transports carry their memory.
-bool may_sum_on_cards(const Workbench& bench);
+/// Whether the sums of this job's steps can be added up on cards, where transports carry their memory.
+bool may_sum_on_cards(const Job& job);
 
 /// Elements that members add up in a step: in its sketch, if it has one, and in its own round.
 struct ReducedElements {
