@@ -9,12 +9,8 @@ if(SANITIZE STREQUAL "address")
 elseif(SANITIZE STREQUAL "thread")
   set(flags "-fsanitize=thread")
 endif()
-set(torch "")
-if(TORCH)
-  set(torch "-DTorch_DIR=${TORCH}")
-endif()
 file(REMOVE_RECURSE "${FOLDER}")
 run(${CMAKE_COMMAND} -S "${SOURCE}" -B "${FOLDER}" -G "${GENERATOR}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${flags}"
-    "-DCMAKE_PREFIX_PATH=${PREFIX}" ${torch})
+    "-DCMAKE_PREFIX_PATH=${PREFIX}")
 run(${CMAKE_COMMAND} --build "${FOLDER}")
