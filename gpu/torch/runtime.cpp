@@ -52,6 +52,16 @@ std::string dnn_library() {
   return ", oneDNN (" + name + ")";
 }
 
+// What the environment tells these libraries of the kernels that they may choose. Those in PyTorch's wheels
+// do not say themselves what they have chosen.
+std::string told_to_choose() {
+  std::string text;
+  for (const char* name : {"OPENBLAS_CORETYPE", "MKL_CBWR", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"}) {
+    if (const char* value = std::getenv(name)) text += std::string(", ") + name + "=" + value;
+  }
+  return text;
+}
+
 std::mutex& generator_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -95,7 +105,8 @@ void prepare_torch_thread(int threads) {
 
 std::string torch_libraries(bool on_card) {
   const std::string torch = "libtorch " TORCH_VERSION;
-  return on_card ? torch : torch + " (" + compat::cpu_capability() + ")" + blas_library() + dnn_library();
+  if (on_card) return torch;
+  return torch + " (" + compat::cpu_capability() + ")" + blas_library() + dnn_library() + told_to_choose();
 }
 
 SeededGenerator::SeededGenerator(std::uint64_t seed, int card) : lock_(generator_mutex()) {
