@@ -247,17 +247,24 @@ TEST(Reduction, WhatIsAddedUpAsideHasTheSameBitsAsOnTheHost) {
   }
 }
 
+// Of four members, which have entered the view.
+std::unique_ptr<ReductionWorld> world_that_adds_up_aside(std::uint64_t seed) {
+  ReductionWorldShape shape = even_shape(4, 8, 700);
+  shape.algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
+  shape.chunk_elements = 64;
+  shape.late_folds = true;
+  RandomValues random(seed);
+  auto world = std::make_unique<ReductionWorld>(shape, random_rounds(8, shape, random), seed);
+  world->install_all();
+  return world;
+}
+
 // At any moment: what has been begun is neither forgotten nor waited for by anybody after `closed`.
 TEST(Reduction, AViewIsClosedWhenItsFoldsHaveEnded) {
   std::size_t while_folding = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    ReductionWorldShape shape = even_shape(4, 8, 700);
-    shape.algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
-    shape.chunk_elements = 64;
-    shape.late_folds = true;
-    RandomValues random(seed);
-    ReductionWorld world(shape, random_rounds(8, shape, random), seed);
-    world.install_all();
+    const auto owner = world_that_adds_up_aside(seed);
+    ReductionWorld& world = *owner;
     world.run_until(std::chrono::microseconds(500 + 100 * seed));
     for (auto& member : world.members()) {
       while_folding += member.folds->working();
@@ -275,13 +282,8 @@ TEST(Reduction, AViewIsClosedWhenItsFoldsHaveEnded) {
 TEST(Reduction, EndsWithTheReasonWhereItsUnitFails) {
   std::size_t failed = 0;
   for (std::size_t calls = 0; calls < 120; ++calls) {
-    ReductionWorldShape shape = even_shape(4, 8, 700);
-    shape.algorithm = kAlgorithms[calls % std::size(kAlgorithms)];
-    shape.chunk_elements = 64;
-    shape.late_folds = true;
-    RandomValues random(calls);
-    ReductionWorld world(shape, random_rounds(8, shape, random), calls);
-    world.install_all();
+    const auto owner = world_that_adds_up_aside(calls);
+    ReductionWorld& world = *owner;
     world.members()[1].folds->fail_after(calls);
     ASSERT_TRUE(world.run());
     for (const auto& member : world.members()) {
