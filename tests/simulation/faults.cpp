@@ -375,6 +375,11 @@ const std::vector<FaultKind>& fault_table() {
   return table;
 }
 
+bool has_fault_kind(const std::string& name) {
+  const auto& table = fault_table();
+  return std::any_of(table.begin(), table.end(), [&](const FaultKind& kind) { return kind.name == name; });
+}
+
 const FaultKind& fault_kind(const std::string& name) {
   const auto& table = fault_table();
   const auto found =

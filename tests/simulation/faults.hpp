@@ -71,6 +71,7 @@ struct FaultKind {
 };
 
 const std::vector<FaultKind>& fault_table();
+bool has_fault_kind(const std::string& name);
 const FaultKind& fault_kind(const std::string& name);
 
 }  // namespace muster::simulation

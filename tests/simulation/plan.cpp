@@ -4,7 +4,6 @@
 #include <set>
 
 #include "muster/config/job_file.hpp"
-#include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {
 
@@ -199,10 +198,10 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
 }
 
-void draw_checkpoints(std::uint64_t seed, Dice& dice, Plan& plan) {
+void draw_checkpoints(Dice& dice, Plan& plan) {
   if (dice.one_in(3)) return;
   plan.job.checkpoint = {"disk", {dice.between(1, 6), Interval::Unit::steps}, 3};
-  plan.cluster.disk = std::make_shared<FaultyDisk>(seed);
+  plan.disk = true;
 }
 
 // Likewise. What goes back to a checkpoint decides anew which gradients are dropped, so the two are not drawn
@@ -213,7 +212,7 @@ void draw_sharding(std::uint64_t seed, Plan& plan) {
   plan.job.train.shard_optimizer = true;
   if (plan.job.reduce.algorithm == ReduceAlgorithm::one_shot)  // it has no parts
     plan.job.reduce.algorithm = ReduceAlgorithm::automatic;
-  draw_checkpoints(seed, dice, plan);
+  draw_checkpoints(dice, plan);
 }
 
 // Nor is compression drawn with what goes not together with it (config/rules.cpp).
@@ -227,7 +226,7 @@ void draw_compression(std::uint64_t seed, Plan& plan) {
   compression.kind = CompressionKind::top_k;
   compression.ratio = dice.one_of(std::vector{0.05, 0.2, 0.5, 1.0});
   compression.second_copy = dice.one_of(std::vector{SecondCopy::same_host, SecondCopy::any_host});
-  draw_checkpoints(seed, dice, plan);
+  draw_checkpoints(dice, plan);
   if (dice.one_in(2)) return;
   compression.kind = CompressionKind::powersgd;
   compression.ratio = CompressionConfig{}.ratio;

@@ -21,6 +21,7 @@ struct Plan {
   Job job;
   ClusterOptions cluster;
   std::vector<Fault> faults;
+  bool disk = false;        ///< checkpoints go to a disk, a new one in each run
   Nanoseconds patience{0};  ///< something must happen within this time while no fault lasts
 
   std::string text() const;  ///< for people, one line each

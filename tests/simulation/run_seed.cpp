@@ -4,6 +4,7 @@
 
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/narrator.hpp"
+#include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {
 
@@ -115,19 +116,19 @@ void part(Cluster& cluster, Invariants& invariants, Schedule& schedule) {
 
 }  // namespace
 
-RunResult run_seed(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
-                   std::ostream* trace) {
-  const Plan plan = draw_plan(seed, options);
+RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* trace) {
   if (trace) *trace << plan.text();
   RunResult result;
-  result.seed = seed;
+  result.seed = plan.seed;
   Invariants invariants(
       plan.job, [&](const LeftOut& left_out) { return train_plainly(plan.job, registry, left_out); },
       result.tally);
   Watches watches;
   watches.add(invariants);
   {
-    Cluster cluster(plan.job, registry, plan.cluster, &watches);
+    ClusterOptions options = plan.cluster;
+    if (plan.disk) options.disk = std::make_shared<FaultyDisk>(options.seed);
+    Cluster cluster(plan.job, registry, options, &watches);
     invariants.look_at(cluster);
     Narrator narrator(cluster, trace);
     if (trace) watches.add(narrator);
@@ -148,11 +149,10 @@ RunResult run_seed(std::uint64_t seed, const PlanOptions& options, const Registr
   return result;
 }
 
-RunResult run_seed_checked(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
-                           std::ostream* trace) {
-  RunResult result = run_seed(seed, options, registry, trace);
-  if (result.wrong || seed % kTwiceOneIn != 0) return result;
-  const RunResult again = run_seed(seed, options, registry, nullptr);
+RunResult run_plan_checked(const Plan& plan, const Registry& registry, std::ostream* trace) {
+  RunResult result = run_plan(plan, registry, trace);
+  if (result.wrong || plan.seed % kTwiceOneIn != 0) return result;
+  const RunResult again = run_plan(plan, registry, nullptr);
   if (again.hash != result.hash || again.deliveries != result.deliveries)
     result.wrong = {13, "a second run of the seed took another course"};
   return result;

@@ -1,4 +1,4 @@
-// One run from one seed: the plan, the cluster, the faults, the invariants, and what came of it.
+// One run of one plan: the cluster, the faults, the invariants, and what came of it.
 #pragma once
 
 #include <iosfwd>
@@ -21,11 +21,9 @@ struct RunResult {
 };
 
 /// `trace` may be null: where a readable story of the run goes.
-RunResult run_seed(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
-                   std::ostream* trace);
+RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* trace);
 
-/// Runs a seed, and every sixteenth one twice: both must take the same course.
-RunResult run_seed_checked(std::uint64_t seed, const PlanOptions& options, const Registry& registry,
-                           std::ostream* trace);
+/// Runs a plan, and that of every sixteenth seed twice: both must take the same course.
+RunResult run_plan_checked(const Plan& plan, const Registry& registry, std::ostream* trace);
 
 }  // namespace muster::simulation

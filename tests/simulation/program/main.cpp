@@ -12,6 +12,7 @@
 
 #include "tests/simulation/branches.hpp"
 #include "tests/simulation/invariants.hpp"
+#include "tests/simulation/plan_file.hpp"
 #include "tests/simulation/program/canaries.hpp"
 #include "tests/simulation/scale.hpp"
 #include "tests/simulation/workers.hpp"
@@ -26,6 +27,9 @@ constexpr int kGood = 0, kFound = 1, kUsage = 2;
 struct Request {
   WorkOptions work;
   PlanOptions plan;
+  std::string plan_file;    // instead of seeds
+  std::string draw_folder;  // where the plans go, which are not run then
+  std::string save_folder;  // where the plans of findings go
   bool trace = false;
   bool all_faults = true;
   std::string canary;
@@ -46,6 +50,23 @@ std::uint64_t number(const std::string& text, const std::string& of) {
     used = 0;
   }
   refuse(of + " is '" + text + "', not a number");
+}
+
+constexpr std::uint64_t kDrawnFrom = 100'000'000, kDrawnRanges = 1'000'000'000;
+
+// A range that nobody has run: `count` seeds from a start far above those that people type.
+void draw_seeds(std::uint64_t number, std::uint64_t count, const std::string& from, WorkOptions& work) {
+  Dice dice(number);
+  work.from = kDrawnFrom + dice.below(kDrawnRanges) * 1000;
+  work.to = work.from + count - 1;
+  std::printf("Seeds %llu..%llu, drawn from %s\n", static_cast<unsigned long long>(work.from),
+              static_cast<unsigned long long>(work.to), from.c_str());
+}
+
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
 }
 
 void read_seeds(const std::string& text, WorkOptions& work) {
@@ -73,19 +94,40 @@ std::vector<std::string> read_faults(const std::string& text) {
 
 po::options_description described() {
   po::options_description options("Options");
-  options.add_options()("seeds", po::value<std::string>()->value_name("FROM..TO")->default_value("1..1000"),
-                        "seeds to run, both included")("nodes", po::value<std::string>()->value_name("N"),
-                                                       "replicas of every run; else drawn, 1 to 6")(
+  options.add_options()("seeds", po::value<std::string>()->value_name("FROM..TO"),
+                        "seeds to run, both included; else a range is drawn from the clock, and printed")(
+      "seeds-of", po::value<std::string>()->value_name("TEXT"),
+      "draw the range from this text: a commit's hash, say")(
+      "count", po::value<std::string>()->value_name("N")->default_value("1000"),
+      "how many seeds a drawn range has")("plan", po::value<std::string>()->value_name("FILE"),
+                                          "run this plan instead of seeds")(
+      "save", po::value<std::string>()->value_name("FOLDER"), "write the plan of each finding there")(
+      "draw", po::value<std::string>()->value_name("FOLDER"),
+      "write the plan of each seed there, and run none")("nodes", po::value<std::string>()->value_name("N"),
+                                                         "replicas of every run; else drawn, 1 to 6")(
       "faults", po::value<std::string>()->value_name("LIST")->default_value("all"),
       "what may go wrong: names with commas between them, \"all\" or \"none\"")(
       "trace", "tell each run as a readable story; for one seed")(
       "workers", po::value<std::string>()->value_name("N"), "processes; else one a core")(
+      "findings", po::value<std::string>()->value_name("N")->default_value("5"), "stop after so many")(
       "canary", po::value<std::string>()->value_name("NAME"),
       "switch a deliberate bug on; exit code 0 if it is found. Only in muster-sim-canary")(
       "scale", po::value<std::string>()->value_name("LIST"),
       "instead: one short run of each of so many replicas (64,256,1024), a tenth of which dies; prints what "
       "it cost")("list", "print the faults, the branches and the invariants")("help", "this text");
   return options;
+}
+
+void read_range(const po::variables_map& given, WorkOptions& work) {
+  const std::uint64_t count = number(given["count"].as<std::string>(), "--count");
+  if (count == 0) refuse("--count is at least 1");
+  if (given.count("seeds")) return read_seeds(given["seeds"].as<std::string>(), work);
+  if (given.count("seeds-of")) {
+    const std::string text = given["seeds-of"].as<std::string>();
+    return draw_seeds(hash_of(text), count, text, work);
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  draw_seeds(static_cast<std::uint64_t>(now.count()), count, "the clock", work);
 }
 
 void print_list() {
@@ -107,7 +149,12 @@ void print_list() {
 
 Request read(const po::variables_map& given) {
   Request request;
-  read_seeds(given["seeds"].as<std::string>(), request.work);
+  for (const auto& [name, folder] :
+       {std::pair("plan", &request.plan_file), std::pair("draw", &request.draw_folder),
+        std::pair("save", &request.save_folder)}) {
+    if (given.count(name)) *folder = given[name].as<std::string>();
+  }
+  if (request.plan_file.empty()) read_range(given, request.work);
   const std::string faults = given["faults"].as<std::string>();
   request.plan.faults = read_faults(faults);
   request.all_faults = faults == "all";
@@ -122,6 +169,7 @@ Request read(const po::variables_map& given) {
   request.work.workers = std::max(1u, std::thread::hardware_concurrency());
   if (given.count("workers"))
     request.work.workers = static_cast<unsigned>(number(given["workers"].as<std::string>(), "--workers"));
+  request.work.findings_max = number(given["findings"].as<std::string>(), "--findings");
   if (given.count("canary")) {
     request.canary = given["canary"].as<std::string>();
     const bool known = std::any_of(canaries().begin(), canaries().end(),
@@ -144,6 +192,11 @@ void print_findings(const Summary& summary, const Request& request) {
                 meaning == invariant_list().end() ? "?" : meaning->second.c_str(), finding.wrong.what.c_str(),
                 request.canary.empty() ? "muster-sim" : "muster-sim-canary",
                 static_cast<unsigned long long>(finding.seed), request.repeat.c_str());
+    const Plan plan = draw_plan(finding.seed, request.plan);
+    if (!request.save_folder.empty())
+      std::printf("  plan: %s\n", save_plan(plan, finding.wrong.what, request.save_folder).c_str());
+    else if (request.canary.empty())
+      std::printf("  plan: %s\n", to_json_line(plan).c_str());
   }
 }
 
@@ -158,12 +211,32 @@ void print_summary(const Summary& summary, double wall_s) {
               static_cast<unsigned long long>(summary.hash));
 }
 
+int draw_only(const Request& request) {
+  for (std::uint64_t seed = request.work.from; seed <= request.work.to; ++seed)
+    std::printf("%s\n", save_plan(draw_plan(seed, request.plan), "", request.draw_folder).c_str());
+  return kGood;
+}
+
+int run_one_plan(const Request& request) {
+  const Plan plan = read_plan_file(request.plan_file).plan;
+  const RunResult result = run_plan(plan, builtin_registry(), request.trace ? &std::cout : nullptr);
+  std::printf("%s: trace %016llx, %llu deliveries\n", request.plan_file.c_str(),
+              static_cast<unsigned long long>(result.hash),
+              static_cast<unsigned long long>(result.deliveries));
+  if (!result.wrong) return kGood;
+  std::printf("FAILED plan %s: invariant %d: %s\n", request.plan_file.c_str(), result.wrong.invariant,
+              result.wrong.what.c_str());
+  return kFound;
+}
+
 int run(const Request& request) {
+  if (!request.plan_file.empty()) return run_one_plan(request);
+  if (!request.draw_folder.empty()) return draw_only(request);
   const Registry registry = builtin_registry();
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
     const RunResult result =
-        run_seed_checked(seed, request.plan, registry, request.trace ? &std::cout : nullptr);
+        run_plan_checked(draw_plan(seed, request.plan), registry, request.trace ? &std::cout : nullptr);
     std::cout.flush();  // the worker that tells the story ends without
     return result;
   });
@@ -196,7 +269,8 @@ int program(int argc, char** argv) {
     refuse(error.what());
   }
   if (given.count("help")) {
-    std::cout << "Usage: muster-sim [--seeds FROM..TO] [--nodes N] [--faults LIST] [--trace]\n\n"
+    std::cout << "Usage: muster-sim [--seeds FROM..TO | --seeds-of TEXT | --plan FILE] [--nodes N] [--faults "
+                 "LIST] [--trace]\n\n"
                  "Runs whole clusters in one process and in virtual time, each drawn from one seed, with\n"
                  "faults, and checks the invariants of the design. Exit code 1: something is wrong.\n\n"
               << options;
@@ -210,7 +284,11 @@ int program(int argc, char** argv) {
       replicas.push_back(static_cast<std::uint32_t>(number(size, "--scale")));
     return show_scale(replicas) ? kGood : kFound;
   }
-  return run(read(given));
+  try {
+    return run(read(given));
+  } catch (const std::runtime_error& error) {
+    refuse(error.what());
+  }
 }
 
 }  // namespace
