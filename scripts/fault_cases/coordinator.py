@@ -1,0 +1,181 @@
+"""Cases: the coordinator dies, freezes, is cut off, or comes back with what it no longer knows."""
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+from fault_cases.run import LONG, Case, Run, by_hand, expect, free_port, kept_in
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "namespaces"))
+from hosts import Hosts, cannot_run  # noqa: E402
+
+PORT = 7100
+LISTEN = ("--listen", f"10.77.0.1:{PORT}", "--insecure")
+TRANSPORT = {"UCX_TLS": "tcp,self"}  # namespaces share memory
+
+
+def dies(run, _):
+    run.event("epoch", epoch=1)
+    run.restart()
+    run.event("restarted")
+
+
+def dies_twice(run, _):
+    run.event("epoch", epoch=1)
+    for _ in range(2):
+        run.restart()
+        run.event("restarted")
+        run.goes_on()
+
+
+def dies_with_a_replica(run, _):
+    run.event("epoch", epoch=1)
+    run.kill(1)
+    run.restart()
+    run.event("restarted")
+    run.event("view", members=2)
+    run.goes_on()
+
+
+def dies_before_the_first_view(given):
+    """The replicas that have joined find the one that is started again."""
+    where = f"127.0.0.1:{free_port()}"
+    with tempfile.TemporaryDirectory() as kept:
+        run = Run(given, *kept_in(kept), command=("coordinate", "--listen", where, "--set", "cluster.replicas=3"))
+        try:
+            run.event("started")
+            run.join(where)
+            run.join(where)
+            run.restart()
+            run.join(where)
+            return run.finish()
+        finally:
+            run.end()
+
+
+def freezes(run, _):
+    """For longer than anybody's patience."""
+    run.event("epoch", epoch=1)
+    run.process.send_signal(signal.SIGSTOP)
+    time.sleep(4)  # the length of the fault
+    run.process.send_signal(signal.SIGCONT)
+    run.goes_on()
+    lost = [event for event in run.seen if event["event"] == "lost"]
+    expect(not lost, f"the coordinator stood still, and took {len(lost)} replicas for lost")
+
+
+def all_freeze(run, _):
+    """All replicas stand still for longer than the patience: the coordinator waits for them."""
+    run.event("epoch", epoch=1)
+    run.kill(0, 1, 2, blow=signal.SIGSTOP)
+    run.event("paused")
+    time.sleep(1)  # the length of the fault
+    run.kill(0, 1, 2, blow=signal.SIGCONT)
+    run.goes_on()
+
+
+def returns_with_an_older_journal(given):
+    """The journal's folder was restored from a copy of before the last view."""
+    where = f"127.0.0.1:{free_port()}"
+    with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as copies:
+        run = Run(given, *kept_in(kept), *LONG, command=("coordinate", "--listen", where, "--set", "cluster.replicas=3"))
+        try:
+            for _ in range(3):
+                run.join(where)
+            run.event("epoch", epoch=1)
+            shutil.copytree(kept, pathlib.Path(copies) / "old")
+            run.kill(2)
+            run.event("recovered")
+            run.process.kill()
+            run.process.wait()
+            shutil.copytree(pathlib.Path(copies) / "old", kept, dirs_exist_ok=True)
+            run.start()
+            run.event("restarted")
+            run.goes_on()
+            return run.finish()
+        finally:
+            run.end()
+
+
+def two_on_one_folder(given):
+    """A second coordinator on the same checkpoint.folder is refused, and names the first; the first one is not disturbed."""
+    with tempfile.TemporaryDirectory() as kept:
+        where = f"127.0.0.1:{free_port()}"
+        command = ("coordinate", "--set", "cluster.replicas=3", "--listen")
+        run = Run(given, *kept_in(kept), *LONG, command=(*command, where))
+        try:
+            for _ in range(3):
+                run.join(where)
+            run.event("epoch", epoch=1)
+            second = Run(given, *kept_in(kept), *LONG, command=(*command, f"127.0.0.1:{free_port()}"))
+            try:
+                expect(second.process.wait(60) != 0, "the second coordinator was not refused")
+                expect(str(run.process.pid) in second.said(), f"it does not say who holds the folder: {second.said()}")
+            finally:
+                second.end()
+            run.goes_on()
+            return run.finish()
+        finally:
+            run.end()
+
+
+def between_hosts(act, *more, replicas=2, loaders=0):
+    """The coordinator alone on host 1, a replica or loader on each host behind it: `act(run, hosts)` breaks it."""
+    def case(given):
+        reason = cannot_run()
+        if reason:
+            print(f"cannot run: {reason}")
+            return None
+        with tempfile.TemporaryDirectory() as kept, Hosts(1 + replicas + loaders) as hosts:
+            run = Run(given, *kept_in(kept), *LONG, *more, "--set", f"cluster.loaders={loaders}",
+                      command=("coordinate", *LISTEN, "--set", f"cluster.replicas={replicas}"), prefix=hosts.prefix(1))
+            try:
+                for host in range(2, 2 + replicas + loaders):
+                    what = () if host < 2 + replicas else ("--loader",)
+                    run.join(f"10.77.0.1:{PORT}", *what, prefix=hosts.prefix(host), environment=TRANSPORT)
+                run.event("epoch", epoch=1)
+                act(run, hosts)
+                return run.finish()
+            finally:
+                run.end()
+    return case
+
+
+def link_down(seconds):
+    def act(run, hosts):
+        hosts.unplug(1)
+        time.sleep(seconds)  # the length of the fault
+        hosts.heal()
+        run.goes_on()
+        lost = [event for event in run.seen if event["event"] == "lost"]
+        expect(not lost, f"the coordinator's own link was down, and it took {len(lost)} replicas for lost")
+    return act
+
+
+def loses_power(run, hosts):
+    hosts.power_off(1)
+    run.process.wait()
+    time.sleep(14)  # as long as a host takes to start
+    hosts.power_on(1)
+    run.start()
+    run.event("restarted")
+    run.goes_on()
+
+
+VERY_LONG = ("--set", "train.epochs=40")
+
+CASES = [
+    Case("coordinator", by_hand(dies, *LONG), LONG),
+    Case("coordinator-twice", by_hand(dies_twice, *LONG), LONG),
+    Case("coordinator-and-replica", by_hand(dies_with_a_replica, *LONG), LONG),
+    Case("coordinator-before-view-1", dies_before_the_first_view),
+    Case("coordinator-freezes", by_hand(freezes, *LONG), LONG),
+    Case("coordinator-old-journal", returns_with_an_older_journal, LONG),
+    Case("two-coordinators", two_on_one_folder, LONG),
+    Case("all-freeze", by_hand(all_freeze, *LONG), LONG),
+    Case("coordinator-link-2s", between_hosts(link_down(2)), LONG),
+    Case("coordinator-link-8s", between_hosts(link_down(8), *VERY_LONG), (*LONG, *VERY_LONG)),
+    Case("coordinator-power", between_hosts(loses_power, *VERY_LONG), (*LONG, *VERY_LONG)),
+]

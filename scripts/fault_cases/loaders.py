@@ -1,0 +1,45 @@
+"""Cases: a loader dies, freezes, or cannot be reached."""
+import os
+import signal
+
+from fault_cases.coordinator import between_hosts
+from fault_cases.run import LONG, Case, launched
+
+LOADERS = ("--set", "cluster.loaders=2")
+
+
+def dies(run):
+    run.first_epoch()
+    os.kill(run.loader_pids[0], signal.SIGKILL)
+    run.goes_on()
+
+
+def freezes(run):
+    """For good: the other loader does its work."""
+    run.first_epoch()
+    os.kill(run.loader_pids[1], signal.SIGSTOP)
+    run.event("lost", loader=1)
+    run.goes_on()
+
+
+def both_die(run):
+    """The replicas load for themselves."""
+    run.first_epoch()
+    for pid in run.loader_pids.values():
+        os.kill(pid, signal.SIGKILL)
+    run.goes_on()
+
+
+def link_is_cut(run, hosts):
+    """What one loader (on host 4) sends to one replica (on host 2) is lost, and the other way round."""
+    hosts.drop(4, 2)
+    hosts.drop(2, 4)
+    run.goes_on()
+
+
+CASES = [
+    Case("loader-dies", launched(dies, *LONG, *LOADERS), LONG),
+    Case("loader-freezes", launched(freezes, *LONG, *LOADERS), LONG),
+    Case("loaders-die", launched(both_die, *LONG, *LOADERS, "--set", "cluster.on_loader_loss=\"load_here\""), LONG),
+    Case("loader-link", between_hosts(link_is_cut, loaders=2), LONG),
+]

@@ -1,0 +1,138 @@
+"""Cases: a replica dies, freezes, leaves or comes."""
+import signal
+import tempfile
+import time
+
+from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched
+
+SHORT_EPOCHS = ("--set", "data.take=256")  # two steps, then an evaluation of 10,000 samples
+
+
+def kill(*replicas):
+    def act(run):
+        run.first_epoch()
+        run.kill(*replicas)
+        run.event("recovered")
+    return act
+
+
+def two_in_a_row(run):
+    run.first_epoch()
+    run.kill(3)
+    run.event("recovered")
+    run.kill(1)
+    run.event("recovered")
+
+
+def first_step(run):
+    run.formed()
+    run.kill(2)
+    expect(run.event("lost")["step"] == 1, "the kill did not come within the first step")
+
+
+def evaluation(run):
+    run.first_epoch()
+    time.sleep(0.3)  # the two steps of the next epoch take far less, its evaluation more; which is checked
+    run.kill(2)
+    step = run.event("lost")["step"]
+    expect(step == 5, f"the kill came within step {step}, not within the evaluation after step 4")
+
+
+def while_it_writes(run):
+    run.formed()
+    run.event("checkpoint")  # the next one is being written already
+    run.kill(0)
+    run.event("recovered")
+    run.event("checkpoint")  # another one goes on with them
+
+
+def checkpoint(given):
+    with tempfile.TemporaryDirectory() as kept:
+        return launched(while_it_writes, *kept_in(kept), "--set", "checkpoint.every=1 steps")(given)
+
+
+def stop(seconds):
+    def act(run):
+        run.first_epoch()
+        run.kill(1, blow=signal.SIGSTOP)
+        if seconds * 1000 > PATIENCE_MS:
+            run.event("lost", replica=1)
+        else:
+            time.sleep(seconds)  # the length of the fault
+        run.kill(1, blow=signal.SIGCONT)
+    return act
+
+
+def sigterm(run):
+    run.first_epoch()
+    run.kill(1, blow=signal.SIGTERM)
+    run.event("left", replica=1)
+
+
+def join(run, where):
+    """One comes; the run is far from its end, so that it does not matter who is quicker."""
+    run.event("epoch", epoch=1)
+    run.join(where)
+    run.event("view", members=4)
+
+
+def donor_dies(run, where):
+    """The member that feeds the newcomer is killed: another one feeds it."""
+    run.event("epoch", epoch=1)
+    run.join(where)
+    run.kill(2)  # the last replica gives its state
+    run.event("recovered")
+    run.event("joined", replica=3)
+
+
+def kill_while_recovering(run):
+    """A second replica dies as soon as the first one is noticed."""
+    run.first_epoch()
+    run.kill(3)
+    run.event("lost", replica=3)
+    run.kill(0)
+    run.event("recovered")
+
+
+def kill_all_but_one(run):
+    run.first_epoch()
+    run.kill(0, 2, 3)
+    run.event("recovered")
+
+
+def everything(given):
+    """Kills all, then goes on with another number of replicas."""
+    with tempfile.TemporaryDirectory() as kept:
+        folder = [*kept_in(kept), "--set", "checkpoint.every=20 steps"]
+        run = Run(given, *folder)
+        try:
+            run.first_epoch()
+            run.event("checkpoint")
+            run.process.kill()
+            run.process.wait()
+        finally:
+            run.end()
+        run = Run(given, "--resume", *folder, command=("run", "--replicas", "2"))
+        try:
+            expect(run.event("resumed")["step"] >= STEPS, "it began before the end of the first epoch")
+            return run.finish()
+        finally:
+            run.end()
+
+
+CASES = [
+    *(Case(f"kill-{name}", launched(kill(replica))) for replica, name in enumerate(("first", "second", "third", "last"))),
+    Case("two-in-a-row", launched(two_in_a_row)),
+    Case("two-at-once", launched(kill(1, 2))),
+    Case("all-but-one", launched(kill_all_but_one)),
+    Case("while-recovering", launched(kill_while_recovering)),
+    Case("first-step", launched(first_step)),
+    Case("evaluation", launched(evaluation, *SHORT_EPOCHS), SHORT_EPOCHS),
+    Case("checkpoint", checkpoint),
+    Case("stop-short", launched(stop(0.5))),
+    Case("stop-long", launched(stop(3))),
+    Case("sigterm", launched(sigterm)),
+    Case("join", by_hand(join, *LONG), LONG),
+    Case("donor-dies", by_hand(donor_dies, *LONG), LONG),
+    Case("everything-then-resume", everything),
+]
