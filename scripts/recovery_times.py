@@ -14,6 +14,8 @@ import tempfile
 import threading
 import time
 
+import recovery_times_coordinator
+
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = "/usr/share/datasets/fashion-mnist"
 BATCH = 128  # samples a step, of all processes together: 8 shards x 16
@@ -167,7 +169,18 @@ PyTorch {torch_version()} with DDP over gloo and `torchrun --max_restarts 1`; fr
 rank 0 takes after the restart. Muster goes on from the step that it was in; torchrun's workers start anew, here from step 0. A
 frozen worker torchrun does not notice; gloo's own limit is 30 minutes.
 
-{table(times)}"""
+{table(times)}
+## The coordinator
+
+{COORDINATOR_WORDS}
+
+{given.coordinator_table}"""
+
+
+COORDINATOR_WORDS = """The same job on three replicas, each on a host of its own (network namespaces), the coordinator alone on a fourth one. While
+the coordinator is away a replica gets SIGTERM: it wants to leave, which needs a view change. The time runs from the moment at which the coordinator could
+be back (its command was started again, or its link is up) to the event `left`. Steps need no coordinator: the last column says at
+which pace they went on."""
 
 
 def torch_version():
@@ -183,9 +196,14 @@ def main():
     parser.add_argument("--replicas", type=int, default=4)
     parser.add_argument("--only", choices=["muster"], help="leave PyTorch out")
     parser.add_argument("--write", action="store_true", help="write docs/recovery.md")
+    parser.add_argument("--coordinator", type=int, default=5, help="how often the coordinator is harmed, in each of three ways")
     given = parser.parse_args()
+    if given.write and not given.coordinator:
+        parser.error("--write needs the coordinator's times, too: --coordinator N")
     times = measure(given)
     print(table(times), end="")
+    if given.coordinator:
+        given.coordinator_table = recovery_times_coordinator.table(given)
     if given.write:
         (HERE.parent / "docs" / "recovery.md").write_text(page(times, given))
         print("written: docs/recovery.md")
