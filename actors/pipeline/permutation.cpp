@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "muster/actors/pipeline/mix.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -16,6 +17,7 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoc
   right_mask_ = (std::uint64_t{1} << right_bits_) - 1;
   // For one seed the key is a bijection of the epoch: no two epochs share one.
   std::uint64_t state = mix64(mix64(seed + kGoldenGamma) ^ epoch);
+  if (canary("other-order") && epoch > 1) ++state;
   for (auto& key : keys_) key = mix64(state += kGoldenGamma);
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "muster/actors/pipeline/stream.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "tests/simulation/plain_mathematics.hpp"
 #include "tests/support/norm_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"
 
@@ -62,15 +62,14 @@ class Plain {
   Plain(const Job& job, const Registry& registry, const LeftOut& left_out)
       : job_(job),
         left_out_(left_out),
-        model_(registry.make_model(job.model.name, job.model.options, {"cpu", 1})),
-        data_(registry.make_source(job.data.source, job.data.options)),
-        reader_(job_, data_),
-        state_(model_->layout().total()),
-        optimizer_(make_optimizer(job.train.optimizer, model_->layout().parameters)) {
-    model_->initialize(job.seed, state_);
+        data_(job),
+        model_(job),
+        state_(model_.initial(job.seed)),
+        optimizer_(job.train.optimizer, model_.parameters()) {
     left_out_by_shards_.assign(job.train.shards, std::vector<float>(parameters()));
     if (job.train.compression.kind != CompressionKind::powersgd) return;
-    powersgd_ = std::make_unique<PowerSgd>(model_->layout(), job.train.compression.rank);
+    const auto product = registry.make_model(job.model.name, job.model.options, {"cpu", 1});
+    powersgd_ = std::make_unique<PowerSgd>(product->layout(), job.train.compression.rank);
     q_.resize(parameters());
     powersgd_->begin(job.seed, q_);
   }
@@ -80,7 +79,7 @@ class Plain {
         job_.train.steps ? job_.data.repeat.value_or(1) : job_.train.epochs.value_or(1);
     for (std::uint64_t epoch = 1; passes == 0 || epoch <= passes; ++epoch) {
       if (!train_epoch(epoch)) break;
-      if (job_.train.evaluate && reader_.evaluates()) evaluate(epoch);
+      if (job_.train.evaluate && data_.has_test()) evaluate(epoch);
       if (enough()) break;
     }
     result_.weights_sha256 = state_sha256(state_);
@@ -94,10 +93,8 @@ class Plain {
   bool train_epoch(std::uint64_t epoch) {
     const std::uint64_t before = result_.steps;
     OracleEpoch row;
-    const std::uint64_t dropped_by_dealing = reader_.dealing() ? reader_.dealing()->dropped() : 0;
-    std::uint64_t dropped_at_the_end = 0;
     const auto count = [&](const OracleRecord& record) {
-      for (const ShardWord& word : record.shards) (word.ended ? dropped_at_the_end : row.used) += word.count;
+      for (const ShardWord& word : record.shards) row.used += word.count;
     };
     std::vector<Owed> owed;
     for (std::uint64_t turn = 0; !row.complete && !enough(); ++turn) {
@@ -119,9 +116,8 @@ class Plain {
       count(record);
       keep(std::move(record));
     }
-    const std::uint64_t all = dropped_by_dealing + dropped_at_the_end;
-    if (row.used + all == reader_.samples().value_or(0)) row.complete = true;
-    row.dropped = row.complete ? all : dropped_at_the_end;
+    if (row.used + data_.dropped() == data_.samples()) row.complete = true;
+    row.dropped = row.complete ? data_.dropped() : 0;
     result_.epochs.push_back(row);
     return result_.steps > before;
   }
@@ -138,20 +134,20 @@ class Plain {
         record.shards.push_back({shard, ended, 0, 0, 0, 0, 0});
         continue;
       }
-      const Item item = reader_.read(shard, {Phase::train, epoch, turn});
-      ShardWord word{shard, item.ended ? 1u : 0u, 0, 0, item.range.first, item.range.count, 0};
-      if (!item.ended) {
-        leaves_[shard].emplace(state_.size());
-        model_->gradient(state_, *item.batch, {job_.seed, epoch, result_.steps + 1, shard}, *leaves_[shard]);
+      const plain::MicroBatch batch = data_.train(shard, epoch, turn);
+      const auto rows = static_cast<std::uint32_t>(batch.rows.size());
+      ShardWord word{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, rows, 0};
+      if (rows > 0) {
+        leaves_[shard] = model_.gradient(state_, batch);
         if (powersgd_) {
           for (std::size_t i = 0; i < parameters(); ++i)
             (*leaves_[shard])[i] += left_out_by_shards_[shard][i];
         } else if (job_.train.shards_have_state())
-          keep_largest(*leaves_[shard], model_->layout().parameters, job_.train.compression.ratio,
+          keep_largest(*leaves_[shard], parameters(), job_.train.compression.ratio,
                        oracle::numbers_of(wire_of(job_)), next_left_out_[shard]);
-        word.rows = static_cast<std::uint32_t>(item.batch->rows);
-        word.is_short = word.rows < job_.train.batch ? 1 : 0;
-        word.weight = model_->weight(*item.batch);
+        word.rows = rows;
+        word.is_short = rows < job_.train.batch ? 1 : 0;
+        word.weight = rows;
         record.weight += word.weight;
       }
       record.shards.push_back(word);
@@ -166,7 +162,7 @@ class Plain {
     result_.records.push_back(std::move(record));
   }
 
-  std::size_t parameters() const { return model_->layout().parameters; }
+  std::size_t parameters() const { return model_.parameters(); }
 
   std::vector<float> mean(const Leaves& leaves, double weight) const {
     const oracle::Numbers numbers = oracle::numbers_of(wire_of(job_));
@@ -203,9 +199,7 @@ class Plain {
   void apply(OracleRecord& record) {
     auto gradient = powersgd_ ? low_rank(record.weight) : mean(leaves_, record.weight);
     if (job_.train.clip_norm) oracle::clip(std::span(gradient).first(parameters()), *job_.train.clip_norm);
-    optimizer_->update(++result_.steps, std::span(state_).first(parameters()),
-                       std::span(gradient).first(parameters()));
-    for (std::size_t i = parameters(); i < state_.size(); ++i) state_[i] += gradient[i];
+    optimizer_.update(++result_.steps, state_, gradient);
     left_out_by_shards_ = next_left_out_;
     record.is_step = true;
     record.step = result_.steps;
@@ -219,12 +213,10 @@ class Plain {
       ShardMetrics sums{shard, 0, 0, 0, 0};
       std::uint64_t turn = 0;
       for (;; ++turn) {
-        const Item item = reader_.read(shard, {Phase::evaluate, epoch, turn});
-        if (item.ended) break;
-        const Metrics metrics = model_->evaluate(state_, *item.batch);
-        sums.loss += metrics.loss;
-        sums.correct += metrics.correct;
-        sums.weight += model_->weight(*item.batch);
+        const plain::MicroBatch batch = data_.test(shard, turn);
+        if (batch.rows.empty()) break;
+        sums.loss += model_.loss(state_, batch);
+        sums.weight += static_cast<double>(batch.rows.size());
       }
       if (turn > 0) record.metrics.push_back(sums);
     }
@@ -233,11 +225,10 @@ class Plain {
 
   const Job job_;
   LeftOut left_out_;
-  std::unique_ptr<Model> model_;
-  Dataset data_;
-  BatchReader reader_;
+  plain::Data data_;
+  plain::Linear model_;
   std::vector<float> state_;
-  std::unique_ptr<Optimizer> optimizer_;
+  plain::Optimizer optimizer_;
   Leaves leaves_;
   std::vector<std::vector<float>> left_out_by_shards_, next_left_out_;  // by compression
   std::unique_ptr<PowerSgd> powersgd_;

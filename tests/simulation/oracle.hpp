@@ -1,5 +1,6 @@
-// The oracle: one process, one plain loop, no reducer, no tree code of the product, no actors. What it
-// computes is what every run must go through, record by record, and end with.
+// The oracle: one process, one plain loop; reader, model and optimizer of its own (plain_mathematics.hpp), no
+// reducer, no tree code of the product, no actors. What it computes is what every run must go through, record
+// by record, and end with.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,9 @@ using LeftOut = std::map<std::uint64_t, std::set<std::uint32_t>>;
 /// The shards that a record went on without.
 std::set<std::uint32_t> left_out_of(std::span<const ShardWord> words);
 
-/// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, over sources
-/// whose length is known.
+/// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, with the
+/// source "synthetic" and the model "linear". The registry serves PowerSGD alone, whose arithmetic is the
+/// product's.
 OracleResult train_plainly(const Job& job, const Registry& registry, const LeftOut& left_out = {});
 
 /// A hash of a state's bits, faster than SHA-256.

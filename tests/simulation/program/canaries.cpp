@@ -36,7 +36,8 @@ const std::vector<Canary>& canaries() {
       {"forgets-debt", "what a step went on without does not come back"},
       {"no-backup", "new parameters go out before the buddy has the gradient"},
       {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
-      {"keeps-old-state", "what a shard left out in a step is forgotten"}};
+      {"keeps-old-state", "what a shard left out in a step is forgotten"},
+      {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"}};
 #else
   static const std::vector<Canary> all;
 #endif
