@@ -117,30 +117,49 @@ class Hosts:
             _command("ip", "-n", self._switch, "link", "add", bridge, "type", "bridge")
             _command("ip", "-n", self._switch, "link", "set", bridge, "up")
         for host in range(1, self.count + 1):
-            name = self._name(host)
-            _command("ip", "netns", "add", name)
-            _command("ip", "link", "add", "eth0", "netns", name, "type", "veth", "peer", "name", f"port{host}", "netns",
-                     self._switch)
-            _command("ip", "-n", self._switch, "link", "set", f"port{host}", "master", "one", "up")
-            _command("ip", "-n", name, "link", "set", "lo", "up")
-            _command("ip", "-n", name, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
-            _command("ip", "-n", name, "link", "set", "eth0", "up")
-            self._on(host, "nft", "add", "table", "inet", "muster")
-            self._on(host, "nft", "add", "chain", "inet", "muster", "in", "{ type filter hook input priority 0 ; }")
+            self.power_on(host)
+
+    def power_on(self, host):
+        """A host as it is when it has started: nothing runs on it."""
+        name = self._name(host)
+        _command("ip", "netns", "add", name)
+        # A network card keeps its address when its host is started again; others remember it.
+        _command("ip", "link", "add", "eth0", "address", f"02:00:0a:4d:00:{host:02x}", "netns", name, "type", "veth", "peer", "name",
+                 f"port{host}", "netns", self._switch)
+        _command("ip", "-n", self._switch, "link", "set", f"port{host}", "master", "one", "up")
+        _command("ip", "-n", name, "link", "set", "lo", "up")
+        _command("ip", "-n", name, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
+        _command("ip", "-n", name, "link", "set", "eth0", "up")
+        self._on(host, "nft", "add", "table", "inet", "muster")
+        self._on(host, "nft", "add", "chain", "inet", "muster", "in", "{ type filter hook input priority 0 ; }")
+
+    def power_off(self, host):
+        """The host is gone with its processes and its connections; no FIN and no RST gets out. Only power_on undoes it."""
+        _command("ip", "-n", self._switch, "link", "del", f"port{host}")
+        for pid in _command("ip", "netns", "pids", self._name(host)).split():
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        _command("ip", "netns", "del", self._name(host))
 
     def _name(self, host):
         return self._names[host - 1]
 
     def _on(self, host, *words):
-        _command("nsenter", f"--net=/run/netns/{self._name(host)}", *words)
+        _command(*self.prefix(host), *words)
 
     @staticmethod
     def address(host):
         return f"{NETWORK}.{host}"
 
+    def prefix(self, host):
+        """What goes before a command so that it runs on that host, under the same process id."""
+        return ("nsenter", f"--net=/run/netns/{self._name(host)}")
+
     def start(self, host, command, **more):
         """A process on that host; killed at the latest when the hosts are removed."""
-        process = subprocess.Popen(["nsenter", f"--net=/run/netns/{self._name(host)}", *[str(word) for word in command]], **more)
+        process = subprocess.Popen([*self.prefix(host), *[str(word) for word in command]], **more)
         self._processes.append(process)
         return process
 
