@@ -1,5 +1,6 @@
 // A replica's snapshots: taken between two rounds, and gone on from.
 #include "muster/actors/replica.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
 namespace muster {
@@ -49,6 +50,8 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
     if (const auto part = bench.next_part ? bench.next_part : bench.part;
         part && use != SnapshotUse::donation)
       part->copy_into(*snapshot);
+    if (canary("unlike-checkpoint") && use == SnapshotUse::checkpoint && !snapshot->slots.empty())
+      snapshot->slots[0].values[0] += 1;
     Snapped snapped;
     snapped.view = view;
     snapped.use = use;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/simulation/checkpoint_check.hpp"
+
 namespace muster::simulation {
 
 namespace {
@@ -31,6 +33,8 @@ const std::map<int, std::string>& invariant_list() {
       {4, "the result is that of one process"},
       {5, "no frame of an old view or a dead incarnation changes anything; promises are kept"},
       {6, "two halves of a cluster never both go on; views are numbered upwards"},
+      {7, "a newcomer adds nothing before its state is the oracle's"},
+      {8, "a checkpoint is whole, and the oracle's at its step"},
       {9, "no buffer is used before its transfer has ended"},
       {10, "everything has gone at the end"},
       {11, "without lasting faults, steps commit in time; who has no fault is not evicted"},
@@ -394,6 +398,12 @@ void Invariants::expect_all_ended() {
   for (const std::string& name : cluster_->nodes()) {
     if (cluster_->alive(name)) say({12, name + " has not ended although the run is over"});
   }
+}
+
+void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry) {
+  const CheckpointsChecked checked = check_checkpoints(job_, registry, std::move(disk), oracle_);
+  if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
+  say(checked.wrong);
 }
 
 void Invariants::expect_nothing_left(const std::string& left) {

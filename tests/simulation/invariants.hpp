@@ -35,6 +35,8 @@ class Invariants final : public Watch {
   void expect_progress(Nanoseconds patience);
   void expect_good_end(const Report& report);
   void expect_all_ended();
+  /// Each whole checkpoint on the disk is the oracle's at its step.
+  void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);
   void expect_nothing_left(const std::string& left);
   void say(Wrong wrong);
 

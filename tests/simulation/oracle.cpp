@@ -126,7 +126,7 @@ class Plain {
   // that takes no part; 0 of one that does.
   template <class Absent>
   OracleRecord read(std::uint64_t epoch, std::uint64_t turn, Absent&& absent) {
-    OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0};
+    OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0, 0};
     leaves_.assign(job_.train.shards, std::nullopt);
     next_left_out_ = left_out_by_shards_;
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
@@ -158,7 +158,12 @@ class Plain {
   // Where nothing weighs anything, nothing is applied.
   void keep(OracleRecord record) {
     if (record.weight > 0) return apply(record);
+    push(std::move(record));
+  }
+
+  void push(OracleRecord record) {
     record.state = fingerprint_of(state_);
+    record.optimizer = fingerprint_of(optimizer_.vectors());
     result_.records.push_back(std::move(record));
   }
 
@@ -203,12 +208,11 @@ class Plain {
     left_out_by_shards_ = next_left_out_;
     record.is_step = true;
     record.step = result_.steps;
-    record.state = fingerprint_of(state_);
-    result_.records.push_back(std::move(record));
+    push(std::move(record));
   }
 
   void evaluate(std::uint64_t epoch) {
-    OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, fingerprint_of(state_)};
+    OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, 0, 0};
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
       ShardMetrics sums{shard, 0, 0, 0, 0};
       std::uint64_t turn = 0;
@@ -220,7 +224,8 @@ class Plain {
       }
       if (turn > 0) record.metrics.push_back(sums);
     }
-    result_.records.push_back(std::move(record));
+    record.step = result_.steps;
+    push(std::move(record));
   }
 
   const Job job_;

@@ -207,6 +207,13 @@ void Optimizer::update(std::uint64_t step, std::span<float> state, std::span<con
   adam(step, rate, state, gradient);
 }
 
+std::vector<float> Optimizer::vectors() const {
+  if (config_.kind == OptimizerKind::sgd) return config_.momentum != 0 ? first_ : std::vector<float>{};
+  std::vector<float> all = first_;
+  all.insert(all.end(), second_.begin(), second_.end());
+  return all;
+}
+
 void Optimizer::descend(double rate, std::span<float> state, std::span<const float> gradient) {
   const auto lr = static_cast<float>(rate), decay = static_cast<float>(config_.weight_decay),
              keep = static_cast<float>(config_.momentum);

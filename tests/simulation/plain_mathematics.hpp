@@ -77,6 +77,9 @@ class Optimizer {
   /// `step` counts from 1.
   void update(std::uint64_t step, std::span<float> state, std::span<const float> gradient);
 
+  /// What a checkpoint holds of it, one vector after the other; empty for plain descent.
+  std::vector<float> vectors() const;
+
  private:
   void descend(double rate, std::span<float> state, std::span<const float> gradient);
   void adam(std::uint64_t step, double rate, std::span<float> state, std::span<const float> gradient);

@@ -143,6 +143,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     result.virtual_time = cluster.world().now();
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
+    if (options.disk) invariants.expect_checkpoints(options.disk, registry);
   }
   result.wrong = invariants.wrong();
   if (trace && result.wrong) *trace << "WRONG: " << result.wrong.what << "\n";

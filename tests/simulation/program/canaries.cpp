@@ -37,7 +37,8 @@ const std::vector<Canary>& canaries() {
       {"no-backup", "new parameters go out before the buddy has the gradient"},
       {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
       {"keeps-old-state", "what a shard left out in a step is forgotten"},
-      {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"}};
+      {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
+      {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"}};
 #else
   static const std::vector<Canary> all;
 #endif

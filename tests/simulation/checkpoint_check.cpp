@@ -1,0 +1,53 @@
+#include "tests/simulation/checkpoint_check.hpp"
+
+#include <string>
+
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/resume.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+constexpr const char* kLookedAt = "looked at";
+
+Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
+  const ReplicaPlace& place = snapshot.place;
+  const std::string name = "the checkpoint of step " + std::to_string(place.steps);
+  if (place.records == 0 || place.records > oracle.records.size())
+    return {8, name + " has " + std::to_string(place.records) + " records; the job has " +
+                   std::to_string(oracle.records.size())};
+  const OracleRecord& record = oracle.records[place.records - 1];
+  if (record.step != place.steps)
+    return {8, name + " is of step " + std::to_string(record.step) + " by its records"};
+  if (fingerprint_of(snapshot.state) != record.state) return {8, name + " has not the oracle's weights"};
+  std::vector<float> optimizer;
+  for (const Snapshot::Slot& slot : snapshot.slots) {
+    if (slot.name == "momentum" || slot.name == "exp_avg" || slot.name == "exp_avg_sq")
+      optimizer.insert(optimizer.end(), slot.values.begin(), slot.values.end());
+  }
+  if (fingerprint_of(optimizer) != record.optimizer) return {8, name + " has not the oracle's optimiser"};
+  return {};
+}
+
+}  // namespace
+
+CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk,
+                                     const OracleResult& oracle) {
+  CheckpointsChecked checked;
+  const auto model = registry.make_model(job.model.name, job.model.options, {"cpu", 1});
+  CheckpointStore store(
+      std::move(disk), checkpoint_identity(job, job_hash(job, registry.declarations()), model->layout(), {}));
+  const FoundCheckpoint found = store.newest([&](const Snapshot& snapshot) {
+    ++checked.looked_at;
+    if (!checked.wrong) checked.wrong = compared(snapshot, oracle);
+    return std::string(kLookedAt);  // so that the next one is read, too
+  });
+  for (const PassedOver& passed_over : found.passed_over) {
+    if (!checked.wrong && passed_over.why != kLookedAt)
+      checked.wrong = {8, passed_over.manifest + " cannot be gone on from: " + passed_over.why};
+  }
+  return checked;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,24 @@
+// Checkpoints that a simulated run has left on its disk, held against the oracle.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "muster/actors/disk.hpp"
+#include "muster/actors/registry.hpp"
+#include "muster/config/job.hpp"
+#include "tests/simulation/oracle.hpp"
+#include "tests/simulation/rules.hpp"
+
+namespace muster::simulation {
+
+struct CheckpointsChecked {
+  std::uint64_t looked_at = 0;
+  Wrong wrong;  ///< the first one whose weights or optimiser are not the oracle's at its step
+};
+
+/// Reads every whole checkpoint of the job.
+CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk,
+                                     const OracleResult& oracle);
+
+}  // namespace muster::simulation
