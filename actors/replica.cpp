@@ -319,6 +319,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   traffic_ += record_->sent;
   phases_.reduce_s += lap();
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
+  keeps_soon_ = mean_ != MeanIs::in_gradient && !fed_.empty();
   if (mean_ == MeanIs::in_gradient) feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);

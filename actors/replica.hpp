@@ -86,6 +86,7 @@ class ReplicaState {
   void hand_out(HandOut word, std::shared_ptr<const Parcel> parcel);
   void make_and_hand_out(const HandOut& word);
   bool last_whole() const;
+  std::uint64_t newest_kept() const { return records_ - (keeps_soon_ ? 1 : 0); }
   std::uint64_t kept_from() const;
   void feed();
   void serve(PeerId peer);
@@ -198,6 +199,7 @@ class ReplicaState {
   };
   std::map<PeerId, Feeding> fed_;
   std::deque<std::shared_ptr<const Parcel>> kept_;
+  bool keeps_soon_ = false;            // the last record, once its mean has come from the card
   bool result_abandoned_ = false;      // a transfer may still write to it
   MeanIs mean_ = MeanIs::in_gradient;  // that of the last record
   bool mean_whole_ = false;            // no later round has written into it

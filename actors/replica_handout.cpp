@@ -35,7 +35,7 @@ bool ReplicaState::last_whole() const {
 
 // The oldest record that this replica can hand out; one that is yet to come if it can hand out none.
 std::uint64_t ReplicaState::kept_from() const {
-  if (!kept_.empty()) return records_ + 1 - kept_.size();
+  if (!kept_.empty()) return newest_kept() + 1 - kept_.size();
   return last_whole() ? records_ : records_ + 1;
 }
 
@@ -45,7 +45,8 @@ void ReplicaState::hand_out() {
       if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
       const HandOut word{part_.view.number, behind.slot, number, FrameKind::record, nullptr};
-      kept_.empty() ? make_and_hand_out(word) : hand_out(word, kept_[number - kept_from()]);
+      kept_.empty() || number > newest_kept() ? make_and_hand_out(word)
+                                              : hand_out(word, kept_[number - kept_from()]);
     }
   }
 }
@@ -75,6 +76,7 @@ std::uint64_t ReplicaState::window() const {
 
 // While a newcomer is fed records are kept for it, and for what is lost with the view.
 void ReplicaState::feed() {
+  keeps_soon_ = false;
   if (fed_.empty()) return;
   kept_.push_back(encoded(*record_, parts_.bench->gradient));
   if (kept_.size() > window()) kept_.pop_front();
@@ -86,13 +88,13 @@ void ReplicaState::feed() {
 // Sends what the newcomer misses and may be sent; gives it up if it misses what is not kept any more.
 void ReplicaState::serve(PeerId peer) {
   Feeding& feeding = fed_.at(peer);
-  if (feeding.sent < records_ && feeding.sent + 1 < kept_from()) {
+  if (feeding.sent < newest_kept() && feeding.sent + 1 < kept_from()) {
     const std::string reason = "it takes the records of the steps more slowly than they are made, and is " +
                                std::to_string(records_ - feeding.taken) + " behind";
     fed_.erase(peer);
     return self_->send(parts_.node, Failing{{}, 0, true, NodeName{false, peer}, reason});
   }
-  while (feeding.sent < records_ && feeding.sent - feeding.taken < window()) {
+  while (feeding.sent < newest_kept() && feeding.sent - feeding.taken < window()) {
     ++feeding.sent;
     self_->send(reducer_, HandOut{part_.view.number, peer, feeding.sent, FrameKind::record,
                                   kept_[feeding.sent - kept_from()]});

@@ -33,7 +33,7 @@ void ReplicaState::take_back() {
   record_hash_ = hash_before_;
   record_.reset();
   mean_whole_ = false;
-  if (!kept_.empty()) kept_.pop_back();
+  if (!std::exchange(keeps_soon_, false) && !kept_.empty()) kept_.pop_back();
   updating_ = false;
 }
 

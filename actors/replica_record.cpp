@@ -18,12 +18,19 @@ bool all_ended(const RoundRecord& record) {
   });
 }
 
+// Whether the round had nothing but shards that it went on without. These are waited for: to go on without
+// them once more would leave every step to come empty, too.
+bool only_left_out(const RoundRecord& record) {
+  return std::all_of(record.shards.begin(), record.shards.end(),
+                     [](const ShardWord& word) { return word.ended != 0; });
+}
+
 }  // namespace
 
 // What is applied is counted when it has been: until then it may be taken back.
 void ReplicaState::step_recorded(const RoundRecord& record) {
   if (record.weight == 0) {
-    if (count_step(record)) moved(all_ended(record) ? course_->all_ended() : course_->weightless());
+    if (count_step(record)) moved(only_left_out(record) ? course_->all_ended() : course_->weightless());
     return;
   }
   const bool twice = behind_ && canary("applies-twice");

@@ -21,6 +21,8 @@ std::span<const float> on_device(Workbench& bench, std::span<const float> values
 std::span<const float> mean_on_device(Workbench& bench, const RoundRecord& record, MeanIs mean, bool wanted) {
   if (mean == MeanIs::in_gradient) return on_device(bench, mean_of_step(bench));
   const elements::Scale by{static_cast<float>(record.weight), true};
+  // It is clipped in place, and others may miss it as it was.
+  wanted = wanted || (mean == MeanIs::in_mean && bench.clipping);
   if (mean == MeanIs::in_sums) bench.device->scale(bench.accumulator->whole(), by, bench.mean.span());
   if (wanted) bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
   return bench.mean.span();
@@ -68,6 +70,7 @@ void update_on_host(Workbench& bench, std::uint64_t step, std::span<const float>
 }  // namespace
 
 void mean_to_host(Workbench& bench) {
+  if (bench.clipping) return;  // it has come there before it was clipped
   bench.device->copy_out(bench.mean.span(), std::span<float>(bench.gradient));
   bench.device->wait(bench.device->mark());
 }

@@ -60,9 +60,15 @@ Course::Move Course::all_ended() {
   return {};
 }
 
+// What is owed of the step at the cursor was owed by shards that had not ended: they go on behind it.
 Course::Move Course::paid() {
+  const std::uint64_t step = debt_.owed.front().step;
   debt_.owed.erase(debt_.owed.begin());
-  return debt_.owed.empty() ? end_epoch(true) : Move{};
+  if (!debt_.owed.empty()) return {};
+  if (step < cursor_.step) return end_epoch(true);
+  debt_.paying = false;
+  ++cursor_.step;
+  return {};
 }
 
 Course::Move Course::end_epoch(bool data_ended) {

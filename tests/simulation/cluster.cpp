@@ -237,13 +237,30 @@ void Cluster::resume(const std::string& name) {
   world_->resume(who->process);
 }
 
+// What is wrong with a way while several faults of it last.
+Disturbance Cluster::Ways::set(const std::string& from, const std::string& to, std::uint64_t fault,
+                               const Disturbance& disturbance) {
+  auto& faults = ways_[{from, to}];
+  if (disturbance.none())
+    faults.erase(fault);
+  else
+    faults[fault] = disturbance;
+  Disturbance all;
+  for (const auto& [number, one] : faults) {
+    all.blocked |= one.blocked;
+    all.slower *= one.slower;
+    all.loss = std::max(all.loss, one.loss);
+  }
+  return all;
+}
+
 void Cluster::disturb_data(const std::string& from, const std::string& to, const Disturbance& disturbance) {
-  network_->disturb(from, to, disturbance);
+  network_->disturb(from, to, data_ways_.set(from, to, fault_, disturbance));
 }
 
 void Cluster::disturb_control(const std::string& from, const std::string& to,
                               const Disturbance& disturbance) {
-  control_->disturb(from, to, disturbance);
+  control_->disturb(from, to, control_ways_.set(from, to, fault_, disturbance));
 }
 
 void Cluster::sever(const std::string& a, const std::string& b) {

@@ -66,6 +66,8 @@ class Cluster {
   void reap(const std::string& name);
   void pause(const std::string& name);
   void resume(const std::string& name);
+  /// What is done to ways from now on is of this fault: when it is mended, that of others stays.
+  void on_behalf_of(std::uint64_t fault) { fault_ = fault; }
   void disturb_data(const std::string& from, const std::string& to, const Disturbance& disturbance);
   void disturb_control(const std::string& from, const std::string& to, const Disturbance& disturbance);
   /// Their data connection breaks; both live.
@@ -111,6 +113,15 @@ class Cluster {
     std::int64_t pid = 0;
   };
 
+  class Ways {
+   public:
+    Disturbance set(const std::string& from, const std::string& to, std::uint64_t fault,
+                    const Disturbance& disturbance);
+
+   private:
+    std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, Disturbance>> ways_;
+  };
+
   static caf::actor_system_config& configured(caf::actor_system_config& config);
   void start_coordinator();
   void start_node(const NodeName& name, bool joins, Nanoseconds back_off);
@@ -137,6 +148,8 @@ class Cluster {
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
+  std::uint64_t fault_ = 0;
+  Ways data_ways_, control_ways_;
   std::vector<NodeProcess> nodes_;
   std::optional<Report> report_;
   bool over_ = false;

@@ -104,17 +104,20 @@ class Plain {
       });
       if (!late.empty()) owed.emplace_back(turn, late.mapped());
       count(record);
-      row.complete = record.weight == 0 && late.empty();
+      const bool empty = record.weight == 0;
       keep(std::move(record));
-    }
-    for (const auto& [turn, shards] : owed) {
-      row.complete = row.complete && !enough();
-      if (enough()) break;
-      OracleRecord record = read(epoch, turn, [&, &shards = shards](std::uint32_t shard) {
-        return shards.contains(shard) ? 0u : 1u;
-      });
-      count(record);
-      keep(std::move(record));
+      if (!empty) continue;
+      // Only those are left that were gone on without: they are waited for, and go on behind that.
+      row.complete = late.empty();
+      for (const auto& [owed_turn, shards] : std::exchange(owed, {})) {
+        row.complete = row.complete && !enough();
+        if (enough()) break;
+        OracleRecord paid = read(epoch, owed_turn, [&, &shards = shards](std::uint32_t shard) {
+          return shards.contains(shard) ? 0u : 1u;
+        });
+        count(paid);
+        keep(std::move(paid));
+      }
     }
     if (row.used + data_.dropped() == data_.samples()) row.complete = true;
     row.dropped = row.complete ? data_.dropped() : 0;

@@ -69,6 +69,7 @@ void ReplicaRule::observes() {
   strays_ = false;
   observes_ = true;
   promise_ = 0;
+  records_ = handed_ = 0;  // what it has from an earlier donor counts no more
 }
 
 void ReplicaRule::goes_back(std::uint64_t records) {

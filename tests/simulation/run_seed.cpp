@@ -65,18 +65,20 @@ class Schedule final : public Watch {
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
     invariants_.disturbed();
+    cluster_.on_behalf_of(++begun_);
     kind.begin(cluster_, fault);
     if (!kind.end) return;
     ++lasting_;
     const std::size_t number = mends_.size();
-    mends_.push_back([this, fault] { mend(fault); });
+    mends_.push_back([this, fault, number = begun_] { mend(fault, number); });
     cluster_.world().after(fault.lasts, [this, number] {
       if (number < mends_.size()) std::exchange(mends_[number], [] {})();
     });
   }
 
-  void mend(const Fault& fault) {
+  void mend(const Fault& fault, std::uint64_t number) {
     --lasting_;
+    cluster_.on_behalf_of(number);
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "MENDED " << fault.text() << "\n";
     fault_kind(fault.kind).end(cluster_, fault);
     invariants_.disturbed();
@@ -89,6 +91,7 @@ class Schedule final : public Watch {
   std::vector<Fault> waiting_;
   std::map<std::string, std::uint64_t> moments_;
   std::vector<std::function<void()>> mends_;
+  std::uint64_t begun_ = 0;
   int lasting_ = 0;
   bool over_ = false;
 };

@@ -124,6 +124,20 @@ TEST(Course, ADebtOfNothingIsPaidWithoutAStep) {
   EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 2, 0}));
 }
 
+TEST(Course, WaitsForTheOnlyShardsThatHaveNotEndedAndGoesOnBehindThem) {
+  Course course({{}, 1, true});
+  course.step_committed();
+  course.owe({2});  // all others have ended
+  EXPECT_FALSE(course.all_ended().epoch_ended);
+  ASSERT_TRUE(course.paying());
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 1, 1}));
+  EXPECT_FALSE(course.step_committed().epoch_ended) << "the shard may have more";
+  EXPECT_FALSE(course.paying());
+  EXPECT_EQ(course.cursor(), (Cursor{Phase::train, 1, 2}));
+  EXPECT_TRUE(course.takes_part(0) && course.takes_part(2));
+  EXPECT_TRUE(course.all_ended().epoch_ended);
+}
+
 TEST(Course, StepsThatEndTheJobEndItsDebts) {
   Course course({2, 1, false});
   course.owe({0});
