@@ -113,6 +113,7 @@ void ReplicaState::go_back() {
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_](std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
     compute->submit([bench, replica, turn, snapshot = std::move(snapshot), why] {
+      if (bench->turn != turn) return;  // the view is over, and was told so with the state as it is
       Restored restored{turn, nullptr, snapshot ? std::string() : why};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {

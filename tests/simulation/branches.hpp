@@ -15,8 +15,8 @@ struct Branch {
   bool common = false;  ///< a few hundred seeds must see it
 };
 
-inline constexpr std::uint64_t kCommonBranchesFrom = 300;
-inline constexpr std::uint64_t kAllBranchesFrom = 10'000;
+inline constexpr std::uint64_t kCommonBranchesFrom = 600;
+inline constexpr std::uint64_t kAllBranchesFrom = 50'000;
 
 const std::vector<Branch>& branch_table();
 
