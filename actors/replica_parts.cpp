@@ -136,6 +136,8 @@ void ReplicaState::gone_back(const ReplicaPlace& place) {
   restore(place);
   if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
+  for (const EpochEnd& epoch : told_)
+    self_->send(parts_.node, epoch);  // this one may not have been there yet
   parts_dealt_ = true;
   behind_ = false;
   if (!halted_) next_round();
