@@ -111,6 +111,7 @@ class JoinedTransport final : public Transport {
   Traffic traffic() const override { return traffic_; }
   bool lends() const override { return near_->lends(); }
   bool carries_cards() const override { return near_->carries_cards() || far_->carries_cards(); }
+  bool stands(Loan loan) const override { return near_->stands(loan); }
   void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
   bool progress() override {
     const bool any = near_->progress();
@@ -191,6 +192,7 @@ class FarTransport final : public Transport {
   }
   Traffic traffic() const override { return traffic_; }
   bool carries_cards() const override { return far_->carries_cards(); }
+  bool stands(Loan loan) const override { return far_->stands(loan); }
   void give_back(Loan loan) override { far_->give_back(loan); }
   bool progress() override { return far_->progress(); }
   int event_descriptor() const override { return far_->event_descriptor(); }

@@ -37,8 +37,9 @@ class FrameSink {
   virtual std::span<std::byte> place(const Frame& frame) = 0;
 
   /// Instead of `place` and `arrived`: the whole payload lies in memory of the sender, and may be read there
-  /// until the loan is given back, also when the connection has failed (from then on it may change). Returns
-  /// whether the sink takes it; if not, it is copied to where `place` says.
+  /// until the loan is given back, also when the connection has failed. The lender may revoke it at any time
+  /// and change the memory: what was read counts only if Transport::stands afterwards. Returns whether the
+  /// sink takes it; if not, it is copied to where `place` says.
   virtual bool lent(const Frame&, std::span<const std::byte>, Loan) { return false; }
 
   /// The payload lies whole where `place` said. For a frame without a payload it is the only call.
@@ -97,6 +98,9 @@ class Transport {
   /// Whether payloads may lie in memory of this process's cards, on their way to and from peers whose
   /// transport says the same.
   virtual bool carries_cards() const { return false; }
+
+  /// Whether the lender has not revoked the loan: all that was read of it before this call is what was sent.
+  virtual bool stands(Loan) const { return true; }
 
   /// Ends a loan. For each that was taken, once.
   virtual void give_back(Loan) {}

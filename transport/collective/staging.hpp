@@ -52,6 +52,8 @@ class Staging {
     if (held.buffer != nullptr) return give_back(std::exchange(held.buffer, nullptr));
     transport_.give_back(held.loan);
   }
+  /// Whether what was read of it counts.
+  bool stands(Hold hold) const { return !lent(hold) || transport_.stands(holds_[hold].loan); }
   bool lent(Hold hold) const { return holds_[hold].buffer == nullptr; }
 
   /// Buffers that were taken, and not given back.

@@ -47,7 +47,7 @@ void TreeSum::reset() {
   down_.assign(plan_.down().size(), 0);
   sums_from_.assign(plan_.shape().members.size(), 0);
   results_from_.assign(plan_.shape().members.size(), 0);
-  opened_ = settled_ = closed_ = result_begun_ = false;
+  opened_ = settled_ = closed_ = result_begun_ = revoked_ = false;
   offered_.assign(plan_.buckets().size(), false);
   offered_pieces_ = results_ = 0;
   weight_ = 0;
@@ -389,7 +389,12 @@ void TreeSum::add(std::size_t number, const Addition& addition, float divisor, f
 }
 
 void TreeSum::drop_inputs(std::size_t number, const Addition& addition) {
-  for (const std::uint32_t input : addition.inputs) drop(staged_[plan_.pieces()[number].first_input + input]);
+  for (const std::uint32_t input : addition.inputs) {
+    Staged& staged = staged_[plan_.pieces()[number].first_input + input];
+    if (staged.hold != Staging::kNone && !staging_.stands(staged.hold)) revoked_ = true;
+    drop(staged);
+  }
+  if (revoked_ && !closed_) close();  // what was added may be wrong: nothing of it goes out
 }
 
 void TreeSum::then(Next next) {
@@ -414,6 +419,7 @@ void TreeSum::go_on(const Next& next) {
     case Next::What::drop_inputs:
       return drop_inputs(next.number, *next.addition);
     case Next::What::finish_piece:
+      if (revoked_) return;
       return plan_.shape().sharded ? back_up(next.number) : result_in(next.number);
     case Next::What::send_sums:
       return send_sums(next);
@@ -438,7 +444,7 @@ void TreeSum::hand_on(std::size_t number) {
   for (const Addition& addition : roles_[first.owner].additions) {
     if (closed_) return;
     float* const sums = staging_.take();
-    for (std::size_t i = run.first; i < run.first + run.pieces; ++i)
+    for (std::size_t i = run.first; i < run.first + run.pieces && !closed_; ++i)
       add(i, addition, 1, sums + (plan_.pieces()[i].begin - run.begin));
     then({Next::What::send_sums, last_fold_, number, &addition, sums});
   }
@@ -467,7 +473,7 @@ void TreeSum::result_in(std::size_t number) {
 }
 
 bool TreeSum::complete() const {
-  return settled_ && (weight_ == 0 || results_ == plan_.pieces().size());
+  return !revoked_ && settled_ && (weight_ == 0 || results_ == plan_.pieces().size());
 }
 
 bool TreeSum::owes(std::uint32_t member) const {

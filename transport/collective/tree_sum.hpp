@@ -56,6 +56,8 @@ class TreeSum {
 
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
+  /// Whether it has ended without a result, because a member took back what it had lent: it has cut this one.
+  bool revoked() const { return revoked_; }
   bool result_begun() const { return result_begun_; }
   /// Whether something that this member has offered waits for its result.
   bool under_way() const { return offered_pieces_ > results_; }
@@ -133,6 +135,7 @@ class TreeSum {
   const Send send_;
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
+  bool revoked_ = false;  // something was added that its lender had taken back: no result will come
   double weight_ = 0;
   std::vector<NodeValue> nodes_;  // this member's
   std::vector<bool> offered_;     // by bucket

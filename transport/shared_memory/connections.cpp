@@ -78,6 +78,7 @@ void SharedMemoryTransport::disconnect(PeerId peer) {
   const Out out = found->second;
   outgoing_.erase(found);
   out->closed = true;
+  out->box.revoke();
   for (const Lent& lent : out->lent) ended_sends_.emplace_back(peer, lent.token);
   for (const Pending& pending : out->queue) ended_sends_.emplace_back(peer, pending.token);
   out->lent.clear();
@@ -232,6 +233,7 @@ void SharedMemoryTransport::fail(const Out& out, const std::string& reason) {
     if (out->failed || out->closed) return;
   }
   out->failed = true;
+  out->box.revoke();
   out->socket = Descriptor();
   const auto lent = std::exchange(out->lent, {});
   const auto queue = std::exchange(out->queue, {});

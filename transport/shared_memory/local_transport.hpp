@@ -26,6 +26,7 @@ class SharedMemoryTransport final : public Transport {
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
   bool lends() const override { return true; }
+  bool stands(Loan loan) const override;
   void give_back(Loan loan) override;
   bool progress() override;
   int event_descriptor() const override { return sockets_.get(); }

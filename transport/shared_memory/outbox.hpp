@@ -24,6 +24,9 @@ struct OutboxHead {
   std::atomic<std::uint64_t> taken;
   /// Of that stream: all loans up to this one have been given back.
   std::atomic<std::uint64_t> returned;
+  /// Not 0: the owner has ended the connection, and may change what it has lent. As the sequence word of a
+  /// seqlock: written before the memory changes, and read after what was copied or added from it.
+  std::atomic<std::uint64_t> revoked;
   /// What the owner does when nothing happens: see rest_word.
   alignas(128) std::atomic<std::uint64_t> rest;
 };
@@ -55,6 +58,7 @@ class Outbox {
  public:
   /// Throws Error if the kernel gives no memory.
   explicit Outbox(std::size_t capacity = kRingBytes);
+  ~Outbox() { revoke(); }
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
@@ -62,6 +66,12 @@ class Outbox {
   /// Read-only; for the other process.
   int descriptor() const { return shared_.get(); }
   std::size_t capacity() const { return capacity_; }
+
+  /// From now on what was lent through it may change.
+  void revoke() {
+    head().revoked.store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // before any write to that memory
+  }
 
   std::size_t room() const { return capacity_ - (at_ - taken_); }
   /// The other side has read this far; a number that cannot be changes nothing.
@@ -101,6 +111,11 @@ class Inbox {
   std::span<const std::byte> next(std::size_t unread, std::size_t wanted) const;
   void take(std::size_t bytes) { at_ += in_lines(bytes); }
   std::uint64_t taken() const { return at_; }
+  /// Whether what was read of lent memory before this call may be something else than was sent.
+  bool revoked() const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return head().revoked.load(std::memory_order_relaxed) != 0;
+  }
 
  private:
   const std::size_t capacity_;

@@ -298,8 +298,10 @@ bool SharedMemoryTransport::take_loan(const In& in, const Frame& frame, const Re
     const std::span<std::byte> place = sink_->place(frame);
     MUSTER_CHECK(place.empty() || place.size() == frame.bytes, place.size(), frame.bytes);
     if (!place.empty()) std::memcpy(place.data(), payload->data(), payload->size());
+    const bool whole = stands(loan);
     give_back(loan);
-    if (!place.empty()) sink_->arrived(frame, place);
+    if (!place.empty()) whole ? sink_->arrived(frame, place) : sink_->dropped(frame);
+    if (!whole) end(in);  // its sender has let go of this connection
   }
   return true;
 }
@@ -316,6 +318,12 @@ std::shared_ptr<const ForeignSegment> SharedMemoryTransport::segment_of(Incoming
     return nullptr;
   }
   return in.segments.at(number);
+}
+
+bool SharedMemoryTransport::stands(Loan loan) const {
+  const auto found = lenders_.find(loan.lender);
+  MUSTER_CHECK(found != lenders_.end(), loan.lender, loan.number);
+  return !found->second->box->revoked();
 }
 
 void SharedMemoryTransport::give_back(Loan loan) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <functional>
 
 #include "muster/transport/lendable.hpp"
 #include "muster/transport/shared_memory/address.hpp"
@@ -31,6 +32,7 @@ class Borrower final : public FrameSink {
   };
   std::span<std::byte> place(const Frame& frame) override {
     copies.emplace_back(frame.bytes);
+    if (before_copy) before_copy();
     return copies.back();
   }
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
@@ -39,17 +41,18 @@ class Borrower final : public FrameSink {
     return borrows;
   }
   void arrived(const Frame&, std::span<std::byte>) override { ++whole; }
-  void dropped(const Frame&) override {}
+  void dropped(const Frame&) override { ++thrown_away; }
   void sent(PeerId, SendToken token, bool ok) override { (ok ? done : failed).push_back(token); }
   void peer_failed(PeerId, const std::string&) override { ++failures; }
   void refused(const std::string& why) override { refusals.push_back(why); }
 
   bool borrows = true;
+  std::function<void()> before_copy;  ///< between the place for a copy and the copy
   std::deque<Borrowed> borrowed;
   std::deque<std::vector<std::byte>> copies;
   std::vector<SendToken> done, failed;
   std::vector<std::string> refusals;
-  std::size_t offered = 0, whole = 0, failures = 0;
+  std::size_t offered = 0, whole = 0, failures = 0, thrown_away = 0;
 };
 
 struct Side {
@@ -156,6 +159,45 @@ TEST_F(Lending, EndsForTheLenderWhenItLetsGo) {
   b_->transport->give_back(b_->sink.borrowed[0].loan);  // of no use to anybody, but allowed
   settle();
   EXPECT_EQ(a_->sink.failed.size() + a_->sink.done.size(), 1u);
+}
+
+// The lender lets go of the borrower, which it takes for dead, and computes the next gradient in the same
+// memory, while the borrower still reads.
+TEST_F(Lending, ALoanThatWasRevokedWhileItWasReadDoesNotStand) {
+  Floats lent = values(1);
+  send(1, lent);
+  ASSERT_EQ(b_->sink.borrowed.size(), 1u);
+  const auto& borrowed = b_->sink.borrowed.front();
+  EXPECT_TRUE(b_->transport->stands(borrowed.loan));
+  a_->transport->disconnect(kB);
+  lent[kFloats / 2] = -1;
+  EXPECT_NE(reinterpret_cast<const float*>(borrowed.payload.data())[kFloats / 2],
+            1 + static_cast<float>(kFloats / 2));
+  EXPECT_FALSE(b_->transport->stands(borrowed.loan));
+  b_->transport->give_back(borrowed.loan);
+}
+
+TEST_F(Lending, ACopyOfMemoryThatWasRevokedBeforeItsEndIsThrownAway) {
+  Floats lent = values(1);
+  b_->sink.borrows = false;
+  b_->sink.before_copy = [&] {
+    a_->transport->disconnect(kB);
+    lent[kFloats / 2] = -1;
+  };
+  send(1, lent);
+  EXPECT_EQ(b_->sink.copies.size(), 1u);
+  EXPECT_EQ(b_->sink.whole, 0u);
+  EXPECT_EQ(b_->sink.thrown_away, 1u);
+  EXPECT_EQ(b_->sink.failures, 1u) << "the connection has ended";
+}
+
+TEST_F(Lending, ALoanOfAProcessThatWasCutOffByTheOtherSideDoesNotStand) {
+  const Floats lent = values(1);
+  send(1, lent);
+  ASSERT_EQ(b_->sink.borrowed.size(), 1u);
+  a_.reset();
+  EXPECT_FALSE(b_->transport->stands(b_->sink.borrowed.front().loan));
+  b_->transport->give_back(b_->sink.borrowed.front().loan);
 }
 
 TEST_F(Lending, EndsForTheLenderWhenTheBorrowerIsGone) {
