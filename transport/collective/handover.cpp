@@ -6,7 +6,6 @@ namespace muster {
 
 void Handover::give(PeerId to, FrameKind kind, std::uint64_t number, std::shared_ptr<const Parcel> parcel,
                     Time now, Time step) {
-  if (to_.empty()) pace_.begin(now);
   const auto [found, is_new] = to_.try_emplace(to);
   Receiver& receiver = found->second;
   if (is_new) {

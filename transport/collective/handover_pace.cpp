@@ -28,13 +28,8 @@ void HandoverPace::pass(Time now, Time most) {
   balance_ = std::clamp(balance_, -kDebtMax, most_);
 }
 
-void HandoverPace::begin(Time now) {
-  pass(now, most_);
-  balance_ = std::min(balance_, Time{0});
-}
-
 HandoverPace::Verdict HandoverPace::judge(const Sight& sight) {
-  pass(sight.now, part_of(sight.step, share_));
+  pass(sight.now, std::min(sight.step, part_of(kKept, share_)));
   if (!sight.steps_run) return {true, "no steps run"};
   if (sight.hurry) return {true, "the newcomer would fall out of reach"};
   if (sight.small) return {true, "it is small"};

@@ -3,8 +3,10 @@
 //
 // The others pay for a hand-over while something of it is on its way, for then it may stand before their
 // frames. So that time is counted, from the moment at which a piece goes out until the newcomer has it: it
-// may be `share` of the time that passes. What was not used is kept for later, but for no more than one step:
-// a piece waits until the link is idle, which it is at the latest when a round is over.
+// may be `share` of the time that passes. What was not used of the last minute is kept, also from before the
+// hand-over, up to the time of one step. So a state that takes less than a step goes whole between two steps,
+// and the newcomer need not be given each record that would come meanwhile. A piece waits until the link is
+// idle, which it is at the latest when a round is over.
 #pragma once
 
 #include <chrono>
@@ -23,6 +25,8 @@ class HandoverPace {
   /// One piece that takes long, or never arrives, is paid for up to this; a newcomer that stands still must
   /// not cost the next one its turn.
   static constexpr Time kDebtMax = std::chrono::seconds(2);
+  /// The share is of this time: what was not used of it is kept, but no more than the time of one step.
+  static constexpr Time kKept = std::chrono::seconds(60);
 
   /// `share` of the time, above 0 and at most 1.
   explicit HandoverPace(double share) : share_(share) {}
@@ -40,8 +44,6 @@ class HandoverPace {
     std::string_view reason;
   };
 
-  /// A hand-over begins: of the time before it, nothing is kept.
-  void begin(Time now);
   /// Whether a piece may go out now. Times of calls never go back.
   Verdict judge(const Sight& sight);
   /// A piece has gone out; it has arrived, or never will.

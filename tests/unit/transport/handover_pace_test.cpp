@@ -58,32 +58,60 @@ TEST(HandoverPace, WhatWasNotUsedIsKeptForOneStepAndNoMore) {
     sent += milliseconds(1);
     pace.ended(now);
   }
-  EXPECT_GE(sent, milliseconds(10));  // a tenth of a step
-  EXPECT_LE(sent, milliseconds(13));
+  EXPECT_GE(sent, milliseconds(100));  // a step
+  EXPECT_LE(sent, milliseconds(113));  // and a tenth of the time that it took
 }
 
-TEST(HandoverPace, AHandOverBeginsWithNothingKept) {
+TEST(HandoverPace, AStateThatTakesLessThanAStepGoesWholeBetweenTwo) {
   HandoverPace pace(0.1);
-  const Time now = std::chrono::hours(1);
-  pace.begin(now);
+  Time now = std::chrono::hours(1);
+  for (int piece = 0; piece < 14; ++piece) {  // 3.4 MB in pieces of 256 KiB, of 4 ms each
+    ASSERT_TRUE(pace.judge(at(now)).go) << piece;
+    pace.began(now);
+    now += milliseconds(4);
+    pace.ended(now);
+  }
+}
+
+TEST(HandoverPace, TheNextHandOverWaitsUntilTheShareIsEarnedAgain) {
+  HandoverPace pace(0.1);
+  Time now = std::chrono::hours(1);
   ASSERT_TRUE(pace.judge(at(now)).go);
   pace.began(now);
-  pace.ended(now + milliseconds(1));
-  EXPECT_FALSE(pace.judge(at(now + milliseconds(1))).go);
+  now += 2 * kStep;  // a piece that cost more than is kept
+  pace.ended(now);
+  EXPECT_FALSE(pace.judge(at(now)).go);
+  EXPECT_FALSE(pace.judge(at(now + milliseconds(700))).go);
+  EXPECT_TRUE(pace.judge(at(now + milliseconds(900))).go);
+}
+
+TEST(HandoverPace, AStepOfMinutesKeepsNoMoreThanTheShareOfAMinute) {
+  HandoverPace pace(0.01);
+  auto sight = at(std::chrono::hours(1));
+  sight.step = std::chrono::minutes(5);
+  Time sent{0};
+  while (pace.judge(sight).go) {
+    pace.began(sight.now);
+    sight.now += milliseconds(10);
+    sent += milliseconds(10);
+    pace.ended(sight.now);
+  }
+  EXPECT_GE(sent, milliseconds(600));
+  EXPECT_LE(sent, milliseconds(620));
 }
 
 TEST(HandoverPace, SeveralAreOnTheirWayOnlyIfAllArePaidFor) {
   HandoverPace pace(0.1);
-  ASSERT_TRUE(pace.judge(at(milliseconds(500))).go);
-  pace.began(milliseconds(500));
-  EXPECT_FALSE(pace.judge(at(milliseconds(500))).go) << "nobody knows yet how long one takes";
-  pace.ended(milliseconds(504));
-  ASSERT_TRUE(pace.judge(at(milliseconds(600))).go);
+  ASSERT_TRUE(pace.judge(at(milliseconds(10))).go);
+  pace.began(milliseconds(100));
+  EXPECT_FALSE(pace.judge(at(milliseconds(100))).go) << "nobody knows yet how long one takes";
+  pace.ended(milliseconds(104));
+  ASSERT_TRUE(pace.judge(at(milliseconds(140))).go);
   for (int piece = 0; piece < 3; ++piece) {
-    EXPECT_TRUE(pace.judge(at(milliseconds(600))).go) << piece;  // of 4 ms each, with 10 to spend
-    pace.began(milliseconds(600));
+    EXPECT_TRUE(pace.judge(at(milliseconds(140))).go) << piece;  // of 4 ms each, with 10 to spend
+    pace.began(milliseconds(140));
   }
-  const auto verdict = pace.judge(at(milliseconds(600)));
+  const auto verdict = pace.judge(at(milliseconds(140)));
   EXPECT_FALSE(verdict.go);
   EXPECT_EQ(verdict.reason, "the share is used up");
 }
