@@ -2,8 +2,10 @@
 // to include and to read.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -42,8 +44,20 @@ struct Written {
   std::uint64_t step = 0;
   std::uint64_t bytes = 0;
   std::string state_sha256;
-  std::string error;   ///< not empty: it was not written
-  std::string advice;  ///< what a user can do about that
+  std::string folder;        ///< where it is, if not in checkpoint.folder
+  std::string error;         ///< not empty: it was not written
+  std::string advice;        ///< what a user can do about that
+  bool disk = false;         ///< the disk refused, and may take it another time; then these hold, too
+  std::uint64_t needed = 0;  ///< bytes of all its files
+  std::optional<std::uint64_t> room;     ///< bytes that the disk says are free
+  std::shared_ptr<const Snapshot> kept;  ///< what was to be written
+  std::uint32_t tries = 0;
+  std::chrono::nanoseconds tried_since{0};  ///< on the replica's clock
+};
+
+/// A replica to itself: this is to be written again.
+struct WriteAgain {
+  Written written;
 };
 
 /// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back
@@ -52,8 +66,10 @@ struct Checkpointed {
   std::string manifest;  ///< its name in checkpoint.folder
   std::uint64_t records = 0;
   std::uint64_t step = 0;
+  std::string path = {};    ///< of the weights
+  std::string folder = {};  ///< where it is, if not in checkpoint.folder
 
-  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step); }
+  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step, x.path, x.folder); }
 };
 MUSTER_MESSAGE(Checkpointed)
 

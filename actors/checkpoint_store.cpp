@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
+// What a file takes beside what is in it: its header, and the rest of its last block.
+constexpr std::uint64_t kFileBytes = 4096;
 
 [[noreturn]] void damaged(const std::string& what) {
   throw Error(Advice::give_up, what);
@@ -90,6 +92,42 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, std::uint32_t ke
   ReplicaPlace place = snapshot.place;
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
   const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
+  const std::uint64_t step = place.steps;
+  try {
+    SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
+    prune(saved.manifest, step, keep);
+    return saved;
+  } catch (const DiskError&) {
+    take_back(stem);
+    throw;
+  }
+}
+
+std::uint64_t CheckpointStore::bytes_of(const Snapshot& snapshot) const {
+  std::uint64_t bytes =
+      4 * kFileBytes + snapshot.state.size() * sizeof(float) + encode_place(snapshot.place).size();
+  for (const auto& slot : snapshot.slots) bytes += slot.values.size() * sizeof(float);
+  return bytes;
+}
+
+// Files without a manifest are of no use, and a full disk needs their room.
+void CheckpointStore::take_back(const std::string& stem) {
+  try {
+    const auto files = disk_->list();
+    const auto is = [](const std::string& name) {
+      return [name](const auto& file) { return file.name == name; };
+    };
+    if (std::ranges::any_of(files, is(stem + ".manifest.json"))) return;
+    for (const auto& file : files) {
+      if (file.name.starts_with(stem + ".") || file.name.starts_with(stem + "-")) disk_->remove(file.name);
+    }
+  } catch (const DiskError&) {
+    // The next save removes them.
+  }
+}
+
+SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std::string& stem,
+                                            ReplicaPlace place) {
   std::map<std::string, std::string> words{
       {"job", identity_.job}, {"step", std::to_string(place.steps)}, {"weights_sha256", place.state_sha256}};
   Manifest manifest;
@@ -124,7 +162,6 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, std::uint32_t ke
   const std::span<const std::byte> manifest_pieces[] = {std::as_bytes(std::span(text))};
   put(stem + ".manifest.json", manifest_pieces);
   disk_->sync_folder();
-  prune(stem + ".manifest.json", place.steps, keep);
   return {disk_->folder() + "/" + manifest.weights.name, stem + ".manifest.json",
           manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
           place.state_sha256};

@@ -64,8 +64,14 @@ class CheckpointStore {
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
   /// Writes the checkpoint, then removes what is beyond the last `keep` of this job. Throws DiskError; then
-  /// the older ones are as they were. One of the same step and weights is replaced.
+  /// the older ones are as they were, and nothing of this one takes room. One of the same step and weights is
+  /// replaced.
   SavedCheckpoint save(const Snapshot& snapshot, std::uint32_t keep);
+
+  /// What save needs, about.
+  std::uint64_t bytes_of(const Snapshot& snapshot) const;
+  std::optional<std::uint64_t> room() { return disk_->room(); }
+  std::string folder() const { return disk_->folder(); }
 
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Throws
   /// DiskError if the folder cannot be listed.
@@ -76,6 +82,8 @@ class CheckpointStore {
 
  private:
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
+  SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
+  void take_back(const std::string& stem);
   void prune(const std::string& manifest_name, std::uint64_t step, std::uint32_t keep);
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);

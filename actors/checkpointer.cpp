@@ -1,31 +1,75 @@
 #include "muster/actors/checkpointer.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
 #include "muster/actors/resume.hpp"
 
 namespace muster {
+
+namespace {
+
+void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapshot, std::uint32_t keep,
+          Written& written) {
+  written.step = snapshot->place.steps;
+  written.records = snapshot->place.records;
+  written.disk = false;
+  try {
+    SavedCheckpoint saved = store.save(*snapshot, keep);
+    written.path = saved.path;
+    written.manifest = saved.manifest;
+    written.bytes = saved.bytes;
+    written.state_sha256 = saved.weights_sha256;
+  } catch (const DiskError& error) {
+    written.error = error.what();
+    written.advice = advice_for(error);
+    written.disk = true;
+    written.needed = store.bytes_of(*snapshot);
+    written.room = store.room();
+    written.kept = snapshot;
+  } catch (const std::exception& error) {
+    written.error = error.what();
+    written.advice = "report this as a bug";
+  }
+}
+
+// Nobody but the user may read what is in the folder for temporary files.
+std::string spare_folder(const CheckpointConfig& config) {
+  if (!config.spare_folder.empty()) return config.spare_folder;
+  std::error_code none;
+  const auto temporary = std::filesystem::temp_directory_path(none);
+  return ((none ? std::filesystem::path("/tmp") : temporary) / ("muster-" + std::to_string(::getuid())))
+      .string();
+}
+
+}  // namespace
 
 void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written written,
                          std::function<void(Written)> done) {
   disk_thread_->submit([store = store_, keep = config_.keep, snapshot = std::move(snapshot),
                         written = std::move(written), done = std::move(done)]() mutable {
-    written.step = snapshot->place.steps;
-    written.records = snapshot->place.records;
-    try {
-      SavedCheckpoint saved = store->save(*snapshot, keep);
-      written.path = saved.path;
-      written.manifest = saved.manifest;
-      written.bytes = saved.bytes;
-      written.state_sha256 = saved.weights_sha256;
-    } catch (const DiskError& error) {
-      written.error = error.what();
-      written.advice = advice_for(error);
-    } catch (const std::exception& error) {
-      written.error = error.what();
-      written.advice = "report this as a bug";
-    }
+    save(*store, snapshot, keep, written);
     snapshot.reset();
     done(std::move(written));
   });
+}
+
+void Checkpointer::write_elsewhere(Written refused, std::function<void(Written)> done) {
+  disk_thread_->submit(
+      [store = spare_, keep = config_.keep, refused = std::move(refused), done = std::move(done)]() mutable {
+        const auto snapshot = std::exchange(refused.kept, nullptr);
+        const std::string why = std::exchange(refused.error, {});
+        refused.folder = store->folder();
+        save(*store, snapshot, keep, refused);
+        if (refused.error.empty()) {
+          refused.advice = why;
+        } else {
+          refused.error = why + "; nor in the spare folder: " + refused.error;
+        }
+        done(std::move(refused));
+      });
 }
 
 void Checkpointer::read(const std::string& manifest,
@@ -46,7 +90,10 @@ std::shared_ptr<Checkpointer> make_checkpointer(
   if (job.checkpoint.folder.empty()) return nullptr;
   auto store = std::make_shared<CheckpointStore>(open_disk(job.checkpoint.folder),
                                                  checkpoint_identity(job, job_hash, layout, fingerprint));
-  return std::make_shared<Checkpointer>(make_executor("muster-disk", "-"), std::move(store), job.checkpoint);
+  auto spare = std::make_shared<CheckpointStore>(open_disk(spare_folder(job.checkpoint)),
+                                                 checkpoint_identity(job, job_hash, layout, fingerprint));
+  return std::make_shared<Checkpointer>(make_executor("muster-disk", "-"), std::move(store), std::move(spare),
+                                        job.checkpoint);
 }
 
 }  // namespace muster

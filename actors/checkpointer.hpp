@@ -13,15 +13,23 @@ namespace muster {
 
 class Checkpointer {
  public:
+  /// `spare`: where the last one goes if `store` takes none.
   Checkpointer(std::shared_ptr<Executor> disk_thread, std::shared_ptr<CheckpointStore> store,
-               CheckpointConfig config)
-      : disk_thread_(std::move(disk_thread)), store_(std::move(store)), config_(std::move(config)) {}
+               std::shared_ptr<CheckpointStore> spare, CheckpointConfig config)
+      : disk_thread_(std::move(disk_thread)),
+        store_(std::move(store)),
+        spare_(std::move(spare)),
+        config_(std::move(config)) {}
 
   const Interval& every() const { return config_.every; }
 
   /// Writes after what is being written; `done` is called on the disk's thread with the answer, from which
   /// `error` is not empty if nothing was written. Does not block.
   void write(std::shared_ptr<const Snapshot> snapshot, Written written, std::function<void(Written)> done);
+
+  /// The same into the spare folder, for one that was refused: `refused.kept` is what is written. The answer
+  /// says the folder, and as its advice what the other one said.
+  void write_elsewhere(Written refused, std::function<void(Written)> done);
 
   /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
   /// with nothing and the reason if it is not whole or not of this job.
@@ -30,7 +38,7 @@ class Checkpointer {
 
  private:
   std::shared_ptr<Executor> disk_thread_;
-  std::shared_ptr<CheckpointStore> store_;
+  std::shared_ptr<CheckpointStore> store_, spare_;
   CheckpointConfig config_;
 };
 

@@ -11,8 +11,6 @@ namespace {
 
 // How long nodes may take to let go after a completed run, before the run is over without their last word.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
-// And when one of them writes a last checkpoint.
-constexpr auto kKeepingPatience = std::chrono::seconds(70);
 
 std::int64_t number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
@@ -76,7 +74,7 @@ void CoordinatorState::tell_resumed() {
   for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
   report_.steps = resume.step;
   report_.samples = resume.samples;
-  kept_ = {resume.manifest, resume.records, resume.step};
+  kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}};
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -192,6 +190,8 @@ void CoordinatorState::on(const Failing& message) {
   if (!roster_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   for (const Event& event : message.events) raise(event);
+  // Another one may still write what this one cannot.
+  if (keeping_) return lost(message.name, message.name.text(), message.reason);
   fail(message.name.text() + ": " + message.reason);
 }
 
@@ -226,8 +226,9 @@ void CoordinatorState::on(const ChildEnded& message) {
 
 void CoordinatorState::on(const StopRequest& message) {
   if (ending_) return;
+  if (keeping_) return not_kept("the run was told to end for the second time");
   raise(make_event("interrupted", {{"reason", message.reason}}));
-  conclude("interrupted", message.reason);
+  if (!keep_state("interrupted", message.reason)) conclude("interrupted", message.reason);
 }
 
 void CoordinatorState::on(const Tick& message) {
@@ -235,7 +236,7 @@ void CoordinatorState::on(const Tick& message) {
   if (message.once) return ask_to_close();
   self_->delayed_send(self_, kTick, message);
   if (ending_) {
-    if (self_->clock().now() - ended_ >= (keeping_ ? kKeepingPatience : kPartingPatience)) finish();
+    if (self_->clock().now() - ended_ >= kPartingPatience) finish();
     return;
   }
   const auto& cluster = parts_.job.cluster;
@@ -245,10 +246,15 @@ void CoordinatorState::on(const Tick& message) {
       if (roster_->alive(who)) self_->send(actor, Pulse{term_});
     }
   }
+  if (keeping_ && self_->clock().now() >= keeping_->until) {
+    return not_kept("no member wrote a checkpoint within " +
+                    std::to_string(parts_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)");
+  }
   if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
     return give_up();
   }
   if (judge()) return;
+  note_again();
   if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
@@ -278,13 +284,11 @@ void CoordinatorState::fail(const std::string& reason) {
 
 // One of those that are left writes what they hold before all go.
 void CoordinatorState::give_up() {
-  const auto& job = parts_.job;
-  const auto donor = roster_->donor();
-  keeping_ = donor && !job.checkpoint.folder.empty();
-  fail("no nodes came within " + std::to_string(job.cluster.give_up_after.count()) +
-       " ms (cluster.give_up_after)" +
-       (keeping_ ? "; go on with `muster run --resume`"
-                 : "; with checkpoint.folder the state would have been kept"));
+  const std::string reason = "no nodes came within " +
+                             std::to_string(parts_.job.cluster.give_up_after.count()) +
+                             " ms (cluster.give_up_after)";
+  if (keep_state("failed", reason + "; go on with `muster run --resume`")) return;
+  fail(reason + "; with checkpoint.folder the state would have been kept");
 }
 
 void CoordinatorState::last_note(bool all_know) {
@@ -303,11 +307,12 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   report_.reason = reason;
   last_note(false);
   for (const auto& [who, actor] : actors_) {
-    const bool keeps = keeping_ && roster_->donor()->name == who;
-    if (roster_->alive(who)) self_->send(actor, Stop{outcome == "completed", reason, false, keeps});
+    const bool good = outcome == "completed" || roster_->at(who).leaving;
+    if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false});
   }
-  // After a failure nobody is waited for, but for a last checkpoint: the launcher ends by force what does not
-  // end by itself.
+  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
+    report_.kept = Report::Kept{kept_.step, {}};
+  // After a failure nobody is waited for: the launcher ends by force what does not end by itself.
   if ((outcome != "completed" && !keeping_) || roster_->none_alive()) finish();
 }
 

@@ -69,7 +69,7 @@ class CoordinatorState {
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
-  bool in_force() const { return !ending_ && phase_ == Phase::running; }
+  bool in_force() const { return !ending_ && !keeping_ && phase_ == Phase::running; }
   bool judge();
   bool judge_closing();
   bool follow(const ClusterWatch::Judgement& judgement);
@@ -94,6 +94,15 @@ class CoordinatorState {
   void next_view();
   void go_back(View& view, const PartHolder& lost);
   void install(const View& view);
+  bool noted(const View& view);
+  void note_again();
+  void let_leavers_go();
+  bool keep_state(const std::string& outcome, const std::string& reason);
+  bool begin_keeping(const std::string& outcome, const std::string& reason);
+  void last_view();
+  void state_kept(const Checkpointed& message);
+  void not_kept(const std::string& reason);
+  void end_as_asked();
   void pause(const std::string& missing);
   void say_first_step(const Progress& message);
   void let_go_of_held_back();
@@ -114,8 +123,8 @@ class CoordinatorState {
   View view_;
   // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
   // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
-  // installing (all greet each other).
-  enum class Phase { forming, adopting, closing, paused, installing, running };
+  // noting (the journal's disk takes nothing), installing (all greet each other).
+  enum class Phase { forming, adopting, closing, paused, noting, installing, running };
   Phase phase_ = Phase::forming;
   std::uint64_t term_ = 1;
   Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
@@ -127,8 +136,21 @@ class CoordinatorState {
   std::set<std::uint64_t> counted_;  // epochs in the report
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   bool close_again_ = false;         // losses are to be told to those who close
-  bool keeping_ = false;             // a member writes a last checkpoint
-  bool ending_ = false;              // the outcome is known
+  // The run is to end with this outcome, once a member has written a last checkpoint.
+  struct Keeping {
+    std::string outcome, reason;
+    Time until;
+  };
+  std::optional<Keeping> keeping_;
+  // A view that is made, and is not in the journal yet.
+  struct Unnoted {
+    View view;
+    Time again;
+  };
+  std::optional<Unnoted> unnoted_;
+  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
+  bool ending_ = false;                     // the outcome is known
   bool finished_ = false;
 };
 

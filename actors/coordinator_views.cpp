@@ -17,6 +17,8 @@ const char* kind(const NodeName& name) {
   return name.loader ? "loader" : "replica";
 }
 
+constexpr const char* kAllLeave = "every replica was asked to leave";
+
 // Until members that close a view are told of others that were lost meanwhile.
 constexpr auto kCloseAgain = std::chrono::milliseconds(5);
 
@@ -102,7 +104,7 @@ void CoordinatorState::form(const std::string& transport) {
 
 // A newcomer gets its state from a member, while the others train on.
 void CoordinatorState::feed_newcomers() {
-  if (phase_ != Phase::running && phase_ != Phase::paused) return;
+  if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return;
   const auto donor = roster_->donor();
   if (!donor) return;
   for (const NodeName& who : roster_->hungry()) {
@@ -220,7 +222,7 @@ void CoordinatorState::adopted_all() {
   for (const auto& [who, actor] : actors_) {
     if (roster_->member(who)) self_->send(actor, Adopted{term_});
   }
-  if (lost_.empty() && roster_->all_begun(view_.number)) {
+  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last) {
     phase_ = Phase::running;
     raise(make_event("view", {{"view", number(view_.number)},
                               {"members", number(view_.replicas.size())},
@@ -233,7 +235,7 @@ void CoordinatorState::adopted_all() {
 // ---- who is lost, who goes
 
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
-  return begun_ && (!roster_->member(who) || parts_.job.cluster.on_loss == OnLoss::go_on);
+  return begun_ && (keeping_ || !roster_->member(who) || parts_.job.cluster.on_loss == OnLoss::go_on);
 }
 
 void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason) {
@@ -258,7 +260,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   if (!noticed_) noticed_ = self_->clock().now();
   lost_.push_back(who);
   if (phase_ != Phase::adopting) return close_view();
-  if (!roster_->donor())
+  if (!roster_->donor() && !keeping_)
     return fail("no member of the last view has come back; go on from a checkpoint with --resume");
   if (roster_->all(NodeStage::installed)) adopted_all();
 }
@@ -267,6 +269,7 @@ void CoordinatorState::on(const Leaving& message) {
   if (ending_ || !roster_->alive(message.name)) return;
   if (!begun_) return lost(message.name, message.name.text(), message.reason);
   roster_->leaving(message.name);
+  if (keeping_) return;  // it goes when the state is kept
   if (!roster_->member(message.name)) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == Phase::running || phase_ == Phase::paused) {
@@ -307,22 +310,17 @@ void CoordinatorState::on(const Closed& message) {
 }
 
 void CoordinatorState::next_view() {
+  if (!keeping_ && roster_->all_leave() && begin_keeping("interrupted", kAllLeave))
+    raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
+  if (keeping_) return last_view();
   const Roster::Next next = roster_->next_view(view_);
   if (!next.view) return pause(next.missing);
   lost_.clear();
   View view = *next.view;
   if (next.lost) go_back(view, *next.lost);
   install(view);
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (record.leaving && !record.held_back && roster_->alive(who))
-      self_->send(actors_.at(who), Stop{true, "it asked to leave"});
-  }
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of
-}
-
-void CoordinatorState::on(const Checkpointed& message) {
-  if (message.records >= kept_.records) kept_ = message;
 }
 
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
@@ -364,24 +362,29 @@ void CoordinatorState::pause(const std::string& missing) {
 }
 
 void CoordinatorState::install(const View& view) {
-  view_ = watch_->dealt(view);
-  view_.term = term_;
-  view_.dropping = watch_->dropping();
-  if (view_.source.view != 0 && kept_.records > view_.source.records) {
-    view_.source.checkpoint = kept_.manifest;
-    view_.source.records = kept_.records;
-    view_.source.step = kept_.step;
+  View next = watch_->dealt(view);
+  next.term = term_;
+  next.dropping = watch_->dropping();
+  if (next.source.view != 0 && kept_.records > next.source.records) {
+    next.source.checkpoint = kept_.manifest;
+    next.source.records = kept_.records;
+    next.source.step = kept_.step;
   }
+  if (!noted(next)) return;
+  view_ = next;
   watch_->entered(view_);
-  try {
-    note(view_);
-  } catch (const Error& error) {
-    return fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
-  }
   phase_ = Phase::installing;
   roster_->entered(view_);
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
+  }
+  if (!view_.last) let_leavers_go();
+}
+
+void CoordinatorState::let_leavers_go() {
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (record.leaving && !record.held_back && roster_->alive(who))
+      self_->send(actors_.at(who), Stop{true, "it asked to leave"});
   }
 }
 
@@ -416,7 +419,7 @@ void CoordinatorState::set_out() {
   const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
     return node.second.leaving && !node.second.held_back && roster_->member(node.first);
   });
-  if (changes) close_view();
+  if (keeping_ ? !view_.last : changes) close_view();
 }
 
 void CoordinatorState::say_first_step(const Progress& message) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +106,12 @@ class RealDisk final : public Disk {
   }
 
   void sync_folder() override { Descriptor(path_, O_RDONLY | O_DIRECTORY).sync(); }
+
+  std::optional<std::uint64_t> room() override {
+    struct statvfs status {};
+    if (::statvfs(path_.c_str(), &status) != 0) return std::nullopt;
+    return std::uint64_t{status.f_bavail} * status.f_frsize;
+  }
 
  private:
   fs::path path_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,8 @@ class Disk {
   virtual void remove(const std::string& name) = 0;
   /// Names are on disk when the call returns.
   virtual void sync_folder() = 0;
+  /// Bytes that are free; nothing where nobody knows.
+  virtual std::optional<std::uint64_t> room() { return std::nullopt; }
 };
 
 /// The folder `path` of this machine.

@@ -215,9 +215,28 @@ std::vector<EventSpec> events_of_checkpoints() {
         {"to_step", kInteger, true, "the step that they go on after"},
         {"checkpoint", kText, true, "its manifest, or \"the beginning\""},
         {"reason", kText, true, "who was lost"}}},
+      {"checkpoint_delayed",
+       "The disk refused a checkpoint. The replica keeps the state in memory and tries again, until "
+       "`cluster.give_up_after`.",
+       "when the disk refuses",
+       "the replica that writes",
+       {{"step", kInteger, true, "last step of it"},
+        reason(),
+        {"needed_bytes", kInteger, true, "size of its files together"},
+        {"free_bytes", kInteger, true, "what the disk has left; -1: not known"},
+        {"again_ms", kNumber, true, "until it is tried again"},
+        {"advice", kText, true, "what can be done about it"}}},
+      {"checkpoint_spared",
+       "The folder took no last checkpoint, so it is in another one.",
+       "when `cluster.give_up_after`, or half of checkpoint.grace, is over",
+       "the replica that writes",
+       {{"path", kText, true, "file of the weights"},
+        {"step", kInteger, true, "last step in it"},
+        {"folder", kText, true, "set checkpoint.folder to it to go on from there"},
+        reason()}},
       {"checkpoint_failed",
        "A checkpoint could not be written; those before it are as they were, and training goes on.",
-       "when the disk refuses",
+       "when the disk has refused it for `cluster.give_up_after`",
        "the first replica of the view",
        {{"step", kInteger, true, "last step of it"},
         reason(),
@@ -227,6 +246,31 @@ std::vector<EventSpec> events_of_checkpoints() {
        "when it is due",
        "the first replica of the view",
        {{"step", kInteger, true, "last step before it"}}}};
+}
+
+std::vector<EventSpec> events_of_kept_state() {
+  return {{"state_kept",
+           "A run that ends before its job has written a last checkpoint; `--resume` goes on from it.",
+           "when it is on disk",
+           "coordinator",
+           {{"step", kInteger, true, "last step in it"},
+            {"checkpoint", kText, true, "its manifest"},
+            {"path", kText, true, "file of the weights"}}},
+          {"state_not_kept",
+           "A run ends before its job, and no last checkpoint could be written.",
+           "when checkpoint.grace is over, or nobody can write it",
+           "coordinator",
+           {reason(),
+            {"step", kInteger, true, "the last step that was known to be done"},
+            {"last_checkpoint", kText, true, "manifest of the newest one that there is, or \"none\""}}},
+          {"journal_delayed",
+           "The disk of the journal takes nothing, so the next view waits; the members keep their state.",
+           "at each try, until `cluster.give_up_after`",
+           "coordinator",
+           {{"view", kInteger, true, "number of the view that waits"},
+            reason(),
+            {"again_ms", kNumber, true, "until it is tried again"},
+            {"give_up_ms", kNumber, true, "from the first try until the run ends"}}}};
 }
 
 std::vector<EventSpec> events_of_stragglers() {
@@ -344,7 +388,7 @@ std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
   for (const auto& group :
        {events_of_membership(), events_of_data(), events_of_progress(), events_of_checkpoints(),
-        events_of_failure(), events_of_stragglers(), events_of_the_end()}) {
+        events_of_kept_state(), events_of_failure(), events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

@@ -78,7 +78,8 @@ Json to_json(const View& view) {
             {"batch_bytes_max", view.batch_bytes_max},
             {"facts", to_json(view.facts)},
             {"source", to_json(view.source)},
-            {"sums_on_cards", view.sums_on_cards}};
+            {"sums_on_cards", view.sums_on_cards},
+            {"last", view.last}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -109,6 +110,7 @@ View view_from(const Json& json) {
   view.facts = facts_from(json.at("facts"));
   view.source = source_from(json.at("source"));
   view.sums_on_cards = json.at("sums_on_cards");
+  view.last = json.at("last");
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");
@@ -145,10 +147,22 @@ class FileJournal final : public Journal {
   void write(const JournalEntry& entry) override {
     const std::string text = encode_journal(entry);
     const std::span<const std::byte> piece = std::as_bytes(std::span(text));
-    replace_file(path_, std::span(&piece, 1));
+    try {
+      replace_file(path_, std::span(&piece, 1));
+    } catch (const Error& error) {
+      throw Error(Advice::give_up, error.what() + room_for(text.size()));
+    }
   }
 
  private:
+  std::string room_for(std::size_t bytes) const {
+    std::error_code unknown;
+    const auto space = std::filesystem::space(path_.parent_path(), unknown);
+    if (unknown) return {};
+    return " (" + std::to_string(bytes) + " bytes are needed, " + std::to_string(space.available) +
+           " are free)";
+  }
+
   std::filesystem::path path_;
   int lock_ = -1;
 };

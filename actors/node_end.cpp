@@ -3,20 +3,13 @@
 
 namespace muster {
 
-namespace {
-
-// A state that is not written by then is not waited for any longer.
-constexpr auto kKeepPatience = std::chrono::seconds(60);
-
-}  // namespace
-
 void NodeState::on(const Stop& message) {
   if (stopping_) return;
   stopping_ = message;
   if (leaving_) stopping_->again = false;  // whoever was asked to go does not come back
   if (!message.keep || !replica_) return on(StateKept{});
   self_->send(replica_, KeepState{});
-  self_->delayed_send(self_, kKeepPatience, StateKept{"its state could not be written in time"});
+  self_->delayed_send(self_, job_->checkpoint.grace, StateKept{"its state could not be written in time"});
 }
 
 void NodeState::on(const StateKept& message) {

@@ -92,7 +92,9 @@ class Session {
     while (!ended) {
       self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(kLook) >> [] {});
       take_signals(signals);
-      if (!ended && word_->orphaned) look_for_coordinator();
+      if (ended || !word_->orphaned) continue;
+      if (asked_) keep_state_alone();
+      look_for_coordinator();
     }
     node_ = nullptr;
     const std::lock_guard lock(word_->mutex);
@@ -140,6 +142,12 @@ class Session {
     }
   }
 
+  // Nobody is there to hand its shards over to.
+  void keep_state_alone() {
+    if (std::exchange(kept_alone_, true)) return;
+    caf::anon_send(node_, Stop{true, "SIGTERM, while the coordinator is gone", false, true});
+  }
+
   void say(const std::string& text) const {
     if (options_.say) options_.say(text);
   }
@@ -151,7 +159,7 @@ class Session {
   std::shared_ptr<Word> word_ = std::make_shared<Word>();
   std::optional<Clock::time_point> orphan_since_;
   Clock::time_point looked_{};
-  bool asked_ = false;
+  bool asked_ = false, kept_alone_ = false;
 };
 
 int run_sessions(const JoinOptions& options, const Registry& registry,

@@ -114,6 +114,7 @@ void ReplicaState::next_round() {
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
+  if (part_.view.last) return keep_last();
   consider_checkpoint();
   if (course_->finished()) return finish();
   const Cursor cursor = course_->cursor();
@@ -411,7 +412,8 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const Adopted& message) { self->state.on(message); },
           [=](const StandIn& message) { self->state.on(message); },
           [=](const KeepState&) { self->state.keep_state(); },
-          [=](const PartTaken& message) { self->state.on(message); }};
+          [=](const PartTaken& message) { self->state.on(message); },
+          [=](const WriteAgain& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

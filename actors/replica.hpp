@@ -58,6 +58,7 @@ class ReplicaState {
   void on(const Adopted& message);
   void on(const StandIn& message);
   void on(const PartTaken& message);
+  void on(const WriteAgain& message);
   /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
   void keep_state();
 
@@ -126,6 +127,8 @@ class ReplicaState {
   void go_on_from(const ReplicaPlace& place);
   void consider_checkpoint();
   void raise_written(const Written& message);
+  bool writes_again(const Written& message);
+  void keep_last();
   void next_turn();
   void begin_errand();
   bool take_for_errand(const Item& item);

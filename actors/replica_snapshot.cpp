@@ -1,5 +1,6 @@
 // A replica's snapshots: taken between two rounds, and gone on from.
 #include "muster/actors/replica.hpp"
+#include "muster/actors/rules/disk_retry.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 
@@ -122,8 +123,63 @@ void ReplicaState::keep_state() {
   take_snapshot(SnapshotUse::parting);
 }
 
+// All stand at the same record. The first one writes it, and is given the parts of the others.
+void ReplicaState::keep_last() {
+  parts_.bench->progress->now(Activity::idle);
+  if (!parts_.checkpoints) return trouble("it has no folder for the last checkpoint");
+  if (speaks()) return take_snapshot(SnapshotUse::parting);
+  if (in_parts()) give_for_checkpoint();
+}
+
+// What the disk refused stays in memory, and is written again; at the end of the run it goes into another
+// folder at last.
+bool ReplicaState::writes_again(const Written& message) {
+  const bool in_spare_folder = !message.folder.empty();
+  if (message.error.empty() || !message.disk || in_spare_folder) return false;
+  if (canary("refused-write-is-lost")) return false;
+  const Job& job = parts_.bench->job;
+  Written again = message;
+  if (++again.tries == 1) again.tried_since = now().time_since_epoch();
+  const auto since = now().time_since_epoch() - again.tried_since;
+  const std::chrono::nanoseconds give_up =
+      message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
+  const auto wait = disk_again_in(disk_wait(again.tries), since, give_up);
+  if (!wait && !message.last && !message.parting) return false;
+  if (!wait) {
+    parts_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
+      caf::anon_send(replica, std::move(answer));
+    });
+    return true;
+  }
+  const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  self_->send(parts_.node,
+              Raised{make_event("checkpoint_delayed",
+                                {{"step", whole(message.step)},
+                                 {"reason", message.error},
+                                 {"needed_bytes", whole(message.needed)},
+                                 {"free_bytes", message.room ? whole(*message.room) : -1},
+                                 {"again_ms", std::chrono::duration<double, std::milli>(*wait).count()},
+                                 {"advice", message.advice}})});
+  self_->delayed_send(self_, *wait, WriteAgain{std::move(again)});
+  return true;
+}
+
+// One of the end is begun again in the next view.
+void ReplicaState::on(const WriteAgain& message) {
+  const Written& written = message.written;
+  const bool of_this_view = written.last || (written.parting && part_.view.last);
+  if (of_this_view && written.turn != turn_) return;
+  Written again = written;
+  auto snapshot = std::move(again.kept);
+  again.error.clear();
+  write(std::move(snapshot), again);
+}
+
 void ReplicaState::on(const Written& message) {
+  if (writes_again(message)) return;
   raise_written(message);
+  if (message.parting && part_.view.last && !message.error.empty())
+    return trouble("the last checkpoint could not be written: " + message.error);
   if (message.parting) {
     return self_->send(parts_.node,
                        StateKept{message.error.empty() ? "its state is in " + message.path
@@ -148,14 +204,21 @@ void ReplicaState::raise_written(const Written& message) {
                                   {{"step", step}, {"reason", message.error}, {"advice", message.advice}})});
     return;
   }
+  if (!message.folder.empty()) {
+    self_->send(parts_.node, Raised{make_event("checkpoint_spared", {{"path", message.path},
+                                                                     {"step", step},
+                                                                     {"folder", message.folder},
+                                                                     {"reason", message.advice}})});
+  }
   self_->send(parts_.node,
               Raised{make_event("checkpoint",
                                 {{"path", message.path},
                                  {"step", step},
                                  {"bytes", static_cast<std::int64_t>(message.bytes)},
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
-  checkpointed_ = Checkpointed{message.manifest, message.records, message.step};
-  self_->send(parts_.node, *checkpointed_);
+  const Checkpointed told{message.manifest, message.records, message.step, message.path, message.folder};
+  if (message.folder.empty()) checkpointed_ = told;
+  self_->send(parts_.node, told);
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ struct Report {
   std::map<std::string, std::uint64_t> event_counts;
   std::vector<Event> events;  ///< all, or the first and the last kEventsMax / 2
   std::string checkpoint;
+  /// The newest checkpoint of a run that ended before the job; not part of the JSON.
+  struct Kept {
+    std::uint64_t step = 0;
+    std::string folder;  ///< if it is not in checkpoint.folder
+  };
+  std::optional<Kept> kept;
   std::map<std::uint32_t, std::string> notes;  ///< by replica; not part of the JSON
   std::string transport;
 

@@ -102,6 +102,12 @@ class Launcher {
     }
   }
 
+  /// The run is to end: no child is started any more.
+  void start_no_more() {
+    restarts_ = job_.cluster.restarts;
+    waiting_.clear();
+  }
+
   void start_anew(const coordinator_actor& coordinator) {
     while (!waiting_.empty() && waiting_.front().when <= Clock::now()) {
       const NodeName name = waiting_.front().name;
@@ -211,6 +217,7 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
         launcher.children.kill_all();
         ::_exit(128 + signal);
       }
+      launcher.start_no_more();
       caf::anon_send(coordinator, StopRequest{signal == SIGINT ? "SIGINT" : "SIGTERM"});
     }
     launcher.tell_ended(coordinator);
@@ -288,6 +295,7 @@ Report run(const Job& job, const RunOptions& options) {
   Preflight flight = preflight(job, options.places, options.registry, trial);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   Signals signals(options.handle_signals);
+  if (options.handle_signals) ::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write
   prepare_ucx_process();
   if (options.system) return run_in(*options.system, std::move(flight), options, signals);
   caf::actor_system_config config;

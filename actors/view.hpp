@@ -132,6 +132,7 @@ struct View {
   Dropping dropping;
   PartSource source;
   bool sums_on_cards = false;  ///< sums and results of steps lie on the replicas' cards, and go between these
+  bool last = false;           ///< no step is made in it: its first member writes a last checkpoint
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -145,7 +146,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards);
+                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last);
   }
 };
 MUSTER_MESSAGE(View)

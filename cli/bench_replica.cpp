@@ -151,7 +151,8 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Adopted&) {},
           [](const StandIn&) {},
           [](const KeepState&) {},
-          [](const PartTaken&) {}};
+          [](const PartTaken&) {},
+          [](const WriteAgain&) {}};
 }
 
 }  // namespace muster::cli

@@ -21,6 +21,14 @@ std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
   return job.train.epochs.value_or(1) * facts.steps_per_epoch;
 }
 
+// How much room is missing.
+std::string delayed(const Event& event) {
+  std::string text = format(" (%lld bytes are needed", static_cast<long long>(event.integer("needed_bytes")));
+  if (event.integer("free_bytes") >= 0)
+    text += format(", %lld are free", static_cast<long long>(event.integer("free_bytes")));
+  return text + format("; tried again in %.1f s)", event.number("again_ms") / 1000);
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine(const Job& job, bool quiet)
@@ -91,6 +99,20 @@ void ProgressLine::show(const Event& event) {
   }
   if (event.name == "notice") {
     write_line("notice: " + event.text("text"));
+    return;
+  }
+  if (event.name == "state_not_kept" || event.name == "journal_delayed") {
+    write_line("muster: " + event.name + ": " + event.text("reason"));
+    return;
+  }
+  if (event.name == "checkpoint_delayed") {
+    write_line("muster: " + event.name + ": " + event.text("reason") + delayed(event) + "; " +
+               event.text("advice"));
+    return;
+  }
+  if (event.name == "checkpoint_spared") {
+    write_line("muster: " + event.name + ": the weights are in " + event.text("path") + " (" +
+               event.text("reason") + ")");
     return;
   }
   if (quiet_) return;

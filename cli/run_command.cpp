@@ -1,7 +1,10 @@
 // muster run: trains a job, reports, and ends every process that it started.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -78,6 +81,32 @@ void print_summary(const Report& report) {
   if (!report.checkpoint.empty()) std::fprintf(stderr, "weights: %s\n", report.checkpoint.c_str());
 }
 
+bool plain(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+         std::strchr("_-./=:,@%+", letter) != nullptr;
+}
+
+// As a shell reads it back.
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+// The command that goes on from the newest checkpoint of a run that ended before its job.
+std::string command_to_go_on(const std::string& command, const Arguments& arguments,
+                             const Report::Kept& kept) {
+  std::string text = "muster " + command;
+  bool resumes = false;
+  for (const std::string& argument : arguments) {
+    text += " " + quoted(argument);
+    resumes |= argument == "--resume";
+  }
+  if (!kept.folder.empty()) text += " --set " + quoted("checkpoint.folder=\"" + kept.folder + "\"");
+  return resumes ? text : text + " --resume";
+}
+
 // Runs the job; whatever becomes of it, there is a report and a code.
 Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int& code) {
   try {
@@ -145,6 +174,11 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
   if (!report_file.empty()) write_report(report, report_file);
+  if (!report.completed() && report.kept) {
+    std::fprintf(stderr, "muster: the state of step %llu is kept; go on with: %s\n",
+                 static_cast<unsigned long long>(report.kept->step),
+                 command_to_go_on(training.command, arguments, *report.kept).c_str());
+  }
   return code;
 }
 

@@ -202,9 +202,11 @@ struct ReduceConfig {
 };
 
 struct CheckpointConfig {
-  std::string folder;      ///< where checkpoints are written; empty: nowhere
-  Interval every;          ///< and one at the end in any case
-  std::uint32_t keep = 3;  ///< the last so many stay
+  std::string folder;                      ///< where checkpoints are written; empty: nowhere
+  Interval every;                          ///< and one at the end in any case
+  std::uint32_t keep = 3;                  ///< the last so many stay
+  std::chrono::milliseconds grace{20000};  ///< for the last checkpoint of a run that is told to end
+  std::string spare_folder;  ///< for the last checkpoint if `folder` takes none; empty: the temporary folder
 
   bool operator==(const CheckpointConfig&) const = default;
 };

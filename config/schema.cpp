@@ -343,8 +343,9 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.restarts)),
       bind(key("cluster.join_share", share(),
                "The share of the time in which a replica may have its state, and the records after it, on "
-               "their way to a newcomer, so that the others' steps take longer by no more. More: newcomers "
-               "take part sooner. It is exceeded only while no steps run, and for a newcomer that would "
+               "their way to a newcomer, so that the others' steps take longer by no more. What was not used "
+               "of the last minute may be used at once, for one step. More: newcomers take part sooner. It "
+               "is exceeded only while no steps run, and for a newcomer that would "
                "otherwise never catch up with them."),
            MUSTER_MEMBER(cluster.join_share)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
@@ -419,6 +420,17 @@ std::vector<Key> checkpoint_keys() {
                "The last so many stay in the folder; with more than one, a damaged one costs only the way "
                "from the one before."),
            MUSTER_MEMBER(checkpoint.keep)),
+      bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
+               "How long a run that is told to end (SIGTERM, Ctrl-C, all replicas leave) may take "
+               "for its last checkpoint. Longer saves steps where the disk is slow; whoever sends the signal "
+               "must wait as long before SIGKILL."),
+           MUSTER_MEMBER(checkpoint.grace)),
+      bind(key("checkpoint.spare_folder", of(ValueType::text),
+               "Where the last checkpoint goes if checkpoint.folder takes none until "
+               "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "
+               "disk.",
+               "the folder for temporary files"),
+           MUSTER_MEMBER(checkpoint.spare_folder)),
   };
 }
 

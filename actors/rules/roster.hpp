@@ -128,6 +128,10 @@ class Roster {
         lost;  ///< of a part of the optimiser: the view has yet to be told what to go back to
   };
   Next next_view(const View& last) const;
+  /// The same of a run that is to end: all who are left, be they few, without a loader, or asked to leave.
+  Next last_view(const View& last) const;
+  /// Every replica of the view that is left has asked to leave.
+  bool all_leave() const;
   /// The view that is being installed or is in force; for shards_of.
   void entered(const View& view);
   const NodeRecord& at(const NodeName& name) const { return nodes_.at(name); }

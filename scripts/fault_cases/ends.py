@@ -103,7 +103,7 @@ def full_while_a_replica_dies(run, disk):
     disk.fill()
     run.kill(3)
     run.event("lost", replica=3)
-    run.event("waiting_for_disk")
+    run.event("journal_delayed")
     disk.empty()
     run.goes_on()
 
@@ -111,7 +111,7 @@ def full_while_a_replica_dies(run, disk):
 def full_during_a_checkpoint(run, disk):
     run.event("checkpoint")
     disk.fill()
-    run.event("checkpoint_failed")
+    run.event("checkpoint_delayed")
     disk.empty()
     run.event("checkpoint")
 

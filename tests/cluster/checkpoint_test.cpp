@@ -156,7 +156,7 @@ TEST(Checkpoint, AFolderThatCannotBeIsAnEventAndTrainingGoesOn) {
   const Folder folder;
   const std::string where = folder.write("kept", "in the way");
   MusterProcess process(with_checkpoints(folder, where, 2));
-  const Json failed = process.event("checkpoint_failed");
+  const Json failed = process.event("checkpoint_delayed");
   ASSERT_TRUE(failed.is_object());
   EXPECT_NE(failed["advice"].get<std::string>().find("folder"), std::string::npos) << failed;
   fs::remove(where);
@@ -167,9 +167,28 @@ TEST(Checkpoint, AFolderThatCannotBeIsAnEventAndTrainingGoesOn) {
 
 TEST(Checkpoint, ARunThatLeavesNoWeightsHasFailed) {
   const Folder folder;
-  const Outcome outcome = run_muster(with_checkpoints(folder, folder.write("kept", "in the way"), 2));
+  const std::string in_the_way = folder.write("kept", "in the way");
+  Arguments arguments = with_checkpoints(folder, in_the_way, 2);
+  arguments.insert(arguments.end(),
+                   {"--set", "cluster.give_up_after=1s", "--set", "checkpoint.spare_folder=" + in_the_way});
+  const Outcome outcome = run_muster(arguments);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("last checkpoint could not be written"), std::string::npos) << outcome.err;
+}
+
+TEST(Checkpoint, TheLastOneGoesToTheSpareFolderIfTheOtherTakesNone) {
+  const Folder folder;
+  Arguments arguments = with_checkpoints(folder, folder.write("kept", "in the way"), 2);
+  const std::string spare = folder.path("spare");
+  arguments.insert(arguments.end(),
+                   {"--set", "cluster.give_up_after=1s", "--set", "checkpoint.spare_folder=" + spare});
+  const Outcome outcome = run_muster(arguments);
+  const Json report = read_json(folder.path("report.json"));
+  expect_undisturbed(outcome, report);
+  EXPECT_EQ(report["event_counts"]["checkpoint_spared"], 1);
+  const auto weights = muster::read_safetensors(report["checkpoint"].get<std::string>());
+  EXPECT_EQ(muster::state_sha256(weights.state), report["weights_sha256"].get<std::string>());
+  EXPECT_TRUE(report["checkpoint"].get<std::string>().starts_with(spare));
 }
 
 // No file may grow, as on a disk that is full; in the middle of the run there is room again.
@@ -183,7 +202,7 @@ TEST(Checkpoint, WithoutRoomItIsAnEventAndTrainingGoesOn) {
   const pid_t pid = writer["pid"].get<pid_t>();
   const rlimit none{100, RLIM_INFINITY}, any{RLIM_INFINITY, RLIM_INFINITY};
   ASSERT_EQ(::prlimit(pid, RLIMIT_FSIZE, &none, nullptr), 0);
-  const Json failed = process.event("checkpoint_failed");
+  const Json failed = process.event("checkpoint_delayed");
   ASSERT_EQ(::prlimit(pid, RLIMIT_FSIZE, &any, nullptr), 0);
   ASSERT_TRUE(failed.is_object());
   EXPECT_NE(failed["advice"].get<std::string>().find("limit on the size"), std::string::npos) << failed;

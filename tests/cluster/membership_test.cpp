@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,6 +111,38 @@ TEST(Membership, SigtermHandsShardsOver) {
   const Json report = run.end();
   expect_undisturbed(report);
   EXPECT_FALSE(report["event_counts"].contains("lost"));
+}
+
+// No file of the coordinator may grow, as on a disk that is full, while a replica dies; then there is room
+// again.
+TEST(Membership, AViewWaitsForAJournalWhoseDiskIsFull) {
+  ByHand run(3);
+  ASSERT_TRUE(run.epoch(3));
+  const rlimit none{10, RLIM_INFINITY}, any{RLIM_INFINITY, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(run.coordinator->pid(), RLIMIT_FSIZE, &none, nullptr), 0);
+  run.joined[0]->signal(SIGKILL);
+  const Json delayed = run.coordinator->event("journal_delayed");
+  ASSERT_EQ(::prlimit(run.coordinator->pid(), RLIMIT_FSIZE, &any, nullptr), 0);
+  ASSERT_TRUE(delayed.is_object());
+  EXPECT_NE(delayed["reason"].get<std::string>().find("bytes are needed"), std::string::npos) << delayed;
+  ASSERT_TRUE(run.coordinator->event("recovered").is_object());
+  expect_undisturbed(run.end());
+}
+
+// As when a provider takes back all machines at once.
+TEST(Membership, SigtermToAllKeepsTheStateAndTheRunGoesOn) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  for (const auto& process : run.joined) process->signal(SIGTERM);
+  const Outcome outcome = run.coordinator->wait();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("go on with: muster coordinate"), std::string::npos) << outcome.err;
+  const Json report = read_json(run.folder.path("r.json"));
+  EXPECT_EQ(report["outcome"], "interrupted");
+  EXPECT_EQ(report["event_counts"]["state_kept"], 1);
+  for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
+  const Arguments go_on{"--resume", "--set", "checkpoint.folder=" + run.folder.path("kept")};
+  expect_undisturbed(run_job(run.job, run.folder, go_on).report);
 }
 
 TEST(Membership, AllAreReplacedOneAfterTheOther) {
@@ -328,7 +361,7 @@ TEST(Membership, ARunThatGivesUpKeepsItsState) {
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("give_up_after"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("its state is in"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("is kept; go on with: muster run"), std::string::npos) << outcome.err;
   EXPECT_TRUE(process.none_left_within(2s));
   expect_resumed_to_the_end(job, folder);
 }

@@ -54,6 +54,86 @@ TEST(Signals, ReplicasInTheSameProcessEndToo) {
   expect_interrupted(SIGTERM, 143, "SIGTERM", {"--in-process"});
 }
 
+// What is resumed, and where it ends: the end of the job is set once it is known how far the first run came.
+void expect_goes_on(int number, int code, const Arguments& more = {}) {
+  const Folder kept;
+  Arguments settings = more;
+  settings.insert(settings.end(), {"--set", "checkpoint.folder=" + kept.path("state")});
+  LongRun run(settings);
+  run.process.signal(number);
+  const Outcome outcome = run.process.wait();
+  EXPECT_EQ(outcome.code, code) << outcome.err;
+  EXPECT_TRUE(run.process.alive().empty());
+  EXPECT_NE(outcome.err.find("go on with: muster run"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--resume"), std::string::npos) << outcome.err;
+  const Json report = run.report();
+  EXPECT_EQ(report["outcome"], "interrupted");
+  ASSERT_EQ(report["event_counts"]["state_kept"], 1) << outcome.err;
+
+  const Folder folder;
+  const std::string job = folder.write("job.toml", linear_job());
+  Arguments end = more;
+  end.insert(end.end(), {"--set", "train.epochs=" + std::to_string(report["ledger"].size() + 2), "--set",
+                         "train.evaluate=false"});
+  Arguments resumes = end;
+  resumes.insert(resumes.end(), {"--set", "checkpoint.folder=" + kept.path("state"), "--resume"});
+  const RunResult resumed = run_job(job, folder, resumes), whole = run_job(job, folder, end);
+  ASSERT_EQ(resumed.outcome.code, 0) << resumed.outcome.err;
+  EXPECT_EQ(resumed.report["event_counts"]["resumed"], 1);
+  EXPECT_EQ(resumed.report["weights_sha256"], whole.report["weights_sha256"]);
+  EXPECT_EQ(resumed.report["ledger"], whole.report["ledger"]);
+}
+
+TEST(Signals, TerminateKeepsTheStateAndTheRunGoesOn) {
+  expect_goes_on(SIGTERM, 143);
+}
+TEST(Signals, InterruptKeepsTheStateOfReplicasInTheSameProcess) {
+  expect_goes_on(SIGINT, 130, {"--in-process"});
+}
+TEST(Signals, TerminateKeepsTheStateOfAShardedOptimizer) {
+  expect_goes_on(
+      SIGTERM, 143,
+      {"--set", "train.shard_optimizer=true", "--set", "train.optimizer.name=adam", "--replicas", "3"});
+}
+
+// As a scheduler that ends a whole job does: the launcher and each process that it started.
+TEST(Signals, TerminateToEveryProcessKeepsTheState) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state")});
+  for (const pid_t pid : run.process.alive()) ::kill(pid, SIGTERM);
+  EXPECT_EQ(run.process.wait().code, 143);
+  EXPECT_TRUE(run.process.alive().empty());
+  EXPECT_EQ(run.report()["event_counts"]["state_kept"], 1);
+}
+
+TEST(Signals, FrozenReplicaDoesNotKeepOthersFromKeepingTheState) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state"), "--set", "cluster.detect.patience=1s"});
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) {
+      ::kill(pid, SIGSTOP);
+      break;
+    }
+  }
+  run.process.signal(SIGTERM);
+  EXPECT_EQ(run.process.wait().code, 143);
+  EXPECT_EQ(run.report()["event_counts"]["state_kept"], 1);
+  EXPECT_TRUE(run.process.none_left_within(2s));
+}
+
+TEST(Signals, TheGraceIsTheLongestThatTheEndTakes) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state"), "--set", "checkpoint.grace=300ms"});
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGSTOP);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  run.process.signal(SIGTERM);
+  EXPECT_EQ(run.process.wait().code, 143);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 3s);
+  EXPECT_EQ(run.report()["event_counts"]["state_not_kept"], 1);
+}
+
 TEST(Signals, SecondOneEndsEverythingAtOnce) {
   LongRun run;
   run.process.signal(SIGINT);

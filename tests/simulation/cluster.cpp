@@ -97,6 +97,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.cards = options_.cards;
   seams.carries_cards = options_.cards && options_.carries_cards;
   seams.disk = options_.disk;
+  seams.spare = options_.spare ? options_.spare : options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;
@@ -274,6 +275,10 @@ void Cluster::set_slower(const std::string& name, double factor) {
 void Cluster::ask_to_leave(const std::string& name) {
   const NodeProcess* who = find(name);
   if (who && world_->alive(who->process)) caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+}
+
+void Cluster::ask_to_end() {
+  if (coordinator_alive()) caf::anon_send(coordinator_, StopRequest{"SIGTERM"});
 }
 
 void Cluster::join(bool loader) {

@@ -32,8 +32,9 @@ struct ClusterOptions {
   Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
   bool cards = false;                                  ///< replicas compute on played cards; for model linear
   bool carries_cards = false;                          ///< whose memory the network carries
-  std::shared_ptr<Disk> disk;  ///< where checkpoints are written; null: the job must ask for none
-  bool resume = false;         ///< go on from the newest checkpoint; throws NothingToResume
+  std::shared_ptr<Disk> disk;             ///< where checkpoints are written; null: the job must ask for none
+  std::shared_ptr<Disk> spare = nullptr;  ///< where the last one goes if `disk` takes none; null: the same
+  bool resume = false;                    ///< go on from the newest checkpoint; throws NothingToResume
   SimulatedNetworkOptions network;
   ControlOptions control;
   bool show_frames = true;  ///< to the watch; costs much where there are many
@@ -75,6 +76,9 @@ class Cluster {
   void set_slower(const std::string& name, double factor);
   /// SIGTERM: the node hands its shards over and goes.
   void ask_to_leave(const std::string& name);
+  /// SIGTERM to the launcher, or to `muster coordinate`.
+  void ask_to_end();
+  const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   /// A new process comes by itself.
   void join(bool loader);
   /// The coordinator's process is killed, and started anew some time later. Only by hand.

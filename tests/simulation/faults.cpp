@@ -353,8 +353,8 @@ std::vector<FaultKind> of_the_coordinator() {
 
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
-  for (auto&& part :
-       {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(), of_the_coordinator()})
+  for (auto&& part : {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(),
+                      of_the_coordinator(), faults_of_disks(), ends()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

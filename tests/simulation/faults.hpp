@@ -70,6 +70,11 @@ struct FaultKind {
   std::function<void(Cluster& cluster, const Fault& fault)> end;  ///< null: nothing to mend
 };
 
+/// Parts of the table; faults_disk.cpp. They are drawn by draw_ending alone: they need a folder of
+/// checkpoints.
+std::vector<FaultKind> faults_of_disks();
+std::vector<FaultKind> ends();
+
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);
 const FaultKind& fault_kind(const std::string& name);

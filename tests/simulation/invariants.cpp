@@ -381,17 +381,36 @@ void Invariants::expect_good_end(const Report& report) {
     return say(report_rule(report, oracle_));
   }
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
+  const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
+  if (told > 0 && report.outcome == "interrupted") return expect_kept(report);
   const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0;
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
     tally_.count("run: fails before its first view");
-  } else if (tally_.of("fault: journal-full") > 0 && report.reason.find("journal") != std::string::npos) {
+  } else if (tally_.of("fault: journal-full") > 0 &&
+             (report.reason.find("the journal could not be written for") != std::string::npos ||
+              report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart
     tally_.count("run: fails without its journal");
   } else if (too_few || no_loader) {
     tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
   } else {
     say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
   }
+}
+
+// A run that was told to end keeps its state; it may fail to do so where other faults keep it from that.
+void Invariants::expect_kept(const Report& report) {
+  const auto count = [&](const char* event) {
+    const auto found = report.event_counts.find(event);
+    return found == report.event_counts.end() ? std::uint64_t{0} : found->second;
+  };
+  if (count("state_kept") > 0) return tally_.count("run: keeps its state when it is told to end");
+  tally_.count("run: is told to end and has nothing to keep");
+  if (tally_.of("event: view") == 0 || commits_ == 0) return;
+  for (const Event& event : report.events) {
+    if (event.name == "state_not_kept" && (faults_ > 1 || event.text("reason") == "no step was done")) return;
+  }
+  say({8, "the run was told to end, and kept no state"});
 }
 
 void Invariants::expect_all_ended() {

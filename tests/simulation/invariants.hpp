@@ -30,10 +30,12 @@ class Invariants final : public Watch {
   void excuse(const std::string& node) { excused_.insert(node); }
   /// A fault has begun or ended; progress is owed from here.
   void disturbed() { progress_at_ = now(); }
+  void fault_begun() { ++faults_; }
 
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
   void expect_good_end(const Report& report);
+  void expect_kept(const Report& report);
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
   void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);
@@ -100,6 +102,7 @@ class Invariants final : public Watch {
   std::set<std::string> lost_;
   std::map<std::uint64_t, std::uint64_t> record_hashes_;  // by index
   std::uint64_t commits_ = 0;
+  std::uint64_t faults_ = 0;   // that have begun
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;

@@ -254,6 +254,26 @@ void draw_cards(std::uint64_t seed, Plan& plan) {
   plan.cluster.carries_cards = plan.cluster.cards && dice.one_in(2);
 }
 
+// One in five has trouble with the disk of its checkpoints, or is told to end, or both.
+void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 31);
+  if (!dice.one_in(5)) return;
+  const auto draw = [&](const std::vector<FaultKind>& kinds) {
+    const FaultKind& kind = dice.one_of(kinds);
+    if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
+    if (!plan.disk) plan.job.checkpoint = {"disk", {dice.between(1, 12), Interval::Unit::steps}, 3};
+    plan.disk = true;
+    Fault fault;
+    fault.kind = kind.name;
+    if (!kind.draw(dice, {plan.job, plan.cluster}, fault)) return;
+    fault.moment = {"commit", dice.between(1, 20),
+                    dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20)))};
+    plan.faults.push_back(std::move(fault));
+  };
+  if (!dice.one_in(3)) draw(faults_of_disks());
+  if (!dice.one_in(3)) draw(ends());
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -271,6 +291,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_clipping(seed, plan);
   draw_join_share(seed, plan);
   draw_cards(seed, plan);
+  draw_ending(seed, options, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

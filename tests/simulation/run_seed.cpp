@@ -65,6 +65,7 @@ class Schedule final : public Watch {
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
     invariants_.disturbed();
+    invariants_.fault_begun();
     cluster_.on_behalf_of(++begun_);
     kind.begin(cluster_, fault);
     if (!kind.end) return;
@@ -117,6 +118,32 @@ void part(Cluster& cluster, Invariants& invariants, Schedule& schedule) {
   invariants.expect_all_ended();
 }
 
+// What a run that was told to end has kept is gone on from, undisturbed, and comes to the oracle's end. Where
+// late gradients are dropped, what was decided is not known here.
+Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk) {
+  disk->set_room(FaultyDisk::kNever);
+  disk->set_read_only(false);
+  ClusterOptions options = plan.cluster;
+  options.disk = disk;
+  options.resume = true;
+  try {
+    Cluster cluster(plan.job, registry, options, nullptr);
+    cluster.start();
+    while (!cluster.report() && cluster.world().deliveries() < kDeliveriesMax && cluster.step()) {
+    }
+    if (!cluster.report()) return {11, "the run that goes on from its last checkpoint does not end"};
+    const Report& report = *cluster.report();
+    if (!report.completed())
+      return {11, "the run that goes on from its last checkpoint fails: " + report.reason};
+    if (plan.job.cluster.straggler.action == StragglerAction::drop) return {};
+    Wrong wrong = report_rule(report, train_plainly(plan.job, registry));
+    if (wrong) wrong.what = "gone on from its last checkpoint: " + wrong.what;
+    return wrong;
+  } catch (const std::exception& error) {
+    return {8, std::string("its last checkpoint cannot be gone on from: ") + error.what()};
+  }
+}
+
 }  // namespace
 
 RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* trace) {
@@ -128,9 +155,14 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
       result.tally);
   Watches watches;
   watches.add(invariants);
+  std::shared_ptr<FaultyDisk> disk, spare;
+  std::optional<Report::Kept> kept;
   {
     ClusterOptions options = plan.cluster;
-    if (plan.disk) options.disk = std::make_shared<FaultyDisk>(options.seed);
+    if (plan.disk) {
+      options.disk = disk = std::make_shared<FaultyDisk>(options.seed);
+      options.spare = spare = std::make_shared<FaultyDisk>(options.seed + 1);
+    }
     Cluster cluster(plan.job, registry, options, &watches);
     invariants.look_at(cluster);
     Narrator narrator(cluster, trace);
@@ -147,6 +179,12 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
     if (options.disk) invariants.expect_checkpoints(options.disk, registry);
+    if (options.spare) invariants.expect_checkpoints(options.spare, registry);
+    if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
+  }
+  if (kept && !invariants.wrong()) {
+    result.tally.count("run: goes on from its last checkpoint");
+    invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare));
   }
   result.wrong = invariants.wrong();
   if (trace && result.wrong) *trace << "WRONG: " << result.wrong.what << "\n";

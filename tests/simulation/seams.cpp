@@ -163,7 +163,9 @@ NodeSeams simulated_seams(const SeamParts& parts) {
       };
       return device;
     };
-  seams.open_disk = [disk = parts.disk](const std::string&) { return disk; };
+  seams.open_disk = [disk = parts.disk, spare = parts.spare](const std::string& folder) {
+    return disk && folder != disk->folder() ? spare : disk;
+  };
   // A replica as ever; its workbench is looked at.
   seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {
     *parts.bench = replica_parts.bench;

@@ -39,6 +39,7 @@ struct SeamParts {
   bool cards = false;                          ///< replicas compute on played cards (late_device.hpp)
   bool carries_cards = false;                  ///< whose memory the network carries
   std::shared_ptr<Disk> disk;                  ///< where checkpoints are written; may be null
+  std::shared_ptr<Disk> spare;                 ///< any other folder; may be null
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
   /// Of a played card: work was put on it. Set by the data plane, which then asks what has ended.

@@ -54,7 +54,8 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
           [=](const Adopted& message) { self->state.on(message); },
           [](const StandIn&) {},
           [=](const KeepState&) { self->state.keep_state(); },
-          [=](const PartTaken& message) { self->state.on(message); }};
+          [=](const PartTaken& message) { self->state.on(message); },
+          [=](const WriteAgain& message) { self->state.on(message); }};
 }
 
 struct Outcome {

@@ -27,6 +27,7 @@ class FaultyDisk final : public Disk {
 
   // ---- faults
 
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   /// The operation with this number (from 0, counted over all that change something) does not end.
   void crash_at(std::uint64_t operation) { crash_at_ = operation; }
   void never_crash() { crash_at_ = kNever; }
@@ -115,8 +116,6 @@ class FaultyDisk final : public Disk {
   }
 
  private:
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-
   struct Inode {
     Bytes content;
     bool synced = false;

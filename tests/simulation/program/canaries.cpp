@@ -37,6 +37,9 @@ const std::vector<Canary>& canaries() {
       {"no-backup", "new parameters go out before the buddy has the gradient"},
       {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
       {"keeps-old-state", "what a shard left out in a step is forgotten"},
+      {"stops-without-state", "a run that is told to end writes no last checkpoint"},
+      {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
+      {"journal-full-fails", "a journal that cannot be written once ends the run"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"}};
 #else

@@ -203,6 +203,7 @@ TEST(CheckpointStore, AFullDiskKeepsTheOldOnes) {
       EXPECT_EQ(error.code(), ENOSPC);
       EXPECT_NE(advice_for(error).find("free space"), std::string::npos);
       expect_is(store.newest().newest, 5);
+      EXPECT_EQ(names_on(*disk), before) << "what was begun takes room, and is of no use";
     }
     disk->set_room(1 << 20);
     store.save(snapshot_at(7), 1);

@@ -382,6 +382,26 @@ TEST(Roster, WhoAskedToLeaveIsNotInTheNextView) {
   EXPECT_TRUE(roster.hungry().empty()) << "it does not come back by itself";
 }
 
+TEST(Roster, TheLastViewHoldsAllWhoAreLeftHoweverFewAndThoughTheyLeave) {
+  View view;
+  Roster roster = roster_in_view(3, 1, view);
+  EXPECT_FALSE(roster.all_leave());
+  roster.leaving(kReplica0);
+  roster.lost(kReplica2);
+  roster.lost(kLoader0);
+  EXPECT_FALSE(roster.all_leave());
+  roster.leaving(kReplica1);
+  EXPECT_TRUE(roster.all_leave()) << "a lost one is not asked";
+  close_all(roster, view, 4);
+  EXPECT_FALSE(roster.next_view(view).view);
+  const auto last = roster.last_view(view);
+  ASSERT_TRUE(last.view);
+  EXPECT_TRUE(last.view->last);
+  EXPECT_EQ(last.view->replicas.size(), 2u);
+  EXPECT_EQ(last.view->records, 4u);
+  EXPECT_TRUE(roster.at(kReplica0).leaving) << "nothing is forgotten";
+}
+
 TEST(Roster, WithTooFewReplicasOrWithoutLoaderThereIsNoView) {
   Job job = job_of(2, 0);
   job.cluster.min_replicas = 2;

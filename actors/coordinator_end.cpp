@@ -1,0 +1,117 @@
+// How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
+// a checkpoint. And how a view waits for a journal whose disk takes nothing.
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/rules/disk_retry.hpp"
+#include "muster/config/canary.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+// ---- the last view
+
+// Whether there is anything to keep, and a place for it. Then the run ends within checkpoint.grace.
+bool CoordinatorState::begin_keeping(const std::string& outcome, const std::string& reason) {
+  if (parts_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
+  keeping_ = Keeping{outcome, reason, self_->clock().now() + parts_.job.checkpoint.grace};
+  return true;
+}
+
+bool CoordinatorState::keep_state(const std::string& outcome, const std::string& reason) {
+  if (!begin_keeping(outcome, reason)) return false;
+  if (phase_ == Phase::running) {
+    close_view();
+  } else if (phase_ == Phase::paused || phase_ == Phase::noting) {
+    next_view();  // all have closed the one before
+  }
+  return true;  // in the other phases a view is under way, and the last one follows it
+}
+
+// All who are left come to one record, and to one place for the parts of what is held in parts.
+void CoordinatorState::last_view() {
+  const Roster::Next next = roster_->last_view(view_);
+  if (!next.view) return not_kept(next.missing);
+  if (next.lost) return not_kept("a part of the state was lost with a replica");
+  if (next.view->records == 0) return not_kept("no step was done");
+  if (next.view->records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  install(*next.view);
+}
+
+void CoordinatorState::on(const Checkpointed& message) {
+  if (message.folder.empty() && message.records >= kept_.records) kept_ = message;
+  if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
+}
+
+void CoordinatorState::state_kept(const Checkpointed& message) {
+  report_.checkpoint = message.path;
+  report_.kept = {message.step, message.folder};
+  raise(
+      make_event("state_kept",
+                 {{"step", number(message.step)}, {"checkpoint", message.manifest}, {"path", message.path}}));
+  end_as_asked();
+}
+
+void CoordinatorState::not_kept(const std::string& reason) {
+  if (!kept_.manifest.empty()) report_.kept = {kept_.step, {}};
+  raise(make_event("state_not_kept",
+                   {{"reason", reason},
+                    {"step", number(report_.steps)},
+                    {"last_checkpoint", kept_.manifest.empty() ? std::string("none") : kept_.manifest}}));
+  end_as_asked();
+}
+
+void CoordinatorState::end_as_asked() {
+  const Keeping asked = *keeping_;
+  if (asked.outcome == "failed") raise(make_event("failed", {{"reason", asked.reason}}));
+  conclude(asked.outcome, asked.reason);
+}
+
+// ---- a journal whose disk takes nothing
+
+// Whether the view is in the journal. If not, members keep what they hold, and it is tried again; the last
+// view of a run waits for no journal.
+bool CoordinatorState::noted(const View& view) {
+  try {
+    note(view);
+  } catch (const Error& error) {
+    if (canary("journal-full-fails")) {
+      fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
+      return false;
+    }
+    if (view.last) return true;
+    const auto now = self_->clock().now();
+    const auto give_up = parts_.job.cluster.give_up_after;
+    if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
+    const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
+    phase_ = Phase::noting;
+    unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0))};
+    note_again_ = disk_back_off(note_again_);
+    raise(make_event("journal_delayed",
+                     {{"view", number(view.number)},
+                      {"reason", std::string(error.what())},
+                      {"again_ms", std::chrono::duration<double, std::milli>(unnoted_->again - now).count()},
+                      {"give_up_ms", std::chrono::duration<double, std::milli>(give_up).count()}}));
+    return false;
+  }
+  unnoted_since_.reset();
+  return true;
+}
+
+void CoordinatorState::note_again() {
+  const auto now = self_->clock().now();
+  if (phase_ != Phase::noting || now < unnoted_->again) return;
+  const auto give_up = parts_.job.cluster.give_up_after;
+  if (now - *unnoted_since_ < give_up) return install(View(unnoted_->view));
+  const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
+                             " ms (cluster.give_up_after), so no view can be made";
+  if (!keep_state("failed", reason)) fail(reason);
+}
+
+}  // namespace muster

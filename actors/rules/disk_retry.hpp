@@ -1,0 +1,35 @@
+// When a write is tried again that the disk refused: a pure rule.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace muster {
+
+inline constexpr std::chrono::nanoseconds kDiskAgainMin = std::chrono::milliseconds(100);
+inline constexpr std::chrono::nanoseconds kDiskAgainMax = std::chrono::seconds(10);
+
+/// The wait after the next refusal, given the one after this.
+inline std::chrono::nanoseconds disk_back_off(std::chrono::nanoseconds wait) {
+  return std::min(2 * wait, kDiskAgainMax);
+}
+
+/// How long to wait before the next try, `since` the first refusal; never beyond `give_up`, at which there is
+/// one more try. Nothing: that one is over.
+inline std::optional<std::chrono::nanoseconds> disk_again_in(std::chrono::nanoseconds wait,
+                                                             std::chrono::nanoseconds since,
+                                                             std::chrono::nanoseconds give_up) {
+  if (since >= give_up) return std::nullopt;
+  return std::min(wait, give_up - since);
+}
+
+/// The wait after the `tries`-th refusal, from 1.
+inline std::chrono::nanoseconds disk_wait(std::uint32_t tries) {
+  std::chrono::nanoseconds wait = kDiskAgainMin;
+  for (std::uint32_t i = 1; i < tries && wait < kDiskAgainMax; ++i) wait = disk_back_off(wait);
+  return wait;
+}
+
+}  // namespace muster

@@ -1,0 +1,25 @@
+// The last view of a run that is told to end.
+#include <algorithm>
+
+#include "muster/actors/rules/roster.hpp"
+
+namespace muster {
+
+Roster::Next Roster::last_view(const View& last) const {
+  Roster all = *this;
+  all.min_replicas_ = 1;
+  all.needs_loader_ = false;
+  for (auto& [name, record] : all.nodes_) record.leaving = false;
+  Next next = all.next_view(last);
+  if (next.view) next.view->last = true;
+  return next;
+}
+
+bool Roster::all_leave() const {
+  const std::set<std::uint32_t> left = replicas_left();
+  return !left.empty() && std::ranges::all_of(left, [this](std::uint32_t slot) {
+    return at({false, slot}).leaving;
+  });
+}
+
+}  // namespace muster
