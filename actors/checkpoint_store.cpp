@@ -88,7 +88,7 @@ CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces
   return file;
 }
 
-SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, std::uint32_t keep) {
+SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   ReplicaPlace place = snapshot.place;
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
   const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
@@ -169,7 +169,7 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
 
 // Keeps the last `keep` manifests up to this step, what they name, and all that is newer; manifests of other
 // jobs, and what these name, are not touched. A disk that takes no removal has the checkpoint nevertheless.
-void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step, std::uint32_t keep) {
+void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step, Keep keep) {
   try {
     std::set<std::string> kept;
     const auto files = disk_->list();
@@ -188,7 +188,8 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       }
     }
     std::sort(manifests.rbegin(), manifests.rend());
-    for (std::size_t i = 0; i < manifests.size() && i + 1 < keep; ++i) {
+    for (std::size_t i = 0; i < manifests.size(); ++i) {
+      if (i + 1 >= keep.last && manifests[i].first < keep.from_step) break;
       std::string why;
       const auto manifest = read_manifest(manifests[i].second, why);
       kept.insert(manifests[i].second);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,15 +59,23 @@ struct FoundCheckpoint {
   std::vector<PassedOver> passed_over;  ///< newer ones, and those of other jobs
 };
 
+/// What stays on the disk: the last so many, and all from this step on.
+struct Keep {
+  Keep(std::uint32_t keep, std::uint64_t from = std::numeric_limits<std::uint64_t>::max())
+      : last(keep), from_step(from) {}
+  std::uint32_t last;
+  std::uint64_t from_step;
+};
+
 /// One thread at a time; blocks.
 class CheckpointStore {
  public:
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
-  /// Writes the checkpoint, then removes what is beyond the last `keep` of this job. Throws DiskError; then
+  /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws DiskError; then
   /// the older ones are as they were, and nothing of this one takes room. One of the same step and weights is
   /// replaced.
-  SavedCheckpoint save(const Snapshot& snapshot, std::uint32_t keep);
+  SavedCheckpoint save(const Snapshot& snapshot, Keep keep);
 
   /// What save needs, about.
   std::uint64_t bytes_of(const Snapshot& snapshot) const;
@@ -84,7 +93,7 @@ class CheckpointStore {
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
-  void prune(const std::string& manifest_name, std::uint64_t step, std::uint32_t keep);
+  void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);

@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapshot, std::uint32_t keep,
+void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapshot, Keep keep,
           Written& written) {
   written.step = snapshot->place.steps;
   written.records = snapshot->place.records;
@@ -48,9 +48,9 @@ std::string spare_folder(const CheckpointConfig& config) {
 
 void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written written,
                          std::function<void(Written)> done) {
-  disk_thread_->submit([store = store_, keep = config_.keep, snapshot = std::move(snapshot),
+  disk_thread_->submit([store = store_, keep = config_.keep, known = known_, snapshot = std::move(snapshot),
                         written = std::move(written), done = std::move(done)]() mutable {
-    save(*store, snapshot, keep, written);
+    save(*store, snapshot, {keep, *known}, written);
     snapshot.reset();
     done(std::move(written));
   });
@@ -62,7 +62,7 @@ void Checkpointer::write_elsewhere(Written refused, std::function<void(Written)>
         const auto snapshot = std::exchange(refused.kept, nullptr);
         const std::string why = std::exchange(refused.error, {});
         refused.folder = store->folder();
-        save(*store, snapshot, keep, refused);
+        save(*store, snapshot, {keep}, refused);
         if (refused.error.empty()) {
           refused.advice = why;
         } else {
@@ -93,7 +93,7 @@ std::shared_ptr<Checkpointer> make_checkpointer(
   auto spare = std::make_shared<CheckpointStore>(open_disk(spare_folder(job.checkpoint)),
                                                  checkpoint_identity(job, job_hash, layout, fingerprint));
   return std::make_shared<Checkpointer>(make_executor("muster-disk", "-"), std::move(store), std::move(spare),
-                                        job.checkpoint);
+                                        job.checkpoint, job.train.in_parts());
 }
 
 }  // namespace muster

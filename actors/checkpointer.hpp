@@ -1,7 +1,10 @@
 // Writes a replica's snapshots on a thread of its own, "muster-disk": no step waits for the disk.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "muster/actors/checkpoint_store.hpp"
@@ -13,13 +16,20 @@ namespace muster {
 
 class Checkpointer {
  public:
-  /// `spare`: where the last one goes if `store` takes none.
+  /// `spare`: where the last one goes if `store` takes none. `gone_back_to`: replicas of the job may have to
+  /// go back to the last one that the coordinator knows of.
   Checkpointer(std::shared_ptr<Executor> disk_thread, std::shared_ptr<CheckpointStore> store,
-               std::shared_ptr<CheckpointStore> spare, CheckpointConfig config)
+               std::shared_ptr<CheckpointStore> spare, CheckpointConfig config, bool gone_back_to)
       : disk_thread_(std::move(disk_thread)),
         store_(std::move(store)),
         spare_(std::move(spare)),
-        config_(std::move(config)) {}
+        config_(std::move(config)),
+        known_(std::make_shared<std::atomic<std::uint64_t>>(gone_back_to ? 0 : kAllKnown)) {}
+
+  /// The coordinator knows of the one of this step. It and all later ones stay, however many that are.
+  void known(std::uint64_t step) {
+    if (*known_ != kAllKnown) *known_ = step;
+  }
 
   const Interval& every() const { return config_.every; }
 
@@ -40,6 +50,8 @@ class Checkpointer {
   std::shared_ptr<Executor> disk_thread_;
   std::shared_ptr<CheckpointStore> store_, spare_;
   CheckpointConfig config_;
+  static constexpr std::uint64_t kAllKnown = std::numeric_limits<std::uint64_t>::max();
+  std::shared_ptr<std::atomic<std::uint64_t>> known_;  // read by the disk's thread
 };
 
 /// Of a job that asks for checkpoints; null for one that does not. Every replica has one, for which of them

@@ -1,8 +1,16 @@
 #include "muster/actors/control_port.hpp"
 
+#include <sys/socket.h>
+
+#include <mutex>
+#include <set>
+
 #include <caf/io/all.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/scribe_impl.hpp>
+
+#include "muster/actors/control_socket.hpp"
+#include "muster/actors/rules/return_time.hpp"
 
 namespace muster {
 
@@ -13,11 +21,37 @@ using caf::io::receive_policy_flag;
 
 const caf::atom_value kRefusals = caf::atom("refusals");
 
+// The sockets that are open.
+class OpenSockets {
+ public:
+  void add(int socket) {
+    const std::lock_guard lock(mutex_);
+    open_.insert(socket);
+  }
+  /// Before it is closed: then its number may be given to another one.
+  void remove(int socket) {
+    const std::lock_guard lock(mutex_);
+    open_.erase(socket);
+  }
+  void shut_down_all() {
+    const std::lock_guard lock(mutex_);
+    for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<int> open_;  // guarded by mutex_
+};
+
 // One connection.
 class BoundedScribe final : public caf::io::network::scribe_impl {
  public:
-  BoundedScribe(caf::io::network::default_multiplexer& multiplexer, caf::io::network::native_socket socket)
-      : scribe_impl(multiplexer, socket), multiplexer_(multiplexer) {}
+  BoundedScribe(caf::io::network::default_multiplexer& multiplexer, caf::io::network::native_socket socket,
+                std::shared_ptr<OpenSockets> open)
+      : scribe_impl(multiplexer, socket), multiplexer_(multiplexer), socket_(socket), open_(std::move(open)) {
+    open_->add(socket_);
+  }
+  ~BoundedScribe() override { open_->remove(socket_); }
 
   // A length beyond the bound gets room for a single byte: with the next one that comes, what there is does
   // not fit its header, and CAF ends the connection by its own rules.
@@ -42,6 +76,8 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
   }
 
   caf::io::network::default_multiplexer& multiplexer_;
+  const caf::io::network::native_socket socket_;
+  std::shared_ptr<OpenSockets> open_;
 };
 
 class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
@@ -50,14 +86,53 @@ class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
 
   caf::io::scribe_ptr new_scribe(caf::io::network::native_socket socket) override {
     caf::io::network::keepalive(socket, true);
-    return caf::make_counted<BoundedScribe>(*this, socket);
+    bound_silence(socket);
+    return caf::make_counted<BoundedScribe>(*this, socket, open_);
   }
+
+  // CAF's own waits for as long as TCP tries, which is two minutes.
+  caf::expected<caf::io::scribe_ptr> new_tcp_scribe(const std::string& host, std::uint16_t port) override {
+    std::string why;
+    const auto socket = connect_within(host, port, kConnectMax, why);
+    if (!socket) return caf::make_error(caf::sec::cannot_connect_to_node, why);
+    return new_scribe(*socket);
+  }
+
+  void drop_connections() { open_->shut_down_all(); }
+
+ private:
+  std::shared_ptr<OpenSockets> open_ = std::make_shared<OpenSockets>();
 };
 
 }  // namespace
 
 void load_middleman(caf::actor_system_config& config) {
   config.load<caf::io::middleman, BoundedMultiplexer>();
+}
+
+// As middleman::remote_actor does, with a deadline.
+caf::expected<coordinator_actor> find_coordinator(caf::scoped_actor& self, const std::string& host,
+                                                  std::uint16_t port, std::chrono::milliseconds most) {
+  caf::actor_system& system = self->system();
+  caf::expected<coordinator_actor> found{caf::make_error(caf::sec::request_timeout)};
+  self->request(system.middleman().actor_handle(), most, caf::connect_atom::value, host, port)
+      .receive(
+          [&](const caf::node_id&, caf::strong_actor_ptr& actor, const std::set<std::string>& interface) {
+            if (!actor) {
+              found = caf::make_error(caf::sec::no_actor_published_at_port);
+            } else if (!system.assignable(interface, system.message_types<coordinator_actor>())) {
+              found = caf::make_error(caf::sec::unexpected_actor_messaging_interface);
+            } else {
+              found = caf::actor_cast<coordinator_actor>(std::move(actor));
+            }
+          },
+          [&](caf::error& error) { found = std::move(error); });
+  return found;
+}
+
+void drop_connections(caf::actor_system& system) {
+  if (auto* multiplexer = dynamic_cast<BoundedMultiplexer*>(&system.middleman().backend()))
+    multiplexer->drop_connections();
 }
 
 RefusalsTold::RefusalsTold(caf::actor_system& system, const coordinator_actor& coordinator)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/actors/strangers.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -115,11 +116,11 @@ void CoordinatorState::on(const EpochEnd& message) {
 // An epoch is counted when every member of the view has told of it. To a coordinator that was started anew
 // each member tells of all epochs, and perhaps of one that has just ended before all have told of those
 // before it.
-void CoordinatorState::count_epoch(std::uint64_t epoch) {
+void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_told) {
   if (phase_ == Phase::adopting) return;
   const auto& rows = epochs_[epoch];
   for (const Member& member : view_.replicas) {
-    if (roster_->alive(member.name) && rows.count(member.name.slot) == 0) return;
+    if (!all_told && roster_->alive(member.name) && rows.count(member.name.slot) == 0) return;
   }
   if (rows.empty() || !counted_.insert(epoch).second) return;
   const EpochEnd row = rows.begin()->second;
@@ -160,6 +161,8 @@ void CoordinatorState::on(const ReplicaDone& message) {
 }
 
 void CoordinatorState::complete() {
+  // Some may have told of an epoch a coordinator that is gone, and not this one yet.
+  for (const auto& [epoch, rows] : std::map(epochs_)) count_epoch(epoch, true);
   const ReplicaDone& last = roster_->at(view_.replicas.front().name).done;
   report_.steps = last.steps;
   report_.samples = last.samples;
@@ -203,9 +206,9 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
       if (!ending_ || report_.completed())
         raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", roster_->at(who).pid}}));
       if (ending_ && roster_->none_alive()) finish();
-    } else {
+    } else if (watch_->in_touch(who, elapsed())) {
       lost(who, "coordinator", "its connection is closed");
-    }
+    }  // else it may live, and come back over another connection; its silence is what counts
     return;
   }
 }
@@ -243,7 +246,7 @@ void CoordinatorState::on(const Tick& message) {
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) {
     pulse_at_ = self_->clock().now();
     for (const auto& [who, actor] : actors_) {
-      if (roster_->alive(who)) self_->send(actor, Pulse{term_});
+      if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step});
     }
   }
   if (keeping_ && self_->clock().now() >= keeping_->until) {
@@ -291,13 +294,22 @@ void CoordinatorState::give_up() {
   fail(reason + "; with checkpoint.folder the state would have been kept");
 }
 
-void CoordinatorState::last_note(bool all_know) {
+void CoordinatorState::last_note(bool ended) {
   try {
-    note(view_, all_know);
+    note(view_, ended);
   } catch (const Error& error) {
     raise(
         make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
   }
+}
+
+// Of the end. Who could not be heard may live, and hold steps that no verdict may throw away: the journal
+// does not count as ended, and a coordinator that is started again waits for them.
+bool CoordinatorState::all_know() const {
+  return std::ranges::all_of(roster_->nodes(), [this](const auto& node) {
+    return !roster_->alive(node.first) || watch_->in_touch(node.first, elapsed()) ||
+           canary("verdict-beats-state");
+  });
 }
 
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
@@ -305,11 +317,12 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   ended_ = self_->clock().now();
   report_.outcome = outcome;
   report_.reason = reason;
-  last_note(false);
+  if (report_.completed()) last_note(false);
   for (const auto& [who, actor] : actors_) {
     const bool good = outcome == "completed" || roster_->at(who).leaving;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false});
   }
+  if (!report_.completed()) last_note(all_know());
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
     report_.kept = Report::Kept{kept_.step, {}};
   // After a failure nobody is waited for: the launcher ends by force what does not end by itself.
@@ -330,7 +343,8 @@ void CoordinatorState::finish() {
     }
   }
   if (parts_.on_end) parts_.on_end(report_);
-  last_note(true);  // behind the report: one that dies between the two tells it again, rather than never
+  last_note(
+      all_know());  // behind the report: one that dies between the two tells it again, rather than never
 }
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts) {

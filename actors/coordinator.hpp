@@ -72,6 +72,9 @@ class CoordinatorState {
   bool in_force() const { return !ending_ && !keeping_ && phase_ == Phase::running; }
   bool judge();
   bool judge_closing();
+  bool judge_returns();
+  void see(SelfDoubt::Sight sight);
+  bool give_up_silence();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
@@ -81,8 +84,15 @@ class CoordinatorState {
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void form(const std::string& transport);
   void look_into_journal();
+  void wait_for_members(const View& view, std::uint32_t next_replica, std::uint32_t next_loader);
+  void taken_over(const std::string& reason);
   void tell_resumed();
+  bool begin_anew();
+  bool learn_from(const Adopt& message);
+  void go_on_with(const View& view);
+  void returned(const Adopt& message, const node_actor& actor);
   void adopted_all();
+  void none_came_back();
   void say_completed(const JournalEntry& entry);
   void note(const View& view, bool ended = false);
   void feed_newcomers();
@@ -106,12 +116,13 @@ class CoordinatorState {
   void pause(const std::string& missing);
   void say_first_step(const Progress& message);
   void let_go_of_held_back();
-  void count_epoch(std::uint64_t epoch);
+  void count_epoch(std::uint64_t epoch, bool all_told = false);
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
   void give_up();
-  void last_note(bool all_know);
+  void last_note(bool ended);
+  bool all_know() const;
   void finish();
 
   coordinator_actor::pointer self_ = nullptr;
@@ -134,8 +145,15 @@ class CoordinatorState {
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
+  int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   bool close_again_ = false;         // losses are to be told to those who close
+  bool journal_behind_ = false;      // it lacks what a member told
+  bool taken_over_ = false;          // another coordinator has the journal
+  std::map<NodeName, Prepared> unchecked_;  // of newcomers, until there are members to compare them with
+  // Nothing is decided for silence while members are silent together (rules/self_doubt).
+  SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
+  Time unseen_since_{};
   // The run is to end with this outcome, once a member has written a last checkpoint.
   struct Keeping {
     std::string outcome, reason;

@@ -41,7 +41,7 @@ void CoordinatorState::on(const Join& message) {
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   const auto numbers = std::pair(roster_->next_replica(), roster_->next_loader());
-  const auto [who, refusal] = roster_->join(message, elapsed());
+  const auto [who, refusal] = roster_->join(message);
   if (!refusal.empty()) return refuse(actor, who, refusal);
   if (numbers != std::pair(roster_->next_replica(), roster_->next_loader())) {
     try {
@@ -69,6 +69,10 @@ void CoordinatorState::on(const Join& message) {
 
 void CoordinatorState::on(const Prepared& message) {
   if (ending_ || !roster_->alive(message.name)) return;
+  if (phase_ == Phase::adopting && !canary("adopting-admits-all")) {
+    unchecked_[message.name] = message;  // there is nobody yet to compare it with
+    return;
+  }
   if (const std::string reason = roster_->prepared(message); !reason.empty()) {
     if (!begun_) return fail(reason);
     roster_->lost(message.name);
@@ -148,90 +152,6 @@ void CoordinatorState::on(const CaughtUp& message) {
   }
 }
 
-// ---- a coordinator that was started anew
-
-void CoordinatorState::note(const View& view, bool ended) {
-  if (!parts_.journal || (canary("no-journal") && view.number > 1)) return;
-  parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(), ended,
-                         report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
-                         report_.completed() ? report_.epochs : std::vector<EpochEnd>{}});
-}
-
-// Throws Error: then nothing was begun.
-void CoordinatorState::look_into_journal() {
-  if (!parts_.journal) return;
-  const auto entry = parts_.journal->read();
-  if (entry) term_ = entry->term + 1;
-  // A run that goes on from a checkpoint has no members to wait for.
-  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
-  if (entry->job_hash != parts_.job_hash) {
-    throw Error(Advice::fix_job,
-                "the journal is of another job (its mathematics differ); give this one another "
-                "checkpoint.folder, or move the journal away");
-  }
-  view_ = entry->view;
-  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
-  watch_->entered(view_);
-  if (entry->completed) return say_completed(*entry);
-  begun_ = true;
-  phase_ = Phase::adopting;
-  roster_->entered_before(view_, entry->next_replica, entry->next_loader, elapsed());
-  note(view_);
-  trained_from_ = began_;
-  raise(make_event(
-      "restarted",
-      {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
-}
-
-// The one before was gone before all knew of the end: they are told when they come back, for a while.
-void CoordinatorState::say_completed(const JournalEntry& entry) {
-  begun_ = true;
-  report_.steps = entry.steps;
-  report_.samples = entry.samples;
-  report_.weights_sha256 = entry.weights_sha256;
-  report_.epochs = entry.epochs;
-  report_.outcome = "completed";
-  ending_ = true;
-  ended_ = self_->clock().now();
-}
-
-void CoordinatorState::on(const Adopt& message) {
-  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
-  const auto refuse_it = [&](const std::string& reason, bool again) {
-    raise(make_event("refused",
-                     {{kind(message.join.name), number(message.join.name.slot)}, {"reason", reason}}));
-    self_->send(actor, Stop{false, reason, again});
-  };
-  if (!actor) return refuse_it("it has no address to answer to", false);
-  if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended"});
-  if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
-  if (message.term > term_)
-    return refuse_it("it has seen a later coordinator (term " + std::to_string(message.term) + ")", false);
-  const std::string refusal = roster_->adopt(message, elapsed());
-  if (!refusal.empty()) return refuse_it(refusal, true);
-  actors_[message.join.name] = actor;
-  watch_->came(message.join.name, elapsed());
-  self_->monitor(actor);
-  if (report_.transport.empty()) report_.transport = message.prepared.transport;
-  if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
-}
-
-// All members that are left have come back.
-void CoordinatorState::adopted_all() {
-  report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
-  for (const auto& [who, actor] : actors_) {
-    if (roster_->member(who)) self_->send(actor, Adopted{term_});
-  }
-  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last) {
-    phase_ = Phase::running;
-    raise(make_event("view", {{"view", number(view_.number)},
-                              {"members", number(view_.replicas.size())},
-                              {"transport", report_.transport}}));
-    return feed_newcomers();
-  }
-  close_view();
-}
-
 // ---- who is lost, who goes
 
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
@@ -260,8 +180,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   if (!noticed_) noticed_ = self_->clock().now();
   lost_.push_back(who);
   if (phase_ != Phase::adopting) return close_view();
-  if (!roster_->donor() && !keeping_)
-    return fail("no member of the last view has come back; go on from a checkpoint with --resume");
+  if (!roster_->donor() && !keeping_) return none_came_back();
   if (roster_->all(NodeStage::installed)) adopted_all();
 }
 

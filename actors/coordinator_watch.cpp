@@ -19,10 +19,14 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
   return text;
 }
 
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
 }  // namespace
 
 void CoordinatorState::on(const Heartbeat& message) {
-  roster_->heard(message, elapsed());
+  roster_->heard(message);
   if (!roster_->alive(message.name)) return;
   watch_->heard(message, elapsed());
   if (!in_force()) return;
@@ -41,16 +45,43 @@ void CoordinatorState::on(const HeldUp& message) {
 }
 
 bool CoordinatorState::judge() {
-  // Members that have not come back to a coordinator that was started anew are not watched yet.
-  if (phase_ == Phase::adopting) {
-    if (const auto silent = roster_->silent(elapsed(), parts_.job.cluster.detect.patience)) {
-      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silent->silence).count();
-      lost(silent->name, "coordinator", "silent for " + std::to_string(ms) + " ms");
-      return true;
-    }
+  const auto judgement =
+      watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed());
+  see(judgement.sight);
+  if (judgement.sight == SelfDoubt::Sight::all_silent) {
+    for (const Event& event : judgement.events) raise(event);
+    return give_up_silence();
   }
+  if (phase_ == Phase::adopting && judge_returns()) return true;
   if (judge_closing()) return true;
-  return follow(watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed()));
+  return follow(judgement);
+}
+
+// All members silent, or most of them at once: said when it begins, and when they are heard again.
+void CoordinatorState::see(SelfDoubt::Sight sight) {
+  if (sight == std::exchange(sight_, sight)) return;
+  const auto now = self_->clock().now();
+  const auto& cluster = parts_.job.cluster;
+  const auto view = static_cast<std::int64_t>(view_.number);
+  if (sight == SelfDoubt::Sight::clear) {
+    raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(now - unseen_since_)}}));
+    return;
+  }
+  unseen_since_ = now;
+  const auto wait = sight == SelfDoubt::Sight::all_silent
+                        ? cluster.give_up_after
+                        : SelfDoubt::kMajorityPatiences * cluster.detect.patience;
+  raise(make_event("paused",
+                   {{"view", view}, {"waits_for", watch_->missing()}, {"give_up_ms", milliseconds(wait)}}));
+}
+
+bool CoordinatorState::give_up_silence() {
+  const auto& cluster = parts_.job.cluster;
+  if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
+  fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
+       " ms (cluster.give_up_after). Replicas that live keep their state, and go on with this job's "
+       "coordinator if it is started again within cluster.orphan_after");
+  return true;
 }
 
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
@@ -72,6 +103,7 @@ bool CoordinatorState::judge_closing() {
 // Whether anybody is lost by it. Where nothing may be lost by choice, a straggler is better than a pause.
 bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   for (const Event& event : judgement.events) raise(event);
+  if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
   for (const auto& loss : judgement.losses) {
     if (!ending_ && roster_->alive(loss.name)) lost(loss.name, loss.noticed_by, loss.reason);
   }

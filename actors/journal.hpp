@@ -11,6 +11,7 @@
 
 #include "muster/actors/epoch_end.hpp"
 #include "muster/actors/view.hpp"
+#include "muster/config/error.hpp"
 
 namespace muster {
 
@@ -26,12 +27,18 @@ struct JournalEntry {
   std::vector<EpochEnd> epochs = {};
 };
 
+/// Another coordinator has written to the journal since: its term is higher.
+class TakenOver : public Error {
+ public:
+  using Error::Error;
+};
+
 class Journal {
  public:
   virtual ~Journal() = default;
   /// Nothing if there is none. Throws Error(give_up) if it cannot be read or is damaged.
   virtual std::optional<JournalEntry> read() = 0;
-  /// On disk when it returns. Throws Error(give_up).
+  /// On disk when it returns. Throws Error(give_up); TakenOver if what lies there has a higher term.
   virtual void write(const JournalEntry& entry) = 0;
 };
 

@@ -146,17 +146,20 @@ MUSTER_MESSAGE(Begin)
 /// coordinator -> node, every cluster.detect.heartbeat: it is there.
 struct Pulse {
   std::uint64_t term = 0;
+  std::uint64_t kept_step =
+      0;  ///< of the last checkpoint that it was told of; no replica removes a later one
 
-  static auto fields(Pulse& x) { return std::tie(x.term); }
+  static auto fields(Pulse& x) { return std::tie(x.term, x.kept_step); }
 };
 MUSTER_MESSAGE(Pulse)
 
-/// node -> coordinator that was started anew: takes part in this view. Owed: Adopted, or Stop.
+/// node -> coordinator that was started anew, or that it has reached again: takes part in this view. Owed:
+/// Adopted, or Stop; sent again until a Pulse has come.
 struct Adopt {
   Join join;
   Prepared prepared;
   std::uint64_t term = 0;
-  std::uint32_t view = 0;
+  View view;           ///< whole: the coordinator's journal may be older; number 0: it was told of none
   bool begun = false;  ///< the view is in force
   std::string job_hash;
 

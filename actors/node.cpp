@@ -196,7 +196,7 @@ void NodeState::on(const Ready& message) {
   prepared.model_sha256 = job_->model.content;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;
-  may_be_member_ = parts_.name.loader;  // the next view takes it in without asking
+  may_be_member_ = true;  // of the first view, which it may not have been told of
   self_->send(parts_.coordinator, prepared);
   if (const std::string& why = bench_->gradient_pin.refused(); !why.empty()) {
     const std::string text = parts_.name.text() +
@@ -278,16 +278,13 @@ void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_
 
 void NodeState::make_replica(const View& view) {
   if (replica_) return;
-  ReplicaParts parts{
-      parts_.name.slot,
-      view.facts,
-      bench_,
-      compute_,
-      board_->node,
-      parts_.seams.make_executor("muster-back", "-"),
+  checkpointer_ =
       make_checkpointer(*job_, job_hash(*job_, parts_.registry.declarations()), bench_->model->layout(),
-                        view.facts.fingerprint, parts_.seams.open_disk, parts_.seams.make_executor),
-      std::exchange(resumed_, nullptr)};
+                        view.facts.fingerprint, parts_.seams.open_disk, parts_.seams.make_executor);
+  ReplicaParts parts{parts_.name.slot, view.facts,
+                     bench_,           compute_,
+                     board_->node,     parts_.seams.make_executor("muster-back", "-"),
+                     checkpointer_,    std::exchange(resumed_, nullptr)};
   replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
                                         : self_->spawn(replica, std::move(parts));
   actors_.reducer = self_->spawn(reducer, plane_, replica_);
@@ -408,6 +405,7 @@ void NodeState::fail(Failing message) {
 
 void NodeState::on(const Tick& message) {
   look_for_silence();
+  look_for_answer();
   watch();
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
@@ -427,6 +425,7 @@ void NodeState::let_go() {
   if (replica_) caf::anon_send_exit(replica_, caf::exit_reason::user_shutdown);
   if (actors_.reducer) caf::anon_send_exit(actors_.reducer, caf::exit_reason::user_shutdown);
   replica_ = nullptr;
+  checkpointer_ = nullptr;
   actors_.reducer = nullptr;
 }
 

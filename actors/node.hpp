@@ -50,6 +50,7 @@ struct NodeParts {
   /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
   /// The connection to the coordinator has ended. Without this function the node ends with it.
   std::function<void()> on_orphaned;
+  std::function<void()> drop_connection;  ///< to the coordinator; then it ends as if the network had
   std::function<void(const Stop&)> on_stop;
   std::function<void(const std::string&)> on_notice;  ///< for people who look at this process
   Registry registry;
@@ -117,6 +118,8 @@ class NodeState {
   void fail(Failing message);
   void complain(const Failing& message);
   void look_for_silence();
+  void ask_to_be_adopted();
+  void look_for_answer();
   void watch();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
@@ -138,6 +141,7 @@ class NodeState {
   std::shared_ptr<const Snapshot> resumed_;
   std::shared_ptr<Board> board_;
   replica_actor replica_;
+  std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
   Actors actors_;
   View view_;
   Prepared prepared_;
@@ -149,6 +153,8 @@ class NodeState {
   bool begun_ = false;
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   bool silence_said_ = false;
+  std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet
+  caf::actor_clock::time_point asked_{};
   std::optional<Stop> stopping_;  // once its state is kept
   // What it has told, and tells again to a coordinator that was started anew.
   Join join_;

@@ -1,7 +1,9 @@
 // The coordinator, as a node sees it: its silence, its death, and the one that comes after it.
+#include "muster/actors/checkpointer.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/node.hpp"
 #include "muster/actors/replica.hpp"
+#include "muster/actors/rules/return_time.hpp"
 
 namespace muster {
 
@@ -13,6 +15,8 @@ void NodeState::on(const Pulse& message) {
   if (message.term < term_) return;
   term_ = message.term;
   pulse_ = self_->clock().now();
+  found_.reset();
+  if (checkpointer_) checkpointer_->known(message.kept_step);
   if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
 }
 
@@ -31,6 +35,13 @@ void NodeState::on(const NewCoordinator& message) {
   parts_.coordinator = message.coordinator;
   self_->monitor(parts_.coordinator);
   pulse_ = self_->clock().now();
+  found_ = pulse_;
+  ask_to_be_adopted();
+}
+
+// Again and again until it answers: what was sent over a new connection may go nowhere while the coordinator
+// still holds the old one. If that lasts, the connection is given up.
+void NodeState::ask_to_be_adopted() {
   Adopt adopt;
   adopt.join = join_;
   adopt.join.name = parts_.name;
@@ -38,10 +49,21 @@ void NodeState::on(const NewCoordinator& message) {
   adopt.join.device = welcome_.device;
   adopt.prepared = prepared_;
   adopt.term = term_;
-  adopt.view = view_.number;
+  adopt.view = view_;
   adopt.begun = begun_;
   adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
   self_->send(parts_.coordinator, std::move(adopt));
+  asked_ = self_->clock().now();
+}
+
+void NodeState::look_for_answer() {
+  if (!found_) return;
+  const auto now = self_->clock().now();
+  if (now - asked_ < kConnectMax) return;
+  if (now - *found_ < kReturnMax || !parts_.drop_connection) return ask_to_be_adopted();
+  found_.reset();
+  notice("the coordinator does not answer; the connection is made anew");
+  parts_.drop_connection();
 }
 
 // It knows nothing of what the one before was told, or was told when it was gone already.

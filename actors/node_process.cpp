@@ -16,6 +16,7 @@
 #include <caf/io/all.hpp>
 
 #include "muster/actors/control_port.hpp"
+#include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/actors/signals.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
@@ -26,7 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(50);
-constexpr auto kConnectAgain = std::chrono::milliseconds(200);
+constexpr auto kAnswerMax = kConnectMax + kConnectMax / 2;    // of a coordinator that is asked who it is
+constexpr auto kLaunchedPatience = std::chrono::seconds(20);  // a machine may be busy with starting them
 constexpr auto kBackOffMin = std::chrono::milliseconds(500);
 constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
 
@@ -62,9 +64,10 @@ struct Word {
 // One life of a node: from joining to its end.
 class Session {
  public:
-  Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams)
+  Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
+          Signals& signals)
       : system_(system), options_(options), self_(system) {
-    const auto coordinator = connect(options.patience);
+    const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
     NodeParts parts;
     parts.name = options.node.name;
@@ -79,7 +82,10 @@ class Session {
       const std::lock_guard lock(word->mutex);
       word->stop = stop;
     };
-    if (options.node.joins) parts.on_orphaned = [word = word_] { word->orphaned = true; };
+    if (options.node.joins) {
+      parts.on_orphaned = [word = word_] { word->orphaned = true; };
+      parts.drop_connection = [&system] { drop_connections(system); };
+    }
     if (options.say) parts.on_notice = options.say;
     node_ = system.spawn(node, std::move(parts));
     self_->monitor(node_);
@@ -102,12 +108,19 @@ class Session {
   }
 
  private:
-  std::optional<coordinator_actor> connect(std::chrono::milliseconds patience) {
+  caf::expected<coordinator_actor> look() {
+    return find_coordinator(self_, options_.node.host, options_.node.port, kAnswerMax);
+  }
+
+  std::optional<coordinator_actor> connect(std::chrono::milliseconds patience, Signals& signals) {
     const auto deadline = Clock::now() + patience;
     for (;;) {
-      auto found =
-          system_.middleman().remote_actor<coordinator_actor>(options_.node.host, options_.node.port);
+      auto found = look();
       if (found) return *found;
+      if (const int signal = signals.take()) {
+        say("ended by a signal before there was a coordinator");
+        ::_exit(128 + signal);
+      }
       if (Clock::now() + kConnectAgain >= deadline) {
         say("no coordinator at " + options_.node.host + ":" + std::to_string(options_.node.port) + ": " +
             system_.render(found.error()));
@@ -126,7 +139,7 @@ class Session {
     }
     if (now - looked_ < kConnectAgain) return;
     looked_ = now;
-    auto found = system_.middleman().remote_actor<coordinator_actor>(options_.node.host, options_.node.port);
+    auto found = look();
     if (!found) return;
     orphan_since_.reset();
     word_->orphaned = false;
@@ -176,7 +189,7 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
   auto back_off = kBackOffMin;
   for (;;) {
     const auto began = Clock::now();
-    const auto stop = Session(system, options, registry, make_seams()).wait(signals);
+    const auto stop = Session(system, options, registry, make_seams(), signals).wait(signals);
     if (!stop) return 1;
     if (stop->good) return 0;
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
@@ -217,7 +230,7 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
   if (arguments.parent != 0 && ::getppid() != arguments.parent) return 1;
   JoinOptions options;
   options.node = arguments;
-  options.patience = std::chrono::milliseconds(0);
+  options.patience = kLaunchedPatience;
   options.say = [name = arguments.name.text()](const std::string& text) {
     std::fprintf(stderr, "muster: %s: %s\n", name.c_str(), text.c_str());
   };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "muster/actors/rules/return_time.hpp"
+
 namespace muster {
 
 namespace {
@@ -35,6 +37,7 @@ SuspicionOptions suspicion_options(const ClusterConfig& cluster, std::chrono::na
 ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
     : cluster_(cluster),
       suspicion_(suspicion_options(cluster, tick)),
+      doubt_(cluster.detect.patience, kReturnMax),
       complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat) {}
 
 void ClusterWatch::heard(const Heartbeat& message, Time now) {
@@ -85,12 +88,40 @@ std::vector<Party> ClusterWatch::parties() const {
   return all;
 }
 
+// The members of the view; before the first one, whoever has come.
+SelfDoubt::Sight ClusterWatch::look(Time now) {
+  std::vector<SelfDoubt::Member> members;
+  for (const NodeName& name : suspicion_.names()) {
+    const bool counts = view_.replicas.empty() || view_.holds(name);
+    const auto kind = name.loader ? SelfDoubt::Kind::loader : SelfDoubt::Kind::replica;
+    members.push_back({counts ? kind : SelfDoubt::Kind::newcomer, *suspicion_.silence(name, now)});
+  }
+  return doubt_.judge(members, now);
+}
+
+bool ClusterWatch::in_touch(const NodeName& name, Time now) const {
+  if (judged_ && now - *judged_ > cluster_.detect.patience) return false;
+  if (stood_still_ && now - *stood_still_ < kReturnMax) return false;
+  const auto silence = suspicion_.silence(name, now);
+  return !silence || *silence < std::min<Time>(cluster_.detect.patience, kUnheardMax) / 2;
+}
+
+std::string ClusterWatch::missing() const {
+  return "word from " + std::to_string(doubt_.silent()) + " of " + std::to_string(doubt_.of()) +
+         " members, which fell silent at once: the coordinator's own link may be down";
+}
+
 ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeName&)>& alive, Time now) {
   suspicion_.keep_only(alive);
   complaints_.keep_only(alive);
+  if (judged_ && now - *judged_ > cluster_.detect.patience) stood_still_ = now;
+  judged_ = now;
   Judgement judgement;
-  for (const Suspicion::Opinion& opinion : suspicion_.judge(now).changed) {
+  const auto opinions = suspicion_.judge(now).changed;
+  judgement.sight = look(now);
+  for (const Suspicion::Opinion& opinion : opinions) {
     if (opinion.kind == Suspicion::Kind::silent) {
+      if (!doubt_.makes_lost(opinion.silence, now)) continue;
       judgement.losses.push_back(
           {opinion.name, "coordinator", "silent for " + rounded(milliseconds(opinion.silence)) + " ms"});
       continue;

@@ -11,6 +11,7 @@
 
 #include "muster/actors/messages.hpp"
 #include "muster/actors/rules/complaints.hpp"
+#include "muster/actors/rules/self_doubt.hpp"
 #include "muster/actors/rules/shedding.hpp"
 #include "muster/actors/rules/suspicion.hpp"
 #include "muster/config/job.hpp"
@@ -44,9 +45,17 @@ class ClusterWatch {
     std::vector<Event> events;
     std::vector<Loss> losses;
     bool drops = false;  ///< the step is to go on without the replica, in a new view: see dropping()
+    SelfDoubt::Sight sight = SelfDoubt::Sight::clear;  ///< unless it is, nothing is to be decided for silence
   };
   /// `alive`: who takes part still; all others are forgotten.
   Judgement judge(const std::function<bool(const NodeName&)>& alive, Time now);
+
+  /// Whether it was heard a moment ago: if its connection ends now, its kernel has closed it, and it is gone.
+  /// After a silence, or a time in which this coordinator stood still, the connection may have ended for
+  /// that.
+  bool in_touch(const NodeName& name, Time now) const;
+  /// What is missing while the sight is not clear, for people.
+  std::string missing() const;
 
   /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
   /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
@@ -63,12 +72,15 @@ class ClusterWatch {
 
  private:
   std::vector<Party> parties() const;
+  SelfDoubt::Sight look(Time now);
   Event late_event(const HeldUp& message, const Member& late) const;
   std::string cause_of(const HeldUp& message) const;
   bool drop(const HeldUp& message, const Member& late);
 
   ClusterConfig cluster_;
   Suspicion suspicion_;
+  SelfDoubt doubt_;
+  std::optional<Time> judged_, stood_still_;  // when it judged last; when it went on after a standstill
   ComplaintBook complaints_;
   Shedding shedding_;
   View view_;

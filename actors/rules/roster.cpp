@@ -15,8 +15,6 @@ namespace muster {
 
 namespace {
 
-// Members look for a coordinator that is gone a few times a second; the name of its host may take longer.
-constexpr std::chrono::seconds kComeBackTime{4};
 // More than any host has; what a stranger says costs no more than this.
 constexpr std::uint32_t kCoresMax = 4096;
 
@@ -26,7 +24,7 @@ bool gone(const NodeRecord& record) {
 
 }  // namespace
 
-Roster::Roster(const Job& job)
+Roster::Roster(const Job& job, std::uint32_t first_replica, std::uint32_t first_loader)
     : shards_(job.train.shards),
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
       strict_(job.cluster.reproducible == Reproducible::strict),
@@ -35,13 +33,13 @@ Roster::Roster(const Job& job)
       buddies_within_hosts_(job.train.shards_have_state() &&
                             job.train.compression.second_copy == SecondCopy::same_host),
       memory_bytes_(job.data.memory_bytes) {
-  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) nodes_[{false, slot}];
-  for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) nodes_[{true, slot}];
-  next_replica_ = job.cluster.replicas;
-  next_loader_ = job.cluster.loaders;
+  next_replica_ = first_replica + job.cluster.replicas;
+  next_loader_ = first_loader + job.cluster.loaders;
+  for (std::uint32_t slot = first_replica; slot < next_replica_; ++slot) nodes_[{false, slot}];
+  for (std::uint32_t slot = first_loader; slot < next_loader_; ++slot) nodes_[{true, slot}];
 }
 
-Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
+Roster::Admission Roster::join(const Join& join) {
   if (join.protocol != kProtocolVersion) {
     return {join.name, "protocol version " + std::to_string(join.protocol) + ", this run speaks " +
                            std::to_string(kProtocolVersion)};
@@ -70,41 +68,7 @@ Roster::Admission Roster::join(const Join& join, std::chrono::nanoseconds now) {
   record.pid = join.pid;
   record.incarnation = join.incarnation;
   record.host = join.host;
-  record.last_heard = now;
   return {name, {}};
-}
-
-std::string Roster::adopt(const Adopt& message, std::chrono::nanoseconds now) {
-  const auto found = nodes_.find(message.join.name);
-  if (found == nodes_.end() || !found->second.member ||
-      found->second.incarnation != message.join.incarnation || found->second.stage != NodeStage::expected) {
-    return message.join.name.text() + " is no member of the last view; it may join again";
-  }
-  NodeRecord& record = found->second;
-  record.stage = NodeStage::installed;
-  record.pid = message.join.pid;
-  record.host = message.join.host;
-  record.device = message.join.device;
-  record.prepared = message.prepared;
-  record.announced = true;
-  record.in_view = message.view;
-  record.begun = message.begun;
-  record.last_heard = now;
-  return {};
-}
-
-void Roster::entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader,
-                            std::chrono::nanoseconds now) {
-  nodes_.clear();
-  next_replica_ = next_replica;
-  next_loader_ = next_loader;
-  for (const auto* members : {&view.replicas, &view.loaders}) {
-    for (const Member& member : *members) {
-      nodes_[member.name].incarnation = member.incarnation;
-      nodes_[member.name].last_heard = now + kComeBackTime;
-    }
-  }
-  entered(view);
 }
 
 bool Roster::all_begun(std::uint32_t view) const {
@@ -133,6 +97,11 @@ std::string Roster::prepared(const Prepared& message) {
   NodeRecord& record = nodes_[message.name];
   record.stage = NodeStage::prepared;
   record.prepared = message;
+  return misfit(message);
+}
+
+// Compares it with all others that are ready.
+std::string Roster::misfit(const Prepared& message) const {
   for (const auto& [name, other] : nodes_) {
     if (other.stage < NodeStage::prepared || gone(other) || name == message.name) continue;
     if (message.loads && other.prepared.loads && message.facts != other.prepared.facts) {
@@ -187,10 +156,9 @@ void Roster::installed(const NodeName& name) {
   nodes_[name].stage = NodeStage::installed;
 }
 
-void Roster::heard(const Heartbeat& message, std::chrono::nanoseconds now) {
+void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
-  found->second.last_heard = now;
   found->second.last_step = std::max(found->second.last_step, message.step);
 }
 
@@ -292,15 +260,6 @@ bool Roster::alive(const NodeName& name) const {
 
 bool Roster::none_alive() const {
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) { return alive(node.first); });
-}
-
-std::optional<Roster::Silent> Roster::silent(std::chrono::nanoseconds now,
-                                             std::chrono::nanoseconds patience) const {
-  for (const auto& [name, record] : nodes_) {
-    if ((alive(name) || (record.member && !gone(record))) && now - record.last_heard >= patience)
-      return Silent{name, now - record.last_heard};
-  }
-  return std::nullopt;
 }
 
 NodeStage Roster::stage_behind() const {

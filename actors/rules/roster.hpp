@@ -2,7 +2,6 @@
 // and message in, decision and reason out.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,25 +36,36 @@ struct NodeRecord {
   std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
   std::uint64_t last_step = 0;
-  std::chrono::nanoseconds last_heard{0};
 };
 
 class Roster {
  public:
-  explicit Roster(const Job& job);
+  /// Numbers begin with these, where others were given before.
+  explicit Roster(const Job& job, std::uint32_t first_replica = 0, std::uint32_t first_loader = 0);
 
   /// The name under which the node takes part; or the reason of the refusal, which changes nothing.
   struct Admission {
     NodeName name;
     std::string refusal;
   };
-  Admission join(const Join& join, std::chrono::nanoseconds now);
+  Admission join(const Join& join);
 
-  /// A member of the last view of a coordinator that is gone; the reason if it is none, empty otherwise.
-  std::string adopt(const Adopt& message, std::chrono::nanoseconds now);
-  /// The view that a coordinator before this one sent last: its members are waited for.
-  void entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader,
-                      std::chrono::nanoseconds now);
+  /// A member of the last view of a coordinator that is gone; the reason if it is none, or if it does not fit
+  /// to those that have come back; empty otherwise.
+  std::string adopt(const Adopt& message);
+  /// The view that a coordinator before this one sent last: its members are waited for, but for those that
+  /// have come back.
+  void entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader);
+  /// A member of that view that is waited for.
+  bool expects(const NodeName& name, std::uint64_t incarnation) const;
+  std::vector<NodeName> not_returned() const;
+  bool some_replica_returned() const;
+  /// A member whose connection had broken: what it knows of views.
+  void returned(const Adopt& message);
+  /// This very process is in the run.
+  bool lives(const NodeName& name, std::uint64_t incarnation) const;
+  /// Some newcomer gets its state from it.
+  bool feeds(const NodeName& donor) const;
   /// The first numbers that nobody had.
   std::uint32_t next_replica() const { return next_replica_; }
   std::uint32_t next_loader() const { return next_loader_; }
@@ -76,7 +86,7 @@ class Roster {
   void closed(const Closed& message);
   void caught_up(const CaughtUp& message);
   void leaving(const NodeName& name) { nodes_[name].leaving = true; }
-  void heard(const Heartbeat& message, std::chrono::nanoseconds now);
+  void heard(const Heartbeat& message);
   void lost(const NodeName& name) { nodes_[name].stage = NodeStage::lost; }
   void left(const NodeName& name) { nodes_[name].stage = NodeStage::left; }
   void announced(const NodeName& name) { nodes_[name].announced = true; }
@@ -101,13 +111,6 @@ class Roster {
   /// Those of them who have not closed it yet.
   std::vector<NodeName> not_closed() const;
   bool alive(const NodeName& name) const;
-
-  /// A node that has joined and has been silent for `patience`; none if there is none.
-  struct Silent {
-    NodeName name;
-    std::chrono::nanoseconds silence{0};
-  };
-  std::optional<Silent> silent(std::chrono::nanoseconds now, std::chrono::nanoseconds patience) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.
   NodeStage stage_behind() const;
@@ -144,6 +147,7 @@ class Roster {
 
  private:
   bool waited_for(const NodeRecord& record) const;
+  std::string misfit(const Prepared& message) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,

@@ -54,8 +54,7 @@ void Suspicion::heard(const NodeName& name, Time now) {
 
 Suspicion::Judgement Suspicion::judge(Time now) {
   Judgement judgement;
-  const Time since = ran_ ? now - last_run_ : options_.tick;
-  ran_ = true;
+  const Time since = now - last_run_;
   last_run_ = now;
   const bool was_late = std::exchange(late_, since > kTicksOfSlack * options_.tick);
   if (late_) {
@@ -79,6 +78,18 @@ Suspicion::Judgement Suspicion::judge(Time now) {
 Suspicion::Time Suspicion::last_heard(const NodeName& name) const {
   const auto found = watched_.find(name);
   return found == watched_.end() ? Time{0} : found->second.accrual.last_heard();
+}
+
+std::optional<Suspicion::Time> Suspicion::silence(const NodeName& name, Time now) const {
+  const auto found = watched_.find(name);
+  if (found == watched_.end()) return std::nullopt;
+  return found->second.accrual.silence(now);
+}
+
+std::vector<NodeName> Suspicion::names() const {
+  std::vector<NodeName> all;
+  for (const auto& [name, watched] : watched_) all.push_back(name);
+  return all;
 }
 
 }  // namespace muster

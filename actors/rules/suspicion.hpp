@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "muster/actors/messages.hpp"
@@ -81,14 +82,18 @@ class Suspicion {
     std::vector<Opinion> changed;  ///< by name; a silent node is told of each time until it is forgotten
     Time late{0};                  ///< this detector was late by so much: deadlines are extended
   };
-  /// To be called about every `tick`. What was heard since the last call is in already, except after a time
-  /// in which the detector did not run: then it may still lie in its queue, and nobody is judged in that
-  /// call. A detector that is late each time judges from the second call on, so that being slow does not
-  /// blind it.
+  /// To be called about every `tick` from time 0 on. What was heard since the last call is in already, except
+  /// after a time in which the detector did not run: then it may still lie in its queue, and nobody is judged
+  /// in that call. A detector that is late each time judges from the second call on, so that being slow does
+  /// not blind it.
   Judgement judge(Time now);
 
   /// When this node was heard last, with lost time taken off; 0 if it is not watched.
   Time last_heard(const NodeName& name) const;
+  /// Since it was heard last; nothing if it is not watched.
+  std::optional<Time> silence(const NodeName& name, Time now) const;
+  /// Whoever is watched.
+  std::vector<NodeName> names() const;
 
  private:
   struct Watched {
@@ -98,7 +103,6 @@ class Suspicion {
 
   SuspicionOptions options_;
   std::map<NodeName, Watched> watched_;
-  bool ran_ = false;
   bool late_ = false;  // at the last run
   Time last_run_{0};
 };

@@ -130,7 +130,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off)
   started.pid = static_cast<std::int64_t>(nodes_.size()) + 1;
   started.node = joins ? NodeName{name.loader, 0} : name;
   started.name = joins ? "newcomer " + std::to_string(started.pid) : name.text();
-  if (!coordinator_alive()) {
+  if (!coordinator_reachable()) {
     return world_->after(kConnectAgain, [this, name, joins, back_off] { start_node(name, joins, back_off); });
   }
   started.process = world_->add_process(started.name);
@@ -167,7 +167,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
     return caf::anon_send(who.actor,
                           Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
   }
-  if (!coordinator_alive() || control_->blocked(process, coordinator_process_)) {
+  if (!coordinator_reachable() || control_->blocked(process, coordinator_process_)) {
     return world_->after(process, kLookAgain, [this, process] { look_for_coordinator(process); });
   }
   who.orphan_since.reset();
@@ -285,14 +285,29 @@ void Cluster::join(bool loader) {
   start_node({loader, 0}, true, {});
 }
 
-void Cluster::crash_coordinator() {
+void Cluster::crash_coordinator(bool told) {
   if (!coordinator_alive() || !options_.by_hand) return;
-  control_->ended(coordinator_process_, true);
-  world_->end(coordinator_process_);
+  const ProcessId process = coordinator_process_;
+  const Nanoseconds back_after = coordinator_back_after_;
+  control_->ended(process, told);
+  world_->end(process);
   caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
-  world_->after(coordinator_back_after_, [this] {
-    if (!over_ && !coordinator_alive()) start_coordinator();
+  world_->after(back_after, [this, process, back_after] {
+    if (over_ || coordinator_alive()) return;
+    control_->machine_is_back(process, back_after);
+    ended_unseen_ = journal_->entry && journal_->entry->ended;
+    if (!ended_unseen_) start_coordinator();
   });
+}
+
+void Cluster::disturb_coordinator(const std::string& node, const Disturbance& disturbance) {
+  disturb_control(node, kCoordinator, disturbance);
+  disturb_control(kCoordinator, node, disturbance);
+}
+
+void Cluster::cut_coordinator_from_all(bool cut) {
+  coordinator_cut_ += cut ? 1 : -1;
+  for (const std::string& node : nodes()) disturb_coordinator(node, {.blocked = cut});
 }
 
 // ---- looking

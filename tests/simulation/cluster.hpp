@@ -59,6 +59,8 @@ class Cluster {
   World& world() { return *world_; }
   /// Set when the coordinator has said its last word.
   const std::optional<Report>& report() const { return report_; }
+  /// The coordinator died behind its last word to the journal: nobody starts it again.
+  bool ended_unseen() const { return ended_unseen_; }
 
   // ---- what can go wrong. Names are "replica 1", "loader 0", "coordinator"; of the gone: no call.
   /// The process is killed. `told`: its kernel says so; else its machine is gone, too.
@@ -81,11 +83,16 @@ class Cluster {
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   /// A new process comes by itself.
   void join(bool loader);
-  /// The coordinator's process is killed, and started anew some time later. Only by hand.
-  void crash_coordinator();
+  /// The coordinator's process is killed, and started anew some time later. Only by hand. `told`: as of
+  /// `crash`.
+  void crash_coordinator(bool told = true);
+  /// The way between the coordinator's machine and a node; `cut_from_all` also holds for those to come.
+  void disturb_coordinator(const std::string& node, const Disturbance& disturbance);
+  void cut_coordinator_from_all(bool cut);
   void set_coordinator_back_after(Nanoseconds delay) { coordinator_back_after_ = delay; }
   JournalDisk& journal() { return *journal_; }
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
+  bool coordinator_reachable() const { return coordinator_alive() && coordinator_cut_ == 0; }
 
   // ---- looking
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
@@ -152,11 +159,13 @@ class Cluster {
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
+  int coordinator_cut_ = 0;  // faults that cut it from everybody
   std::uint64_t fault_ = 0;
   Ways data_ways_, control_ways_;
   std::vector<NodeProcess> nodes_;
   std::optional<Report> report_;
   bool over_ = false;
+  bool ended_unseen_ = false;
 };
 
 }  // namespace muster::simulation

@@ -114,10 +114,29 @@ void ControlNet::disturb(const std::string& from, const std::string& to, const D
         continue;
       }
       sender.stalled = false;
-      const Nanoseconds again = world_.now() + world_.between(options_.delay_min, options_.again_max);
+      const Nanoseconds again =
+          world_.now() + world_.between(options_.delay_min, again_max(world_.now() - sender.stalled_at));
       for (Packet& packet : sender.way) packet.ready = std::max(packet.ready, again);
       world_.after(connection->sides[1 - side].process, again - world_.now(),
                    [this, connection, side] { pump(connection, side); });
+    }
+  }
+}
+
+// Packets that were lost are sent again after waits that double: a long cut costs up to as long once more.
+Nanoseconds ControlNet::again_max(Nanoseconds stood_still) const {
+  constexpr int kLong = 8;
+  if (stood_still < kLong * options_.again_max) return options_.again_max;
+  return std::min(stood_still, options_.stall_min);
+}
+
+void ControlNet::machine_is_back(ProcessId process, Nanoseconds after) {
+  for (const ConnectionPtr& connection : connections_) {
+    for (int side = 0; side < 2; ++side) {
+      if (connection->sides[side].process != process || !connection->sides[side].vanished) continue;
+      const Nanoseconds again = world_.between(options_.delay_min, again_max(after));
+      world_.after(connection->sides[1 - side].process, again,
+                   [this, connection, side] { close(connection->sides[1 - side]); });
     }
   }
 }
@@ -129,6 +148,7 @@ void ControlNet::ended(ProcessId process, bool told) {
       if (dead.process != process || !dead.open) continue;
       dead.open = false;
       dead.proxies.clear();
+      dead.vanished = !told;
       if (!told) continue;
       Packet packet;
       packet.kind = Packet::Kind::end;
@@ -181,7 +201,7 @@ void ControlNet::pump(const ConnectionPtr& connection, int side) {
   Side& from = connection->sides[side];
   while (!from.way.empty() && from.way.front().ready <= world_.now()) {
     const Disturbance* how = way(from, connection->sides[1 - side]);
-    if (how && how->blocked) return stall(connection, side);
+    if ((how && how->blocked) || connection->sides[1 - side].vanished) return stall(connection, side);
     Packet packet = std::move(from.way.front());
     from.way.pop_front();
     deliver(connection, side, packet);
@@ -217,6 +237,7 @@ void ControlNet::deliver(const ConnectionPtr& connection, int side, Packet& pack
 void ControlNet::stall(const ConnectionPtr& connection, int side) {
   Side& from = connection->sides[side];
   if (std::exchange(from.stalled, true)) return;
+  from.stalled_at = world_.now();
   world_.after(from.process, world_.between(options_.stall_min, options_.stall_max),
                [this, connection, side, number = ++from.stalls] {
                  Side& stuck = connection->sides[side];

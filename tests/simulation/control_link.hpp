@@ -17,6 +17,7 @@
 
 #include <caf/all.hpp>
 
+#include "muster/actors/rules/return_time.hpp"
 #include "muster/transport/simulated/network.hpp"
 #include "tests/simulation/world.hpp"
 
@@ -26,8 +27,8 @@ struct ControlOptions {
   Nanoseconds delay_min{std::chrono::microseconds(20)};
   Nanoseconds delay_max{std::chrono::microseconds(300)};
   Nanoseconds again_max{std::chrono::milliseconds(400)};  ///< a lost packet, a way that is free again
-  Nanoseconds stall_min{std::chrono::seconds(60)};        ///< a connection that stands still so long ends
-  Nanoseconds stall_max{std::chrono::seconds(120)};
+  Nanoseconds stall_min{kUnheardMax};                     ///< a connection that stands still so long ends
+  Nanoseconds stall_max{kUnheardMax + std::chrono::milliseconds(500)};
 };
 
 /// What crossed so far, by the name of the message's type.
@@ -54,6 +55,10 @@ class ControlNet {
 
   /// The process is gone; `told`: its kernel ends its connections, else its machine is gone, too.
   void ended(ProcessId process, bool told);
+
+  /// The machine of a process that was lost with it is there again, after so long: connections to what ran
+  /// there end when the next packet of them comes.
+  void machine_is_back(ProcessId process, Nanoseconds after);
 
   /// Sees each message when it is sent, and when it is delivered. May be empty.
   using Spy = std::function<void(ProcessId from, ProcessId to, const caf::message& message)>;
@@ -88,6 +93,8 @@ class ControlNet {
     std::deque<Packet> way;                                  // to the other side
     std::uint64_t stalls = 0;
     bool stalled = false;
+    Nanoseconds stalled_at{0};
+    bool vanished = false;  // with its machine: nothing answers
   };
   struct Connection {
     Side sides[2];
@@ -102,6 +109,7 @@ class ControlNet {
   void pump(const ConnectionPtr& connection, int side);
   void deliver(const ConnectionPtr& connection, int side, Packet& packet);
   void stall(const ConnectionPtr& connection, int side);
+  Nanoseconds again_max(Nanoseconds stood_still) const;
   void close(Side& side);
 
   World& world_;

@@ -49,18 +49,7 @@ bool pair_of_nodes(Dice& dice, const Scene& scene, Fault& fault) {
   return fault.a != fault.b;
 }
 
-// ---- lengths. A short one is over before anybody may be taken for dead: with the time until what was held
-// comes, and a heartbeat's interval, it stays within the patience.
-
-Nanoseconds short_time(Dice& dice, const Scene& scene) {
-  const Nanoseconds patience = scene.job.cluster.detect.patience;
-  return dice.between(patience / 20, patience * 2 / 5);
-}
-
-Nanoseconds long_time(Dice& dice, const Scene& scene) {
-  const Nanoseconds patience = scene.job.cluster.detect.patience;
-  return dice.between(patience + patience / 5, patience * 4);
-}
+// ---- lengths
 
 // Longer than any connection holds out.
 Nanoseconds endless_time(Dice& dice) {
@@ -313,53 +302,25 @@ std::vector<FaultKind> comings_and_goings() {
        [](Cluster& cluster, const Fault&) { cluster.join(false); }}};
 }
 
-// The coordinator's process, and the disk that its journal lies on.
-std::vector<FaultKind> of_the_coordinator() {
-  const auto crash = [](JournalDisk::Death death) {
-    return [death](Cluster& cluster, const Fault& fault) {
-      cluster.set_coordinator_back_after(fault.lasts);
-      if (death == JournalDisk::Death::none) return cluster.crash_coordinator();
-      cluster.journal().death = death;
-    };
-  };
-  const auto draw_crash = [](Dice& dice, const Scene& scene, Fault& fault) {
-    fault.lasts = dice.between(Nanoseconds(milliseconds(50)), Nanoseconds(seconds(dice.one_in(3) ? 8 : 1)));
-    return scene.cluster.by_hand;
-  };
-  const auto nothing = [](Cluster&, const Fault&) {};
-  return {
-      {"coordinator-crash", "the coordinator is killed, and started anew", draw_crash,
-       crash(JournalDisk::Death::none), nothing},
-      {"coordinator-torn", "the coordinator dies before its next write to the journal has any effect",
-       draw_crash, crash(JournalDisk::Death::before), nothing},
-      {"coordinator-mid-commit", "the coordinator dies between its next write to the journal and its word",
-       draw_crash, crash(JournalDisk::Death::behind), nothing},
-      {"coordinator-pause", "the coordinator stands still, for less than the patience",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = Cluster::kCoordinator;
-         fault.lasts = short_time(dice, scene);
-         return true;
-       },
-       [](Cluster& cluster, const Fault& fault) { cluster.pause(fault.a); },
-       [](Cluster& cluster, const Fault& fault) { cluster.resume(fault.a); }},
-      {"journal-full", "the disk of the journal is full for a while",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.lasts = long_time(dice, scene);
-         return scene.cluster.by_hand;
-       },
-       [](Cluster& cluster, const Fault&) { cluster.journal().full = true; },
-       [](Cluster& cluster, const Fault&) { cluster.journal().full = false; }}};
-}
-
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
   for (auto&& part : {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(),
-                      of_the_coordinator(), faults_of_disks(), ends()})
+                      faults_of_the_coordinator(), faults_of_disks(), ends()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
 }  // namespace
+
+Nanoseconds short_time(Dice& dice, const Scene& scene) {
+  const Nanoseconds patience = scene.job.cluster.detect.patience;
+  return dice.between(patience / 20, patience * 2 / 5);
+}
+
+Nanoseconds long_time(Dice& dice, const Scene& scene) {
+  const Nanoseconds patience = scene.job.cluster.detect.patience;
+  return dice.between(patience + patience / 5, patience * 4);
+}
 
 std::string Fault::text() const {
   std::string said = kind + " " + a;

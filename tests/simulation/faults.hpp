@@ -15,7 +15,8 @@ namespace muster::simulation {
 
 /// When a fault begins: so long after the n-th moment of a kind; "start" is the beginning of the run.
 struct Moment {
-  std::string what = "start";  ///< start, commit, close, closed, install, begin
+  std::string what =
+      "start";  ///< start, commit, close, closed, install, begin, message (of coordinator or node)
   std::uint64_t nth = 1;
   Nanoseconds later{0};
 };
@@ -61,6 +62,11 @@ struct Scene {
   const ClusterOptions& cluster;
 };
 
+/// A short one is over before anybody may be taken for dead: with the time until what was held comes, and a
+/// heartbeat's interval, it stays within the patience. A long one is not.
+Nanoseconds short_time(Dice& dice, const Scene& scene);
+Nanoseconds long_time(Dice& dice, const Scene& scene);
+
 struct FaultKind {
   std::string name;
   std::string meaning;
@@ -72,6 +78,7 @@ struct FaultKind {
 
 /// Parts of the table; faults_disk.cpp. They are drawn by draw_ending alone: they need a folder of
 /// checkpoints.
+std::vector<FaultKind> faults_of_the_coordinator();  // faults_coordinator.cpp
 std::vector<FaultKind> faults_of_disks();
 std::vector<FaultKind> ends();
 

@@ -316,12 +316,18 @@ void Invariants::event(const Event& event) {
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "paused") paused_ = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
-  if (event.name == "paused" || event.name == "restarted") progress_at_ = now();
+  if (event.name == "heard_again") paused_ = false;
+  if (event.name == "restarted") adopting_ = true;
+  if (event.name == "view" || event.name == "lost") adopting_ = false;
+  if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted")
+    progress_at_ = now();
 }
 
 // Of a broken link either end may go, also the one that has no fault.
 bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (excused_.count(who) > 0) return true;
+  if (reason.rfind("it has not come back", 0) == 0 && !cluster_->alive(who))
+    return true;  // it was told to end
   const std::string link = "the link between ";
   if (reason.rfind(link, 0) != 0) return false;
   const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
@@ -359,7 +365,14 @@ void Invariants::mistake(const std::string& what) {
 
 void Invariants::expect_progress(Nanoseconds patience) {
   if (paused_) patience += job_.cluster.give_up_after;
+  if (adopting_) patience += job_.cluster.orphan_after;
   if (now() - progress_at_ <= patience) return;
+  if (!in_force_ && !views_.latest() &&
+      cluster_->nodes_alive() < job_.cluster.replicas + job_.cluster.loaders) {
+    tally_.count("run: waits for nodes that are started by hand");
+    waits_for_hands_ = true;
+    return;
+  }
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
@@ -372,6 +385,13 @@ std::uint32_t Invariants::members_left(const std::string& kind) const {
         return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0 &&
                leaving_.count(who) == 0;
       }));
+}
+
+bool Invariants::all_excused() const {
+  return std::all_of(joined_.begin(), joined_.end(), [&](const std::string& who) {
+    return who.rfind("replica", 0) != 0 || lost_.count(who) > 0 || left_.count(who) > 0 ||
+           excused_.count(who) > 0;
+  });
 }
 
 // A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
@@ -391,6 +411,8 @@ void Invariants::expect_good_end(const Report& report) {
              (report.reason.find("the journal could not be written for") != std::string::npos ||
               report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart
     tally_.count("run: fails without its journal");
+  } else if (report.reason.rfind("no word from any member", 0) == 0 && all_excused()) {
+    tally_.count("run: gives up without a word from anybody");
   } else if (too_few || no_loader) {
     tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
   } else {

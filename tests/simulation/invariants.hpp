@@ -34,6 +34,8 @@ class Invariants final : public Watch {
 
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
+  /// Instead: nodes have gone before the first view, and only a person can start others.
+  bool waits_for_hands() const { return waits_for_hands_; }
   void expect_good_end(const Report& report);
   void expect_kept(const Report& report);
   void expect_all_ended();
@@ -84,6 +86,7 @@ class Invariants final : public Watch {
   void lost(const Event& event);
   bool excused(const std::string& who, const std::string& reason);
   std::uint32_t members_left(const std::string& kind) const;
+  bool all_excused() const;
   void made(const View& view);
   void count_view(const View& view);
   void count_parts(const View& view);
@@ -106,7 +109,9 @@ class Invariants final : public Watch {
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
-  bool paused_ = false;    // for want of nodes, as the coordinator has said
+  bool paused_ = false;  // for want of nodes, as the coordinator has said
+  bool waits_for_hands_ = false;
+  bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed
   Nanoseconds progress_at_{0};
   Wrong wrong_;

@@ -2,6 +2,8 @@
 // can die at a write, before it or behind it.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -16,6 +18,15 @@ struct JournalDisk {
   enum class Death { none, before, behind };
   Death death = Death::none;  ///< at the next write
   std::uint64_t writes = 0;
+  std::deque<JournalEntry> before;  ///< with a view, that were replaced; the last one in front
+  static constexpr std::size_t kBeforeMax = 8;
+
+  /// It is restored from a copy, which is so many writes old, or as old as there is one.
+  void restore(std::size_t writes_ago) {
+    if (before.empty() || writes_ago == 0 || !entry || entry->ended || entry->completed) return;
+    entry = before[std::min(writes_ago, before.size()) - 1];
+    before.clear();
+  }
 };
 
 class MemoryJournal final : public Journal {
@@ -34,6 +45,10 @@ class MemoryJournal final : public Journal {
     const auto death = std::exchange(disk_->death, JournalDisk::Death::none);
     if (death == JournalDisk::Death::before) return die_();
     if (disk_->full) throw Error(Advice::give_up, "the disk is full");
+    if (disk_->entry && disk_->entry->term > entry.term)
+      throw TakenOver(Advice::give_up, "another coordinator has taken the journal over");
+    if (disk_->entry && disk_->entry->view.number > 0) disk_->before.push_front(*disk_->entry);
+    if (disk_->before.size() > JournalDisk::kBeforeMax) disk_->before.pop_back();
     disk_->entry = entry;
     ++disk_->writes;
     if (death == JournalDisk::Death::behind) die_();

@@ -113,12 +113,10 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
   return {what, nth, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(dice.one_in(2) ? 1 : 20)))};
 }
 
-// A coordinator that dies before its first view has nobody to find again.
+// The coordinator can die at every message.
 Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   Moment moment = draw_moment(dice, span);
-  if (kind.rfind("coordinator-", 0) != 0 || kind == "coordinator-pause") return moment;
-  if (moment.what == "start" || moment.what == "install")
-    moment = {"begin", dice.between(1, 12), moment.later};
+  if (kind.rfind("coordinator-", 0) == 0 && dice.one_in(3)) return {"message", dice.between(1, 400), {}};
   return moment;
 }
 

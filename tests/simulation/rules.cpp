@@ -170,7 +170,8 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
 
 Wrong ViewRule::committed(std::uint32_t slot, std::uint32_t view, std::uint64_t index) const {
   for (auto newer = views_.upper_bound(view); newer != views_.end(); ++newer) {
-    if (index <= newer->second.records || goes_back(newer->second)) continue;
+    if (goes_back(newer->second)) break;  // from there on records are counted anew
+    if (index <= newer->second.records) continue;
     return {6, "replica " + text(slot) + " took record " + text(index) + " in view " + text(view) +
                    ", although view " + text(newer->first) + " had gone on from record " +
                    text(newer->second.records)};

@@ -37,6 +37,7 @@ class Schedule final : public Watch {
     if (record.kind != RoundKind::greeting && record.kind != RoundKind::sketch) moment("commit");
   }
   void sent(ProcessId, ProcessId, const caf::message& message) override {
+    moment("message");
     if (message.match_elements<Close>()) moment("close");
     if (message.match_elements<Closed>()) moment("closed");
     if (message.match_elements<Install>()) moment("install");
@@ -100,7 +101,8 @@ class Schedule final : public Watch {
 // Until the run has ended, or something is wrong.
 void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& schedule, const Plan& plan) {
   World& world = cluster.world();
-  while (!cluster.report() && !invariants.wrong()) {
+  while (!cluster.report() && !cluster.ended_unseen() && !invariants.waits_for_hands() &&
+         !invariants.wrong()) {
     if (world.deliveries() > kDeliveriesMax) invariants.say({11, "the run goes in circles"});
     if (schedule.calm()) invariants.expect_progress(plan.patience);
     if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});

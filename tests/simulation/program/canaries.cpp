@@ -41,7 +41,10 @@ const std::vector<Canary>& canaries() {
       {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
       {"journal-full-fails", "a journal that cannot be written once ends the run"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
-      {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"}};
+      {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
+      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
+      {"first-view-is-waited-for", "a view that was in the journal and never sent is waited for"},
+      {"old-journal-counts", "a journal counts more than the newer view that its members hold"}};
 #else
   static const std::vector<Canary> all;
 #endif

@@ -39,8 +39,8 @@ Prepared prepared_of(const NodeName& name) {
 
 Roster joined_roster(std::uint32_t replicas, std::uint32_t loaders) {
   Roster roster(job_of(replicas, loaders));
-  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i}), 0s).refusal, "");
-  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i}), 0s).refusal, "");
+  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i})).refusal, "");
+  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i})).refusal, "");
   return roster;
 }
 
@@ -48,12 +48,12 @@ TEST(Roster, RefusesAnotherProtocolAStrangerAndASecondOne) {
   Roster roster(job_of(2, 0));
   Join old = join_of(kReplica0);
   old.protocol = kProtocolVersion + 1;
-  EXPECT_NE(roster.join(old, 0s).refusal.find("protocol version"), std::string::npos);
-  EXPECT_NE(roster.join(join_of(kReplica2), 0s).refusal.find("the run has no replica 2"), std::string::npos);
-  EXPECT_NE(roster.join(join_of(kLoader0), 0s).refusal.find("the run has no loader 0"), std::string::npos);
+  EXPECT_NE(roster.join(old).refusal.find("protocol version"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kReplica2)).refusal.find("the run has no replica 2"), std::string::npos);
+  EXPECT_NE(roster.join(join_of(kLoader0)).refusal.find("the run has no loader 0"), std::string::npos);
   EXPECT_FALSE(roster.alive(kReplica0)) << "a refusal changes nothing";
-  EXPECT_EQ(roster.join(join_of(kReplica0), 0s).refusal, "");
-  EXPECT_NE(roster.join(join_of(kReplica0), 0s).refusal.find("has joined already, as process 100"),
+  EXPECT_EQ(roster.join(join_of(kReplica0)).refusal, "");
+  EXPECT_NE(roster.join(join_of(kReplica0)).refusal.find("has joined already, as process 100"),
             std::string::npos);
   EXPECT_EQ(roster.at(kReplica0).incarnation, 7000u);
 }
@@ -103,7 +103,7 @@ TEST(Roster, OtherBitsOfTheProbeAreRefusedUnlessLooseIsAskedFor) {
     Job job = job_of(2, 0);
     job.cluster.reproducible = reproducible;
     Roster roster(job);
-    for (const NodeName& who : {kReplica0, kReplica1}) roster.join(join_of(who), {});
+    for (const NodeName& who : {kReplica0, kReplica1}) roster.join(join_of(who));
     Prepared prepared = prepared_of(kReplica0);
     prepared.probe_sha256 = "aa";
     EXPECT_EQ(roster.prepared(prepared), "");
@@ -149,21 +149,12 @@ TEST(Roster, ReplicasThatEndDifferentlyAreSaid) {
   EXPECT_NE(roster.done(done).find("replica 2 ends step 10 with weights bb"), std::string::npos);
 }
 
-TEST(Roster, SilenceCountsFromTheLastSignOfLife) {
+TEST(Roster, StepsOfHeartbeatsOnlyGrow) {
   Roster roster = joined_roster(2, 0);
-  EXPECT_FALSE(roster.silent(999ms, 1s));
-  roster.heard({kReplica0, 5}, 500ms);
-  const auto silent = roster.silent(1s, 1s);
-  ASSERT_TRUE(silent);
-  EXPECT_EQ(silent->name, kReplica1);
-  EXPECT_EQ(silent->silence, 1s);
-  roster.lost(kReplica1);
-  EXPECT_FALSE(roster.silent(1s, 1s)) << "who is lost is not silent";
-  EXPECT_TRUE(roster.silent(1500ms, 1s));
+  roster.heard({kReplica0, 5});
+  roster.heard({kReplica0, 3});
   EXPECT_EQ(roster.at(kReplica0).last_step, 5u);
-  roster.heard({kReplica0, 3}, 2s);
-  EXPECT_EQ(roster.at(kReplica0).last_step, 5u) << "steps only grow";
-  roster.heard({kReplica2, 3}, 2s);  // a stranger
+  roster.heard({kReplica2, 3});  // a stranger
   EXPECT_EQ(roster.nodes().size(), 2u);
 }
 
@@ -173,13 +164,13 @@ TEST(Roster, ReplicasOfOneHostHoldNeighbouringShards) {
   Roster roster(job);
   const char* const hosts[] = {"a", "b", "c", "a", "b"};
   for (std::uint32_t slot = 0; slot < 5; ++slot) {
-    roster.join(join_of({false, slot}), 0s);
+    roster.join(join_of({false, slot}));
     Prepared prepared = prepared_of({false, slot});
     prepared.host = hosts[slot];
     EXPECT_EQ(roster.prepared(prepared), "");
   }
   for (std::uint32_t slot = 0; slot < 2; ++slot) {
-    roster.join(join_of({true, slot}), 0s);
+    roster.join(join_of({true, slot}));
     Prepared prepared = prepared_of({true, slot});
     prepared.host = slot == 0 ? "c" : "a";
     EXPECT_EQ(roster.prepared(prepared), "");
@@ -207,9 +198,8 @@ TEST(Roster, SumsLieOnCardsWhereAllReplicasSaySo) {
   }
 }
 
-TEST(Roster, WhoHasNotJoinedIsNotSilent) {
+TEST(Roster, WhoHasNotJoinedIsNotAlive) {
   Roster roster(job_of(2, 0));
-  EXPECT_FALSE(roster.silent(100s, 1s));
   EXPECT_TRUE(roster.none_alive());
 }
 
@@ -261,7 +251,7 @@ Roster roster_in_view(std::uint32_t replicas, std::uint32_t loaders, View& view)
 NodeName newcomer(Roster& roster, bool loader = false) {
   Join join = join_of({loader, 77});
   join.joins = true;
-  const auto admission = roster.join(join, 0s);
+  const auto admission = roster.join(join);
   EXPECT_EQ(admission.refusal, "");
   EXPECT_EQ(roster.prepared(prepared_of(admission.name)), "");
   return admission.name;
@@ -280,7 +270,7 @@ TEST(Roster, ANewcomerGetsTheNextNumberAndNeverOneThatWasUsed) {
   EXPECT_EQ(newcomer(roster).slot, 3u);
   Join loader = join_of({true, 0});
   loader.joins = true;
-  EXPECT_NE(roster.join(loader, 0s).refusal.find("no loader processes"), std::string::npos);
+  EXPECT_NE(roster.join(loader).refusal.find("no loader processes"), std::string::npos);
 }
 
 TEST(Roster, ANewcomerIsFedByAMemberAndIsNoMemberBefore) {
@@ -407,7 +397,7 @@ TEST(Roster, WithTooFewReplicasOrWithoutLoaderThereIsNoView) {
   job.cluster.min_replicas = 2;
   Roster roster(job);
   for (const NodeName& name : {kReplica0, kReplica1}) {
-    roster.join(join_of(name), 0s);
+    roster.join(join_of(name));
     roster.prepared(prepared_of(name));
   }
   const View view = roster.first_view();
@@ -427,28 +417,66 @@ TEST(Roster, WithTooFewReplicasOrWithoutLoaderThereIsNoView) {
   EXPECT_EQ(next.view->loaders.front().name.slot, 1u);
 }
 
+Adopt adopt_of(const NodeName& name, const View& view, std::uint64_t incarnation) {
+  Adopt adopt;
+  adopt.join = join_of(name);
+  adopt.join.incarnation = incarnation;
+  adopt.prepared = prepared_of(name);
+  adopt.view = view;
+  adopt.begun = true;
+  return adopt;
+}
+
 TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
   View view;
   roster_in_view(2, 0, view);
   Roster roster(job_of(2, 0));
-  roster.entered_before(view, 5, 0, 0s);
-  Adopt adopt;
-  adopt.join = join_of(kReplica0);
-  adopt.prepared = prepared_of(kReplica0);
-  adopt.view = view.number;
-  adopt.begun = true;
-  adopt.join.incarnation = 1;
-  EXPECT_NE(roster.adopt(adopt, 0s), "") << "another incarnation";
-  adopt.join.incarnation = 7000;
-  EXPECT_EQ(roster.adopt(adopt, 0s), "");
-  EXPECT_NE(roster.adopt(adopt, 0s), "") << "twice";
+  roster.entered_before(view, 5, 0);
+  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 1)), "") << "another incarnation";
+  EXPECT_FALSE(roster.some_replica_returned());
+  EXPECT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 7000)), "") << "twice";
+  EXPECT_TRUE(roster.some_replica_returned());
+  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica1});
   EXPECT_FALSE(roster.all(NodeStage::installed));
-  const auto silent = roster.silent(10s, 1s);
-  ASSERT_TRUE(silent);
   roster.lost(kReplica1);
+  EXPECT_TRUE(roster.not_returned().empty());
   EXPECT_TRUE(roster.all(NodeStage::installed));
   EXPECT_TRUE(roster.all_begun(view.number));
   EXPECT_FALSE(roster.all_begun(view.number + 1));
+}
+
+TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
+  View view;
+  roster_in_view(2, 0, view);
+  Roster roster(job_of(2, 0));
+  roster.entered_before(view, 5, 0);
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  Adopt other = adopt_of(kReplica1, view, 7001);
+  other.prepared.state_sha256 = "bb";
+  EXPECT_NE(roster.adopt(other).find("begins with other weights than replica 0"), std::string::npos);
+  EXPECT_TRUE(roster.expects(kReplica1, 7001)) << "it is not in";
+  other = adopt_of(kReplica1, view, 7001);
+  other.prepared.shapes = "others";
+  EXPECT_NE(roster.adopt(other).find("other parameters"), std::string::npos);
+  EXPECT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
+}
+
+TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
+  View view;
+  roster_in_view(3, 0, view);
+  Roster roster(job_of(3, 0));
+  roster.entered_before(view, 5, 0);
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
+  View newer = view;
+  newer.number = 7;
+  newer.replicas.erase(newer.replicas.begin() + 1);
+  roster.entered_before(newer, 1005, 1000);
+  EXPECT_TRUE(roster.lives(kReplica0, 7000));
+  EXPECT_FALSE(roster.lives(kReplica1, 7001)) << "it is not in the newer view";
+  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica2});
+  EXPECT_EQ(roster.next_replica(), 1005u);
 }
 
 }  // namespace

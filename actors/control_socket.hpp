@@ -1,0 +1,21 @@
+// The sockets below the control connections between coordinator and nodes: how long they wait.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace muster {
+
+/// A TCP connection to one of the addresses of `host`, or nothing with the reason in `why`. Blocks for at
+/// most `most`, and for as long as the resolver takes.
+std::optional<int> connect_within(const std::string& host, std::uint16_t port, std::chrono::milliseconds most,
+                                  std::string& why);
+
+/// A connection to another host ends when nothing that was sent is acknowledged for kUnheardMax, whether
+/// there is something to send or not. Between processes of one host no link can be cut: there the kernel
+/// tells of an end, and a process that is stopped for long is to be waited for.
+void bound_silence(int socket);
+
+}  // namespace muster

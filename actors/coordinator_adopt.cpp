@@ -1,0 +1,281 @@
+// A coordinator that was started anew, or that a member has reached again: what the journal says, what the
+// members hold, and which of the two counts. Steps that live replicas hold always count more than a verdict
+// in a journal.
+#include <algorithm>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/rules/return_time.hpp"
+#include "muster/config/canary.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+// An older journal does not know which numbers were given to newcomers since.
+constexpr std::uint32_t kNumbersSkipped = 1000;
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+const char* kind(const NodeName& name) {
+  return name.loader ? "loader" : "replica";
+}
+
+// What a node says of a view may be anything.
+bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards) {
+  std::uint32_t next = 0;
+  for (const Member& replica : view.replicas) {
+    if (replica.name.loader || replica.begin != next || replica.end < next) return false;
+    next = replica.end;
+  }
+  const bool loaders = std::ranges::all_of(view.loaders, [](const Member& each) { return each.name.loader; });
+  return loaders && next == shards && view.holds(member);
+}
+
+}  // namespace
+
+// ---- the journal
+
+void CoordinatorState::note(const View& view, bool ended) {
+  if (!parts_.journal || (canary("no-journal") && view.number > 1)) return;
+  try {
+    parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(),
+                           ended, report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
+                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}});
+  } catch (const TakenOver& error) {
+    taken_over(error.what());
+    throw;
+  }
+}
+
+// Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
+void CoordinatorState::taken_over(const std::string& reason) {
+  if (std::exchange(ending_, true)) return;
+  taken_over_ = true;
+  parts_.journal.reset();
+  actors_.clear();
+  report_.outcome = "failed";
+  report_.reason = reason;
+  ended_ = self_->clock().now();
+  raise(make_event("failed", {{"reason", reason}}));
+  finish();
+}
+
+// Throws Error: then nothing was begun.
+void CoordinatorState::look_into_journal() {
+  if (!parts_.journal) return;
+  const auto entry = parts_.journal->read();
+  if (entry) term_ = entry->term + 1;
+  if (entry && !entry->ended && entry->view.number == 0)  // nodes may live that were given numbers
+    roster_ = std::make_unique<Roster>(parts_.job, entry->next_replica, entry->next_loader);
+  // A run that goes on from a checkpoint has no members to wait for.
+  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
+  if (entry->job_hash != parts_.job_hash) {
+    throw Error(Advice::fix_job,
+                "the journal is of another job (its mathematics differ); give this one another "
+                "checkpoint.folder, or move the journal away");
+  }
+  if (entry->completed) return say_completed(*entry);
+  wait_for_members(entry->view, entry->next_replica, entry->next_loader);
+  note(view_);
+}
+
+// The members of that view look for this coordinator.
+void CoordinatorState::wait_for_members(const View& view, std::uint32_t next_replica,
+                                        std::uint32_t next_loader) {
+  view_ = view;
+  if (view_.source.records >= kept_.records)
+    kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
+  watch_->entered(view_);
+  begun_ = true;
+  phase_ = Phase::adopting;
+  roster_->entered_before(view_, next_replica, next_loader);
+  trained_from_ = self_->clock().now();
+  raise(make_event(
+      "restarted",
+      {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
+}
+
+// The one before was gone before all knew of the end: they are told when they come back, for a while.
+void CoordinatorState::say_completed(const JournalEntry& entry) {
+  view_ = entry.view;
+  watch_->entered(view_);
+  begun_ = true;
+  report_.steps = entry.steps;
+  report_.samples = entry.samples;
+  report_.weights_sha256 = entry.weights_sha256;
+  report_.epochs = entry.epochs;
+  report_.outcome = "completed";
+  ending_ = true;
+  ended_ = self_->clock().now();
+}
+
+// ---- the members
+
+void CoordinatorState::on(const Adopt& message) {
+  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  const NodeName& who = message.join.name;
+  const auto refuse_it = [&](const std::string& reason, bool again) {
+    raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+    // What it holds beyond this run is kept for --resume.
+    self_->send(actor, Stop{false, reason, again, message.begun && message.view.number > view_.number});
+  };
+  if (!actor) return refuse_it("it has no address to answer to", false);
+  if (taken_over_) return;  // it is another coordinator's
+  if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended", false, true});
+  if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
+  if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
+  if (phase_ == Phase::adopting && view_.number == 1 && message.view.number == 0 &&
+      roster_->expects(who, message.join.incarnation) && !canary("first-view-is-waited-for")) {
+    if (!begin_anew()) return;
+  } else if (!learn_from(message)) {
+    return;
+  }
+  const std::string refusal = roster_->adopt(message);
+  if (!refusal.empty()) return refuse_it(refusal, true);
+  actors_[who] = actor;
+  adopting_ticks_ = 0;
+  watch_->came(who, elapsed());
+  self_->monitor(actor);
+  if (report_.transport.empty()) report_.transport = message.prepared.transport;
+  if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
+}
+
+// The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
+// here and below: the disk of the journal takes nothing now, and the member asks again.
+bool CoordinatorState::begin_anew() {
+  try {
+    note(View{});
+  } catch (const Error&) {
+    return false;
+  }
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
+  }
+  actors_.clear();
+  unchecked_.clear();
+  lost_.clear();
+  roster_ = std::make_unique<Roster>(parts_.job, roster_->next_replica(), roster_->next_loader());
+  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
+  view_ = View{};
+  begun_ = false;
+  phase_ = Phase::forming;
+  return true;
+}
+
+// The journal may be older than what members hold: it was restored from a copy.
+bool CoordinatorState::learn_from(const Adopt& message) {
+  if (phase_ != Phase::adopting) return true;
+  const bool newer = message.view.number > view_.number &&
+                     makes_sense(message.view, message.join.name, parts_.job.train.shards) &&
+                     !canary("old-journal-counts");
+  if (!newer && !roster_->expects(message.join.name, message.join.incarnation)) return true;
+  if (message.term >= term_) {
+    term_ = message.term + 1;
+    journal_behind_ = true;
+  }
+  if (newer) {
+    go_on_with(message.view);
+    journal_behind_ = true;
+  }
+  try {
+    if (journal_behind_) note(view_);
+  } catch (const Error&) {
+    return false;
+  }
+  journal_behind_ = false;
+  return true;
+}
+
+// Newcomers join again.
+void CoordinatorState::go_on_with(const View& view) {
+  const std::uint32_t replicas = roster_->next_replica(), loaders = roster_->next_loader();
+  const auto highest = [&](const std::vector<Member>& members, std::uint32_t known) {
+    for (const Member& member : members) known = std::max(known, member.name.slot + 1);
+    return known + kNumbersSkipped;
+  };
+  std::vector<NodeName> stay;
+  for (const auto& [who, actor] : actors_) {
+    if (!roster_->alive(who)) continue;
+    if (roster_->member(who) && view.holds(who)) {
+      stay.push_back(who);
+    } else {
+      self_->send(actor, Stop{false, "replicas of this run have come back, and it goes on with them", true});
+    }
+  }
+  std::erase_if(actors_, [&](const auto& each) {
+    return std::find(stay.begin(), stay.end(), each.first) == stay.end();
+  });
+  unchecked_.clear();
+  lost_.clear();
+  raise(
+      make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
+                                         std::to_string(view_.number) + "): it goes on with their view " +
+                                         std::to_string(view.number)}}));
+  wait_for_members(view, highest(view.replicas, replicas), highest(view.loaders, loaders));
+}
+
+// A member whose connection broke, and that has reached this coordinator again. What was on its way may be
+// lost; a new view tells all of it again.
+void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
+  const NodeName& who = message.join.name;
+  actors_[who] = actor;
+  watch_->came(who, elapsed());
+  self_->monitor(actor);
+  if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
+  const bool up_to_date = message.begun && message.view.number == view_.number;
+  roster_->returned(message);
+  if (phase_ == Phase::adopting) return;
+  self_->send(actor, Adopted{term_});
+  if (phase_ == Phase::closing) {
+    self_->send(actor, Close{term_, message.view.number, lost_});
+  } else if (phase_ == Phase::installing || (phase_ == Phase::running && !up_to_date) ||
+             roster_->feeds(who)) {
+    close_view();
+  }
+}
+
+// All members that are left have come back. Newcomers can be compared with them now.
+void CoordinatorState::adopted_all() {
+  report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->member(who)) self_->send(actor, Adopted{term_});
+  }
+  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last) {
+    phase_ = Phase::running;
+    raise(make_event("view", {{"view", number(view_.number)},
+                              {"members", number(view_.replicas.size())},
+                              {"transport", report_.transport}}));
+    feed_newcomers();
+  } else {
+    close_view();
+  }
+  for (const auto& [who, prepared] : std::exchange(unchecked_, {})) on(prepared);
+}
+
+// Where no member is back they may still look for this coordinator; where one is, the others follow soon.
+// Counted in ticks: time in which this coordinator did not run is nobody's silence.
+bool CoordinatorState::judge_returns() {
+  const auto missing = roster_->not_returned();
+  if (missing.empty()) return false;
+  const auto& cluster = parts_.job.cluster;
+  const bool some = roster_->some_replica_returned();
+  const std::chrono::milliseconds wait = some ? kReturnMax + cluster.detect.patience : cluster.orphan_after;
+  if (++adopting_ticks_ * kTick < wait) return false;
+  for (const NodeName& who : missing) {
+    if (phase_ != Phase::adopting || ending_) break;
+    lost(who, "coordinator",
+         "it has not come back to the restarted coordinator within " + std::to_string(wait.count()) + " ms");
+  }
+  return true;
+}
+
+void CoordinatorState::none_came_back() {
+  fail("no member of the last view has come back within " +
+       std::to_string(parts_.job.cluster.orphan_after.count()) +
+       " ms (cluster.orphan_after); go on from a checkpoint with --resume");
+}
+
+}  // namespace muster

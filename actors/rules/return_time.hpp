@@ -1,0 +1,18 @@
+// How long a connection between coordinator and node may be unheard, and how soon a node is back after that.
+// Both sides set these on their sockets (control_port.cpp), and the coordinator's rules count on them.
+#pragma once
+
+#include <chrono>
+
+namespace muster {
+
+/// A control connection ends when nothing that was sent over it was acknowledged for so long
+/// (TCP_USER_TIMEOUT, RFC 5482). Before that TCP itself goes on when the link is back.
+inline constexpr std::chrono::milliseconds kUnheardMax{5000};
+/// An attempt to connect ends after so long, and the next one begins a moment later.
+inline constexpr std::chrono::milliseconds kConnectMax{1000};
+inline constexpr std::chrono::milliseconds kConnectAgain{200};
+/// So a node whose link is good again has reached the coordinator within this time.
+inline constexpr std::chrono::milliseconds kReturnMax = kUnheardMax + kConnectMax + 2 * kConnectAgain;
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+// Members that come back: to a coordinator that was started anew, or over a new connection.
+#include <algorithm>
+
+#include "muster/actors/rules/roster.hpp"
+
+namespace muster {
+
+bool Roster::expects(const NodeName& name, std::uint64_t incarnation) const {
+  const NodeRecord* record = find(name);
+  return record && record->member && record->incarnation == incarnation &&
+         record->stage == NodeStage::expected;
+}
+
+bool Roster::lives(const NodeName& name, std::uint64_t incarnation) const {
+  return alive(name) && at(name).incarnation == incarnation;
+}
+
+std::string Roster::adopt(const Adopt& message) {
+  const NodeName& name = message.join.name;
+  if (!expects(name, message.join.incarnation))
+    return name.text() + " is no member of the last view; it may join again";
+  NodeRecord& record = nodes_[name];
+  record.stage = NodeStage::installed;
+  record.prepared = message.prepared;
+  record.prepared.name = name;
+  if (std::string reason = misfit(record.prepared); !reason.empty()) {
+    record.stage = NodeStage::expected;
+    return reason;
+  }
+  record.pid = message.join.pid;
+  record.host = message.join.host;
+  record.device = message.join.device;
+  record.announced = true;
+  returned(message);
+  return {};
+}
+
+void Roster::returned(const Adopt& message) {
+  NodeRecord& record = nodes_[message.join.name];
+  record.in_view = message.view.number;
+  record.begun = message.begun;
+}
+
+void Roster::entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader) {
+  std::map<NodeName, NodeRecord> members;
+  for (const auto* all : {&view.replicas, &view.loaders}) {
+    for (const Member& member : *all) {
+      if (lives(member.name, member.incarnation)) members[member.name] = at(member.name);
+      members[member.name].incarnation = member.incarnation;
+    }
+  }
+  nodes_ = std::move(members);
+  next_replica_ = next_replica;
+  next_loader_ = next_loader;
+  entered(view);
+}
+
+std::vector<NodeName> Roster::not_returned() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (record.member && record.stage == NodeStage::expected) names.push_back(name);
+  }
+  return names;
+}
+
+bool Roster::some_replica_returned() const {
+  return std::ranges::any_of(nodes_, [this](const auto& node) {
+    return !node.first.loader && node.second.member && alive(node.first);
+  });
+}
+
+bool Roster::feeds(const NodeName& donor) const {
+  return std::ranges::any_of(nodes_, [&](const auto& node) {
+    const NodeRecord& record = node.second;
+    return !donor.loader && !record.member && alive(node.first) && record.fed_in == view_.number &&
+           record.fed_by == donor.slot;
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+#include "muster/actors/rules/self_doubt.hpp"
+
+#include <algorithm>
+
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kLeastForMajority = 3;
+
+}  // namespace
+
+// At once: when the first of them has been silent for the patience, the others have been for half of it.
+SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
+  std::size_t replicas = 0, silent_replicas = 0;
+  Time longest{0}, shortest = Time::max();
+  silent_ = of_ = 0;
+  for (const Member& member : members) {
+    longest = std::max(longest, member.silence);
+    if (member.kind == Kind::newcomer) continue;
+    const bool quiet = member.silence >= patience_ / 2;
+    ++of_;
+    silent_ += quiet;
+    if (member.kind == Kind::loader) continue;
+    ++replicas;
+    silent_replicas += quiet;
+    shortest = std::min(shortest, member.silence);
+  }
+  const bool begins = longest >= patience_ || sight_ == Sight::all_silent;
+  if (replicas > 0 && silent_replicas == replicas && begins && !canary("no-self-doubt")) {
+    if (sight_ != Sight::all_silent) since_ = now - shortest;
+    return sight_ = Sight::all_silent;
+  }
+  if (sight_ == Sight::all_silent) excused_until_ = now + std::min(now - since_, return_max_);
+  const bool majority = of_ >= kLeastForMajority && 2 * silent_ > of_ && longest >= patience_;
+  return sight_ = majority ? Sight::majority_silent : Sight::clear;
+}
+
+bool SelfDoubt::makes_lost(Time silence, Time now) const {
+  if (sight_ == Sight::all_silent || now < excused_until_) return false;
+  return silence >= (sight_ == Sight::majority_silent ? (1 + kMajorityPatiences) * patience_ : patience_);
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+// Whose fault a silence is: a pure rule. A coordinator that hears none of its members, or too few of them all
+// at once, suspects its own link before it takes them for dead.
+//
+//   all replicas of the view are silent       nobody is lost by silence, until one of them is heard again
+//   a majority of three or more nodes is      the silent ones are lost kMajorityPatiences later than usual
+//   after all were silent                     nobody is lost for as long as that lasted, up to `return_max`:
+//                                             connections come back one after the other
+//   otherwise                                 silence of the patience makes a node lost
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+
+namespace muster {
+
+class SelfDoubt {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  /// A majority that falls silent at once is waited for so many times the patience more.
+  static constexpr int kMajorityPatiences = 5;
+
+  /// `patience`: silence that makes a single node lost. `return_max`: within this time a node whose link is
+  /// good again has reached the coordinator.
+  SelfDoubt(Time patience, Time return_max) : patience_(patience), return_max_(return_max) {}
+
+  enum class Kind { newcomer, loader, replica };
+  struct Member {
+    Kind kind = Kind::replica;
+    Time silence{0};
+  };
+  enum class Sight { clear, majority_silent, all_silent };
+
+  /// The members of the view, and newcomers, that were heard at least once and are not lost. Times of calls
+  /// never go back.
+  Sight judge(std::span<const Member> members, Time now);
+
+  /// Whether a silence of that length makes a node lost, as of the last `judge`.
+  bool makes_lost(Time silence, Time now) const;
+  /// How many of those of the last `judge` were silent, and of how many.
+  std::size_t silent() const { return silent_; }
+  std::size_t of() const { return of_; }
+
+ private:
+  Time patience_, return_max_;
+  Sight sight_ = Sight::clear;
+  Time since_{0};          // all are silent since then
+  Time excused_until_{0};  // after that
+  std::size_t silent_ = 0, of_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,121 @@
+// What can go wrong with the coordinator: its process, its link, its machine, and the disk of its journal.
+#include "tests/simulation/faults.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const auto kNothing = [](Cluster&, const Fault&) {};
+
+// Until it is started anew.
+bool draw_crash(Dice& dice, const Scene& scene, Fault& fault) {
+  fault.lasts = dice.between(Nanoseconds(milliseconds(50)), Nanoseconds(seconds(dice.one_in(3) ? 8 : 1)));
+  return scene.cluster.by_hand;
+}
+
+auto crash(JournalDisk::Death death) {
+  return [death](Cluster& cluster, const Fault& fault) {
+    cluster.set_coordinator_back_after(fault.lasts);
+    if (death == JournalDisk::Death::none) return cluster.crash_coordinator();
+    cluster.journal().death = death;
+  };
+}
+
+std::vector<FaultKind> deaths() {
+  return {
+      {"coordinator-crash", "the coordinator is killed, and started anew", draw_crash,
+       crash(JournalDisk::Death::none), kNothing},
+      {"coordinator-torn", "the coordinator dies before its next write to the journal has any effect",
+       draw_crash, crash(JournalDisk::Death::before), kNothing},
+      {"coordinator-mid-commit", "the coordinator dies between its next write to the journal and its word",
+       draw_crash, crash(JournalDisk::Death::behind), kNothing},
+      {"coordinator-power", "the coordinator's machine is gone, nobody says so, and it is started anew",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.lasts = dice.between(Nanoseconds(milliseconds(50)), Nanoseconds(seconds(20)));
+         return scene.cluster.by_hand;
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.set_coordinator_back_after(fault.lasts);
+         cluster.crash_coordinator(false);
+       },
+       kNothing},
+      {"coordinator-old-journal", "the coordinator is killed, and finds an older copy of its journal",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.strength = static_cast<double>(dice.between(1, 4));
+         return draw_crash(dice, scene, fault);
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.set_coordinator_back_after(fault.lasts);
+         cluster.crash_coordinator();
+         cluster.journal().restore(static_cast<std::size_t>(fault.strength));
+       },
+       kNothing}};
+}
+
+// Nobody is to blame for its silence.
+std::vector<FaultKind> silences() {
+  const auto pause = [](Cluster& cluster, const Fault& fault) { cluster.pause(fault.a); };
+  const auto resume = [](Cluster& cluster, const Fault& fault) { cluster.resume(fault.a); };
+  return {
+      {"coordinator-pause", "the coordinator stands still, for less than the patience",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = Cluster::kCoordinator;
+         fault.lasts = short_time(dice, scene);
+         return true;
+       },
+       pause, resume},
+      {"coordinator-pause-long", "the coordinator stands still, for longer than the patience",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = Cluster::kCoordinator;
+         fault.lasts = long_time(dice, scene);
+         return true;
+       },
+       pause, resume},
+      {"coordinator-cut-off", "the coordinator is cut off from all nodes, for longer than the patience",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = Cluster::kCoordinator;
+         fault.lasts = dice.one_in(3) ? dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(12)))
+                                      : long_time(dice, scene);
+         return scene.cluster.by_hand && fault.lasts < scene.job.cluster.give_up_after / 2;
+       },
+       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(true); },
+       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
+      {"coordinator-cut-two", "the coordinator is cut off from two replicas, for longer than the patience",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const std::uint32_t replicas = scene.job.cluster.replicas;
+         if (replicas < 3) return false;
+         const auto first = static_cast<std::uint32_t>(dice.below(replicas));
+         fault.a = NodeName{false, first}.text();
+         fault.b = NodeName{false, (first + 1) % replicas}.text();
+         fault.costs = {fault.a, fault.b};
+         fault.lasts = long_time(dice, scene);
+         return true;
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         for (const std::string& who : {fault.a, fault.b})
+           cluster.disturb_coordinator(who, {.blocked = true});
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         for (const std::string& who : {fault.a, fault.b}) cluster.disturb_coordinator(who, {});
+       }}};
+}
+
+}  // namespace
+
+std::vector<FaultKind> faults_of_the_coordinator() {
+  std::vector<FaultKind> all = deaths();
+  for (FaultKind& kind : silences()) all.push_back(std::move(kind));
+  all.push_back({"journal-full", "the disk of the journal is full for a while",
+                 [](Dice& dice, const Scene& scene, Fault& fault) {
+                   fault.lasts = long_time(dice, scene);
+                   return scene.cluster.by_hand;
+                 },
+                 [](Cluster& cluster, const Fault&) { cluster.journal().full = true; },
+                 [](Cluster& cluster, const Fault&) { cluster.journal().full = false; }});
+  return all;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,102 @@
+#include "muster/actors/rules/self_doubt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = SelfDoubt::Kind;
+using Sight = SelfDoubt::Sight;
+using Members = std::vector<SelfDoubt::Member>;
+
+SelfDoubt rule() {
+  return SelfDoubt(1s, 6s);
+}
+
+TEST(SelfDoubt, OneOfSeveralIsLostAtThePatience) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 50ms}, {Kind::replica, 90ms}}, 10s),
+            Sight::clear);
+  EXPECT_TRUE(doubt.makes_lost(1s, 10s));
+  EXPECT_FALSE(doubt.makes_lost(999ms, 10s));
+}
+
+TEST(SelfDoubt, NobodyIsLostWhileAllReplicasAreSilent) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 920ms}}, 10s), Sight::all_silent);
+  EXPECT_FALSE(doubt.makes_lost(1s, 10s));
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 601s}, {Kind::replica, 600s}}, 610s), Sight::all_silent);
+  EXPECT_FALSE(doubt.makes_lost(601s, 610s));
+  EXPECT_EQ(doubt.silent(), 2u);
+  EXPECT_EQ(doubt.of(), 2u);
+}
+
+TEST(SelfDoubt, TheOnlyReplicaIsAllOfThem) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}}, 10s), Sight::all_silent);
+}
+
+TEST(SelfDoubt, ALoaderThatIsHeardHoldsNoState) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}, {Kind::loader, 10ms}}, 10s), Sight::all_silent);
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 10ms}, {Kind::loader, 1s}}, 11s), Sight::clear);
+}
+
+TEST(SelfDoubt, SilencesThatBeganApartAreNotAtOnce) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 400ms}}, 10s), Sight::clear);
+  EXPECT_TRUE(doubt.makes_lost(1s, 10s));
+}
+
+TEST(SelfDoubt, AfterAllWereSilentTheyMayComeBackOneAfterTheOther) {
+  SelfDoubt doubt = rule();
+  doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 900ms}}, 10s);  // since 9.1 s
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 10ms}, {Kind::replica, 2s}}, 11100ms), Sight::clear);
+  EXPECT_FALSE(doubt.makes_lost(2s, 11100ms));
+  EXPECT_FALSE(doubt.makes_lost(3900ms, 13s)) << "it lasted for two seconds: two seconds more";
+  EXPECT_TRUE(doubt.makes_lost(4s, 13100ms));
+}
+
+TEST(SelfDoubt, TheTimeToComeBackHasABound) {
+  SelfDoubt doubt = rule();
+  doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);
+  doubt.judge(Members{{Kind::replica, 101s}, {Kind::replica, 101s}}, 110s);
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1ms}, {Kind::replica, 102s}}, 111s), Sight::clear);
+  EXPECT_FALSE(doubt.makes_lost(107s, 116999ms));
+  EXPECT_TRUE(doubt.makes_lost(108s, 117s));
+}
+
+TEST(SelfDoubt, AMajorityOfThreeOrMoreIsWaitedForLonger) {
+  SelfDoubt doubt = rule();
+  const Members members{{Kind::replica, 1s}, {Kind::replica, 900ms}, {Kind::replica, 10ms}};
+  EXPECT_EQ(doubt.judge(members, 10s), Sight::majority_silent);
+  EXPECT_FALSE(doubt.makes_lost(5999ms, 10s));
+  EXPECT_TRUE(doubt.makes_lost(6s, 10s));
+  EXPECT_EQ(
+      doubt.judge(
+          Members{{Kind::replica, 1s}, {Kind::replica, 900ms}, {Kind::replica, 0ms}, {Kind::replica, 0ms}},
+          11s),
+      Sight::clear)
+      << "half of them is no majority";
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 0ms}}, 12s), Sight::clear)
+      << "one of two, neither";
+}
+
+TEST(SelfDoubt, ANewcomerThatReachesThePatienceFirstIsNotLostAlone) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::newcomer, 1s}, {Kind::replica, 950ms}}, 10s), Sight::all_silent);
+  EXPECT_EQ(doubt.of(), 1u);
+  EXPECT_EQ(doubt.judge(Members{{Kind::newcomer, 0ms}, {Kind::replica, 2s}}, 11s), Sight::all_silent)
+      << "a newcomer holds no state";
+}
+
+TEST(SelfDoubt, NoMemberMakesNoDoubt) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{}, 10s), Sight::clear);
+}
+
+}  // namespace
+}  // namespace muster
