@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/actors/demands.hpp"
+#include "muster/actors/descriptors.hpp"
 #include "muster/actors/memory_plan.hpp"
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/workbench.hpp"
@@ -141,6 +142,14 @@ bool sums_would_lie_on_cards(const Preflight& flight) {
   }
 }
 
+// Where nodes are started by hand, their own hosts have limits of their own.
+void check_descriptors(const Places& places, Trial trial, Preflight& flight) {
+  std::uint64_t needed = descriptors_of_coordinator(flight.job, false);
+  if (trial != Trial::nowhere) needed = std::max(needed, descriptors_of_node(flight.job));
+  if (const auto why = too_few_descriptors(needed, descriptors_allowed()))
+    flight.mistakes.push_back(mistake_at(places, "cluster.replicas", *why));
+}
+
 }  // namespace
 
 Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial) {
@@ -154,6 +163,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   const Inventory inventory{devices.cores, devices.cuda_devices, devices.cuda_reason};
   flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
   if (shares_out_cores(flight.job)) share_out(devices.cores, flight.placement);
+  check_descriptors(places, trial, flight);
   flight.sums_on_cards = sums_would_lie_on_cards(flight);
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)

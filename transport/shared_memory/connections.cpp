@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "muster/config/check.hpp"
@@ -65,7 +66,13 @@ bool SharedMemoryTransport::dial_again() {
   if (!std::exchange(to_dial_, false)) return false;
   for (const auto& [peer, out] : std::map(outgoing_)) {
     if (out->socket || out->failed || out->closed) continue;
-    const Dialled dialled = dial(*out);
+    Dialled dialled = Dialled::nobody;
+    try {
+      dialled = dial(*out);
+    } catch (const Error& error) {  // no socket is left
+      fail(out, error.what());
+      continue;
+    }
     to_dial_ = to_dial_ || dialled == Dialled::busy;
     if (dialled == Dialled::nobody) fail(out, "no process listens there any more");
   }
@@ -139,20 +146,28 @@ bool SharedMemoryTransport::look() {
       }
       any = true;
     }
-    if (count < kEventsMax) return any;
+    if (count == kEventsMax) continue;
+    if (accept_pause_.over(std::chrono::steady_clock::now()))
+      listen_in(sockets_.get(), listener_.get(), kListener, true);
+    return any;
   }
 }
 
 void SharedMemoryTransport::welcome() {
   std::string refused;
   while (Descriptor socket = accept_from(listener_, refused)) {
+    accept_pause_.accepted();
     auto in = std::make_shared<Incoming>();
     in->socket = std::move(socket);
     in->number = next_number_++;
     watch(in->socket, in->number);
     incoming_[in->number] = std::move(in);
   }
-  if (!refused.empty()) sink_->refused(refused);
+  const int error = errno;
+  if (!refused.empty()) return sink_->refused(refused);
+  if (!AcceptPause::is_shortage(error)) return;
+  listen_in(sockets_.get(), listener_.get(), kListener, false);
+  if (accept_pause_.begin(std::chrono::steady_clock::now())) sink_->refused(AcceptPause::text(error));
 }
 
 void SharedMemoryTransport::hear(const In& in) {
@@ -171,6 +186,10 @@ void SharedMemoryTransport::hear(const In& in) {
   } catch (const std::exception& error) {
     return refuse(in, error.what());
   }
+  if (heard.cut_off)
+    return refuse(in,
+                  "memory that another process hands over cannot be taken: no file descriptor is left "
+                  "(`ulimit -n`)");
   if (heard.strange || heard.hello || heard.handed)
     return refuse(in, "a word of another protocol on a socket for shared memory");
   if (!heard.ended) return;

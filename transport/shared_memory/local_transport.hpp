@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "muster/transport/accept_pause.hpp"
 #include "muster/transport/shared_memory/address.hpp"
 #include "muster/transport/shared_memory/connection.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
@@ -78,6 +79,7 @@ class SharedMemoryTransport final : public Transport {
   std::map<std::uint64_t, In>
       lenders_;  // who has lent something; also such as have ended, until it is given back
   std::uint64_t next_number_ = 1;
+  AcceptPause accept_pause_;
   // What disconnect has ended, to be told by the next progress.
   std::vector<std::pair<PeerId, SendToken>> ended_sends_;
   std::vector<Frame> ended_frames_;

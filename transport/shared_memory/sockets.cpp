@@ -61,6 +61,7 @@ Dialled dial(const std::string& name, Descriptor& socket) {
   return Dialled::yes;
 }
 
+// None: errno says whether none waits (EAGAIN), or why it is not let in, unless one was `refused`.
 Descriptor accept_from(const Descriptor& listener, std::string& refused) {
   Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) return socket;
@@ -132,6 +133,7 @@ Heard hear(const Descriptor& socket) {
       heard.memory = Descriptor(number);
     }
     if (got == 1 && !heard.memory) continue;  // a poke
+    heard.cut_off = (message.msg_flags & MSG_CTRUNC) != 0;
     heard.strange = got != sizeof hello || !heard.memory ||
                     (hello.magic != Hello::kMagic && hello.magic != Handed::kMagic) ||
                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;

@@ -53,6 +53,7 @@ struct Heard {
   std::optional<Handed> handed;  ///< with `memory`
   Descriptor memory;
   bool strange = false;  ///< a word that is none of ours
+  bool cut_off = false;  ///< its memory could not be taken: no file descriptor is left
 };
 /// Takes all pokes, or one other word.
 Heard hear(const Descriptor& socket);

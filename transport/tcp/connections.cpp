@@ -134,6 +134,7 @@ bool SocketTransport::look() {
     }
   }
   if (greeting_) check_greetings();
+  if (accept_pause_.over(now())) listen_in(sockets_.get(), listener_.get(), kListener, true);
   return count > 0;
 }
 
@@ -152,6 +153,7 @@ void SocketTransport::look_at(const Out& out, std::uint32_t events) {
 
 void SocketTransport::welcome() {
   while (Descriptor socket = accept_from(listener_)) {
+    accept_pause_.accepted();
     if (strangers_ >= options_.strangers_max) {
       sink_->refused("too many connect over TCP without saying who they are");
       continue;
@@ -165,6 +167,10 @@ void SocketTransport::welcome() {
     watch(in->socket, in->number, EPOLLIN | EPOLLRDHUP | EPOLLET);
     incoming_[in->number] = std::move(in);
   }
+  if (!AcceptPause::is_shortage(errno)) return;
+  const int error = errno;
+  listen_in(sockets_.get(), listener_.get(), kListener, false);
+  if (accept_pause_.begin(now())) sink_->refused(AcceptPause::text(error));
 }
 
 // Whether all that dial, or have connected, have come to know each other in time.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "muster/transport/accept_pause.hpp"
 #include "muster/transport/tcp/address.hpp"
 #include "muster/transport/tcp/connection.hpp"
 #include "muster/transport/tcp/sockets.hpp"
@@ -69,6 +70,7 @@ class SocketTransport final : public Transport {
   std::map<std::uint64_t, Out> dialled_;  // the same, by the number of their socket
   std::map<std::uint64_t, In> incoming_;  // likewise
   std::uint64_t next_number_ = 1;
+  AcceptPause accept_pause_;
   std::size_t strangers_ = 0;                      // of the incoming: that have not said their hello
   bool greeting_ = false;                          // some dial, or have not said their hello
   Time next_check_{};                              // of those

@@ -30,7 +30,7 @@ Descriptor dial(const Address& address, bool same_host);
 /// 0, or the errno with which dialling ended.
 int dial_error(const Descriptor& socket);
 
-/// The next process that connects; none if none waits.
+/// The next process that connects. None: errno says whether none waits (EAGAIN), or why it is not let in.
 Descriptor accept_from(const Descriptor& listener);
 
 }  // namespace muster::tcp
