@@ -64,7 +64,7 @@ Children::~Children() {
 }
 
 pid_t Children::start(const NodeName& name, const std::vector<std::string>& command,
-                      const std::vector<int>& cores) {
+                      const std::vector<int>& cores, std::uint64_t launched) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -77,7 +77,7 @@ pid_t Children::start(const NodeName& name, const std::vector<std::string>& comm
     throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " +
                                      command.front() + ": " + std::strerror(error));
   }
-  running_.push_back({name, pid, open_pidfd(pid)});
+  running_.push_back({name, pid, open_pidfd(pid), launched});
   return pid;
 }
 
@@ -85,7 +85,8 @@ std::optional<Children::Ended> Children::next_ended() {
   for (auto child = running_.begin(); child != running_.end(); ++child) {
     int status = 0;
     if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
-    Ended ended{child->name, child->pid, describe(status), WIFEXITED(status) && WEXITSTATUS(status) == 0};
+    Ended ended{child->name, child->pid, child->launched, describe(status),
+                WIFEXITED(status) && WEXITSTATUS(status) == 0};
     if (child->descriptor >= 0) ::close(child->descriptor);
     running_.erase(child);
     return ended;

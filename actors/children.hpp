@@ -22,12 +22,15 @@ class Children {
   Children& operator=(const Children&) = delete;
 
   /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input,
-  /// its output on stderr, and all its threads on these cores (empty: on all). Throws Error.
-  pid_t start(const NodeName& name, const std::vector<std::string>& command, const std::vector<int>& cores);
+  /// its output on stderr, and all its threads on these cores (empty: on all). `launched`: a number of this
+  /// start, by which its end is told. Throws Error.
+  pid_t start(const NodeName& name, const std::vector<std::string>& command, const std::vector<int>& cores,
+              std::uint64_t launched);
 
   struct Ended {
     NodeName name;
     pid_t pid = 0;
+    std::uint64_t launched = 0;
     std::string how;  ///< "exited with code 1", "was ended by signal 9 (Killed)"
     bool good = false;
   };
@@ -51,6 +54,7 @@ class Children {
     NodeName name;
     pid_t pid;
     int descriptor;
+    std::uint64_t launched;
   };
   std::vector<Child> running_;
 };

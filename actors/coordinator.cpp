@@ -176,28 +176,6 @@ void CoordinatorState::complete() {
   conclude("completed", {});
 }
 
-void CoordinatorState::on(const Failing& message) {
-  if (ending_) return;
-  const auto newcomer = [this](const NodeName& who) {
-    return begun_ && roster_->alive(who) && !roster_->member(who);
-  };
-  if (message.peer_known && message.view == view_.number) {
-    const NodeName& who = newcomer(message.name) ? message.name : message.peer;
-    if (newcomer(who)) return turn_away(who, message.reason, true);
-  }
-  if (message.peer_known) {
-    // A complaint of an older view, or about one who is known to be gone, says nothing new.
-    if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
-    return;
-  }
-  if (!roster_->alive(message.name)) return;
-  if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
-  for (const Event& event : message.events) raise(event);
-  // Another one may still write what this one cannot.
-  if (keeping_) return lost(message.name, message.name.text(), message.reason);
-  fail(message.name.text() + ": " + message.reason);
-}
-
 void CoordinatorState::node_down(const caf::actor_addr& address) {
   for (const auto& [who, actor] : actors_) {
     if (actor.address() != address || !roster_->alive(who)) continue;
@@ -211,20 +189,6 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
     }  // else it may live, and come back over another connection; its silence is what counts
     return;
   }
-}
-
-// A child that came anew has another name than the one that it was launched for.
-void CoordinatorState::on(const ChildEnded& message) {
-  if (ending_) return;
-  NodeName who = message.name;
-  for (const auto& [each, record] : roster_->nodes()) {
-    if (record.pid == message.pid && roster_->alive(each)) who = each;
-  }
-  const NodeRecord* record = roster_->find(who);
-  if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
-  if (record->pid != message.pid && record->stage != NodeStage::expected) return;
-  if (record->leaving && !roster_->member(who)) return node_down(actors_.at(who).address());
-  lost(who, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
 }
 
 void CoordinatorState::on(const StopRequest& message) {

@@ -15,6 +15,7 @@
 #include "muster/actors/report.hpp"
 #include "muster/actors/resume.hpp"
 #include "muster/actors/rules/cluster_watch.hpp"
+#include "muster/actors/rules/local_errors.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -75,10 +76,14 @@ class CoordinatorState {
   bool judge_returns();
   void see(SelfDoubt::Sight sight);
   bool give_up_silence();
+  bool judge_installing();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
-  void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason);
+  /// `again`: it may join again.
+  void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason,
+            bool again = true);
+  void local_error(const Failing& message);
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
@@ -147,6 +152,8 @@ class CoordinatorState {
   std::set<std::uint64_t> counted_;  // epochs in the report
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
+  int installing_ticks_ = 0;         // likewise, since it was sent
+  LocalErrors errors_;
   bool close_again_ = false;         // losses are to be told to those who close
   bool journal_behind_ = false;      // it lacks what a member told
   bool taken_over_ = false;          // another coordinator has the journal

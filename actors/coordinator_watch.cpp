@@ -1,5 +1,8 @@
 // How the coordinator watches its nodes: what is told to it of life, links and lateness, and what follows.
+#include <algorithm>
+
 #include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -7,6 +10,8 @@ namespace {
 
 // A long update, or a slow link, may hold up the end of a view for a while.
 constexpr int kClosingPatiences = 20;
+// So may connections to new members.
+constexpr int kInstallingPatiences = 20;
 
 std::string text_of(const std::vector<ShardInterval>& deal) {
   std::string text;
@@ -53,7 +58,7 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
-  if (judge_closing()) return true;
+  if (judge_closing() || judge_installing()) return true;
   return follow(judgement);
 }
 
@@ -97,6 +102,23 @@ bool CoordinatorState::judge_closing() {
        "it has not closed view " + std::to_string(view_.number) + " within " +
            std::to_string(std::chrono::milliseconds(patience).count()) +
            " ms: what it sends or receives does not end");
+  return true;
+}
+
+// A member that does not come to be greeted by all would hold up the view for good. The first view has the
+// time in which nodes may come.
+bool CoordinatorState::judge_installing() {
+  if (phase_ != Phase::installing || canary("installing-has-no-deadline")) return false;
+  const auto& cluster = parts_.job.cluster;
+  std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
+  if (!begun_) patience = std::max(patience, cluster.start_patience);
+  if (++installing_ticks_ * kTick < patience) return false;
+  installing_ticks_ = 0;
+  const auto open = roster_->not_installed();
+  if (open.empty()) return false;
+  lost(open.back(), "coordinator",
+       "not all members have greeted it in view " + std::to_string(view_.number) + " within " +
+           std::to_string(patience.count()) + " ms: what they send to it does not arrive");
   return true;
 }
 

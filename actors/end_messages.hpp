@@ -2,18 +2,43 @@
 // Part of messages.hpp, which is the one to include and to read.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "muster/actors/event.hpp"
 #include "muster/actors/message.hpp"
+#include "muster/actors/pipeline/item.hpp"
 #include "muster/actors/view.hpp"
 
 namespace muster {
 
+/// The micro-batch at which an error came up: of one shard, at its step of an epoch.
+struct ErrorPlace {
+  std::uint32_t shard = 0;
+  bool evaluates = false;
+  std::uint64_t epoch = 0;  ///< from 1; 0: it came up elsewhere, and nothing else here holds
+  std::uint64_t step = 0;   ///< within the epoch, from 1
+
+  bool known() const { return epoch > 0; }
+  std::string text() const {
+    return "shard " + std::to_string(shard) + ", epoch " + std::to_string(epoch) + ", " +
+           (evaluates ? "evaluation step " : "step ") + std::to_string(step) + " of it";
+  }
+  auto operator<=>(const ErrorPlace&) const = default;
+
+  static auto fields(ErrorPlace& x) { return std::tie(x.shard, x.evaluates, x.epoch, x.step); }
+};
+MUSTER_MESSAGE(ErrorPlace)
+
+inline ErrorPlace place_of(const Cursor& cursor, std::uint32_t shard) {
+  return {shard, cursor.phase == Phase::evaluate, cursor.epoch, cursor.step + 1};
+}
+
 /// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names
-/// it.
+/// it. Else the error is this node's own, and worth a view change (rules/local_errors.hpp), unless it
+/// `ends_run`.
 struct Failing {
   NodeName name;
   std::uint32_t view = 0;
@@ -22,9 +47,11 @@ struct Failing {
   std::string reason;
   /// What else there is to say of the end. All replicas may fail alike: those of the first one count.
   std::vector<Event> events = {};
+  ErrorPlace at = {};
+  bool ends_run = false;  ///< every replica finds the same: no view change helps
 
   static auto fields(Failing& x) {
-    return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason, x.events);
+    return std::tie(x.name, x.view, x.peer_known, x.peer, x.reason, x.events, x.at, x.ends_run);
   }
 };
 MUSTER_MESSAGE(Failing)
@@ -52,13 +79,15 @@ struct HeldUp {
 };
 MUSTER_MESSAGE(HeldUp)
 
-/// launcher -> coordinator: a child process has ended.
+/// launcher -> coordinator: a child process has ended. `launched` is the number that it was started with
+/// (Join::launched): a pid is unique on one host only.
 struct ChildEnded {
   NodeName name;
   std::int64_t pid = 0;
+  std::uint64_t launched = 0;
   std::string how;
 
-  static auto fields(ChildEnded& x) { return std::tie(x.name, x.pid, x.how); }
+  static auto fields(ChildEnded& x) { return std::tie(x.name, x.pid, x.launched, x.how); }
 };
 MUSTER_MESSAGE(ChildEnded)
 

@@ -15,9 +15,8 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> s
       try {
         caf::anon_send(asker, Delivery{demand.ticket, bench->reader->read(demand.shard, demand.cursor)});
       } catch (const std::exception& error) {
-        caf::anon_send(node, Trouble{"reading the data of shard " + std::to_string(demand.shard) +
-                                     ", epoch " + std::to_string(demand.cursor.epoch) + ", step " +
-                                     std::to_string(demand.cursor.step) + " of it: " + error.what()});
+        const ErrorPlace at = place_of(demand.cursor, demand.shard);
+        caf::anon_send(node, Trouble{"reading the data of " + at.text() + ": " + error.what(), {}, at});
       }
     });
   }};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,12 @@ struct Join {
   std::uint64_t incarnation = 0;
   bool joins = false;
   std::string host;
-  std::uint32_t cores = 0;  ///< that the process may use
-  std::string device;       ///< asked for; empty: the coordinator chooses
+  std::uint32_t cores = 0;     ///< that the process may use
+  std::string device;          ///< asked for; empty: the coordinator chooses
+  std::uint64_t launched = 0;  ///< number that its launcher gave this start; 0: it has no launcher
 
   static auto fields(Join& x) {
-    return std::tie(x.protocol, x.name, x.pid, x.incarnation, x.joins, x.host, x.cores, x.device);
+    return std::tie(x.protocol, x.name, x.pid, x.incarnation, x.joins, x.host, x.cores, x.device, x.launched);
   }
 };
 MUSTER_MESSAGE(Join)
@@ -263,9 +265,10 @@ struct Computed {
   std::uint64_t turn = 0;  ///< of the replica that asked; what it asked for before a view change is ignored
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
-  NodeId errand = 0;                 ///< not its own part, but this node of another one
-  std::shared_ptr<const void> keep;  ///< what `nodes` of an errand point into
-  std::string error;                 ///< not empty: the model failed
+  NodeId errand = 0;                              ///< not its own part, but this node of another one
+  std::shared_ptr<const void> keep;               ///< what `nodes` of an errand point into
+  std::string error;                              ///< not empty: the model failed
+  std::optional<std::uint32_t> error_shard = {};  ///< with the micro-batch of this shard
 };
 
 /// replica, from within its computing -> reducer: buckets of what this member adds to the open round, final
@@ -364,7 +367,9 @@ struct Observing {
 /// any actor of a node -> its node: this node cannot go on. It tells the coordinator, at once.
 struct Trouble {
   std::string reason;
-  std::vector<Event> events = {};  ///< as in Failing
+  std::vector<Event> events = {};  ///< as in Failing, and so are these
+  ErrorPlace at = {};
+  bool ends_run = false;
 };
 
 /// prepare job -> node. Holds the node's workbench; see workbench.hpp.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "muster/actors/descriptors.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/loader.hpp"
 #include "muster/actors/peer_numbers.hpp"
@@ -65,7 +66,8 @@ void NodeState::start(Self self, NodeParts parts) {
                parts_.joins,
                host_name(),
                static_cast<std::uint32_t>(discover_devices().cores.size()),
-               parts_.device};
+               parts_.device,
+               parts_.launched};
   self->send(parts_.coordinator, join_);
 }
 
@@ -74,7 +76,10 @@ Engine::Hooks NodeState::hooks() const {
   hooks.round_done = [board = board_](std::shared_ptr<const RoundRecord> record) {
     caf::anon_send(board->actors.reducer, RoundDone{std::move(record)});
   };
-  hooks.reduction_failed = [board = board_](const std::string& reason) {
+  hooks.reduction_failed = [board = board_](const std::string& reason) {  // members do not agree
+    caf::anon_send(board->node, Trouble{reason, {}, {}, true});
+  };
+  hooks.reduction_broke = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
   hooks.stalled = [board = board_](RoundSight sight) {
@@ -142,6 +147,9 @@ void NodeState::on(const Welcome& message) {
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
+  if (const auto why = too_few_descriptors(descriptors_of_node(*job_), descriptors_allowed()))
+    self_->send(parts_.coordinator,
+                Raised{make_event("notice", {{"text", parts_.name.text() + ": " + *why}})});
   stalls_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
@@ -232,6 +240,7 @@ void NodeState::on(const Install& message) {
   may_be_member_ = true;
   begun_ = false;
   complaints_.clear();
+  if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -255,7 +264,9 @@ void NodeState::install_loader(const View& view) {
   self_->send(parts_.coordinator, Installed{parts_.name, view.number});
 }
 
+// The last view of a run may have no loader: no step is made in it.
 loader_actor NodeState::make_loader(const View& view) {
+  if (!bench_->reader && view.loaders.empty()) return {};
   if (bench_->reader) return self_->spawn(loader, bench_, loading_, board_->node);
   return self_->spawn(remote_loader, plane_, peer_of(view.loader_of(parts_.name.slot).name));
 }
@@ -380,7 +391,8 @@ void NodeState::on(const Begin& message) {
 }
 
 void NodeState::on(const Trouble& message) {
-  fail(Failing{parts_.name, view_.number, false, {}, message.reason, message.events});
+  fail(Failing{
+      parts_.name, view_.number, false, {}, message.reason, message.events, message.at, message.ends_run});
 }
 
 // A peer's failure is not this node's: it may go on in a view without that peer.

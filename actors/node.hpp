@@ -47,6 +47,7 @@ struct NodeParts {
   std::uint64_t incarnation = 0;  ///< differs between any two starts
   bool joins = false;             ///< comes by itself, at any time
   std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
+  std::uint64_t launched = 0;     ///< number that its launcher gave this start; 0: it has no launcher
   /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
   /// The connection to the coordinator has ended. Without this function the node ends with it.
   std::function<void()> on_orphaned;

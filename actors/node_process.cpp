@@ -16,6 +16,7 @@
 #include <caf/io/all.hpp>
 
 #include "muster/actors/control_port.hpp"
+#include "muster/actors/descriptors.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/actors/signals.hpp"
@@ -75,6 +76,7 @@ class Session {
     parts.incarnation = new_incarnation();
     parts.joins = options.node.joins;
     parts.device = options.node.device;
+    parts.launched = options.node.launched;
     parts.registry = registry;
     parts.seams = std::move(seams);
     parts.coordinator = *coordinator;
@@ -178,6 +180,7 @@ class Session {
 int run_sessions(const JoinOptions& options, const Registry& registry,
                  const std::function<NodeSeams()>& make_seams) {
   ::prctl(PR_SET_NAME, "muster");
+  raise_descriptor_limit();
   ::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of the write, and becomes an event
   prepare_ucx_process();
   Signals signals(true);
@@ -216,6 +219,7 @@ std::vector<std::string> to_arguments(const NodeArguments& arguments) {
                                  "--slot",        std::to_string(arguments.name.slot),
                                  "--parent",      std::to_string(arguments.parent)};
   if (arguments.joins) texts.push_back("--joins");
+  if (arguments.launched != 0) texts.insert(texts.end(), {"--launched", std::to_string(arguments.launched)});
   if (!arguments.device.empty()) texts.insert(texts.end(), {"--device", arguments.device});
   return texts;
 }

@@ -18,9 +18,10 @@ struct NodeArguments {
   std::string host;  ///< of the coordinator
   std::uint16_t port = 0;
   NodeName name;
-  pid_t parent = 0;    ///< the launcher, which this process must not outlive; 0: none
-  bool joins = false;  ///< comes by itself: the coordinator gives it the next free number
-  std::string device;  ///< asked for, by one that joins
+  pid_t parent = 0;            ///< the launcher, which this process must not outlive; 0: none
+  bool joins = false;          ///< comes by itself: the coordinator gives it the next free number
+  std::string device;          ///< asked for, by one that joins
+  std::uint64_t launched = 0;  ///< number that the launcher gives this start; 0: there is no launcher
 };
 std::vector<std::string> to_arguments(const NodeArguments& arguments);
 

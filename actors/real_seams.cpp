@@ -1,5 +1,6 @@
 // What a node stands on in a real process.
 #include "muster/actors/node.hpp"
+#include "muster/actors/workbench.hpp"
 #include "muster/gpu/device.hpp"
 
 namespace muster {
@@ -26,7 +27,8 @@ NodeSeams real_seams(const std::string& address) {
     const std::string& listen = address.empty() ? job.cluster.listen : address;
     HandoverOptions handover;
     handover.share = job.cluster.join_share;
-    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, device, std::move(hooks), handover));
+    const std::string& carried = may_sum_on_cards(job) ? device : "-";  // whose memory transports carry
+    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, carried, std::move(hooks), handover));
   };
   return seams;
 }

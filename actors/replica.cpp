@@ -39,10 +39,19 @@ void ReplicaState::next_turn() {
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
   if (const auto first = std::exchange(stopping_, std::nullopt)) {
-    return self_->send(parts_.node,
-                       Trouble{first->reason + "; no last checkpoint is written: " + reason, first->events});
+    return self_->send(
+        parts_.node,
+        Trouble{first->reason + "; no last checkpoint is written: " + reason, first->events, {}, true});
   }
-  self_->send(parts_.node, Trouble{reason, std::move(events)});
+  const bool ends_run = !events.empty();
+  self_->send(parts_.node, Trouble{reason, std::move(events), {}, ends_run});
+}
+
+// With one shard's micro-batch, or with all.
+void ReplicaState::model_failed(const Computed& message) {
+  if (!message.error_shard || stopping_) return trouble("the model failed: " + message.error);
+  const ErrorPlace at = place_of(gathering_, *message.error_shard);
+  self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + message.error, {}, at});
 }
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
@@ -231,7 +240,7 @@ void ReplicaState::begin_step() {
 
 void ReplicaState::on(const Computed& message) {
   if (message.turn != turn_) return;
-  if (!message.error.empty()) return trouble("the model failed: " + message.error);
+  if (!message.error.empty()) return model_failed(message);
   if (halted_) return;
   if (message.errand != 0) return errand_done(message);
   const double seconds = lap();

@@ -148,6 +148,7 @@ class ReplicaState {
   void give_up_gathering(const std::string& reason);
   void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
   void trouble(const std::string& reason, std::vector<Event> events = {});
+  void model_failed(const Computed& message);
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
   template <class JobFunction>
@@ -251,6 +252,10 @@ void ReplicaState::compute(JobFunction job) {
         Answer answer;
         try {
           answer = job(*bench);
+        } catch (const ShardError& error) {
+          answer = {};
+          answer.error = error.what();
+          if constexpr (std::is_same_v<Answer, Computed>) answer.error_shard = error.shard;
         } catch (const std::exception& error) {
           answer.error = error.what();
         }

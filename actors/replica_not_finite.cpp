@@ -22,7 +22,7 @@ void ReplicaState::stop_before(Event event) {
   take_back();
   if (halted_) return answer_halt();
   if (!parts_.checkpoints || course_->steps() == 0) return trouble(reason, {std::move(event)});
-  stopping_ = Trouble{reason, {std::move(event)}};
+  stopping_ = Trouble{reason, {std::move(event)}, {}, true};
   if (speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
   if (in_parts()) give_for_checkpoint();
 }
@@ -40,8 +40,9 @@ void ReplicaState::take_back() {
 void ReplicaState::say_stopped(const Written& message) {
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble(message.error);
-  self_->send(parts_.node,
-              Trouble{stopping_->reason + "; these weights are in " + message.path, stopping_->events});
+  self_->send(
+      parts_.node,
+      Trouble{stopping_->reason + "; these weights are in " + message.path, stopping_->events, {}, true});
 }
 
 // Parts that are gathered for a checkpoint go by this number. One of those on the way may be gathered at the

@@ -113,6 +113,7 @@ void ReplicaState::keep_state() {
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+  if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (in_parts() && (part_.view.replicas.size() > 1 || !parts_dealt_))
     return self_->send(
         parts_.node,

@@ -16,6 +16,7 @@
 
 #include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
+#include "muster/actors/descriptors.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
@@ -92,7 +93,7 @@ class Launcher {
   void tell_ended(const coordinator_actor& coordinator) {
     while (const auto ended = children.next_ended()) {
       spread(coordinator);
-      caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->how});
+      caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});
       const bool again =
           job_.cluster.restart == Restart::on_loss && !ended->good && restarts_ < job_.cluster.restarts;
       if (!again) continue;
@@ -146,7 +147,7 @@ class Launcher {
 
   void start(const NodeName& name, bool joins) {
     std::vector<std::string> command = command_;
-    NodeArguments arguments{job_.cluster.listen, port_, name, ::getpid(), joins, {}};
+    NodeArguments arguments{job_.cluster.listen, port_, name, ::getpid(), joins, {}, new_incarnation()};
     std::vector<int> cores;
     if (!name.loader && !placement_.cores.empty()) {
       cores = placement_.cores[name.slot];
@@ -154,7 +155,7 @@ class Launcher {
     }
     const auto texts = to_arguments(arguments);
     command.insert(command.end(), texts.begin(), texts.end());
-    children.start(name, command, cores);
+    children.start(name, command, cores, arguments.launched);
   }
 
   const Job& job_;
@@ -294,6 +295,10 @@ Report run(const Job& job, const RunOptions& options) {
   const Trial trial = options.by_hand ? Trial::nowhere : Trial::on_host;  // the nodes are elsewhere
   Preflight flight = preflight(job, options.places, options.registry, trial);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
+  const auto allowed = raise_descriptor_limit();
+  const auto needed = descriptors_of_coordinator(job, options.in_process);
+  if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
+    throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   Signals signals(options.handle_signals);
   if (options.handle_signals) ::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write
   prepare_ucx_process();

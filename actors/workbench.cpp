@@ -216,7 +216,8 @@ bool sums_stay(const Workbench& bench, const View& view) {
 
 // What else the host does to sums is refused for cards anyway (check_demands).
 bool may_sum_on_cards(const Job& job) {
-  return job.cluster.replicas > 1 && job.cluster.straggler.action != StragglerAction::speculate;
+  return job.reduce.gpu_direct && job.cluster.replicas > 1 &&
+         job.cluster.straggler.action != StragglerAction::speculate;
 }
 
 void replace_result(Workbench& bench, bool on_card) {
@@ -309,6 +310,16 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
   return metrics;
 }
 
+// Work on the micro-batch of a shard; what it throws says so.
+template <class Work>
+auto at_shard(std::uint32_t shard, Work&& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    throw ShardError(shard, error.what());
+  }
+}
+
 }  // namespace
 
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
@@ -328,7 +339,9 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const auto leaf = accumulator.leaf();
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
-    const Metrics metrics = add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last);
+    const Metrics metrics = at_shard(item.shard, [&] {
+      return add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last);
+    });
     computed.metrics.push_back(
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }
@@ -341,7 +354,8 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   for (const Item& item : items) {
     if (item.ended) continue;
     bench.progress->now(Activity::computing, item.shard);
-    const Metrics metrics = bench.model->evaluate(bench.state.span(), *item.batch);
+    const Metrics metrics =
+        at_shard(item.shard, [&] { return bench.model->evaluate(bench.state.span(), *item.batch); });
     auto sum =
         std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
     if (sum == sums.end()) {

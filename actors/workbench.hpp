@@ -81,6 +81,12 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
 /// the step.
 bool sums_stay(const Workbench& bench, const View& view);
 
+/// An error at the micro-batch of one shard.
+struct ShardError : std::runtime_error {
+  ShardError(std::uint32_t which, const std::string& what) : std::runtime_error(what), shard(which) {}
+  std::uint32_t shard;
+};
+
 /// Whether the sums of this job's steps can be added up on cards, where transports carry their memory.
 bool may_sum_on_cards(const Job& job);
 

@@ -11,6 +11,7 @@ int node_command(const Arguments& arguments, const Registry& registry) {
       "kind", po::value<std::string>()->required(), "replica or loader")(
       "slot", po::value<std::uint32_t>()->required(), "number of the replica or loader")(
       "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
+      "launched", po::value<std::uint64_t>()->default_value(0), "number of this start, for its launcher")(
       "joins", "comes while others train: the coordinator gives it the next free number")(
       "device", po::value<std::string>(), "asked for, by one that joins: that of the lost one it is for")(
       "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
@@ -25,6 +26,7 @@ int node_command(const Arguments& arguments, const Registry& registry) {
     return wrong_usage("node", "--coordinator is HOST:PORT");
   node.name = {(*given)["kind"].as<std::string>() == "loader", (*given)["slot"].as<std::uint32_t>()};
   node.parent = (*given)["parent"].as<int>();
+  node.launched = (*given)["launched"].as<std::uint64_t>();
   node.joins = given->count("joins") > 0;
   if (given->count("device")) node.device = (*given)["device"].as<std::string>();
   if (!given->count("bench-iterations")) return run_node(node, registry);

@@ -197,6 +197,7 @@ struct ReduceConfig {
   // None of it has a say in the bits.
   ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
   std::uint64_t bucket_bytes = 0;  ///< of gradients that go out as one while others are computed; 0: auto
+  bool gpu_direct = false;         ///< experimental: sums go from GPU to GPU where UCX moves GPU memory
 
   bool operator==(const ReduceConfig&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/config/binding.hpp"
+#include "muster/config/schema_reduce.hpp"
 #include "muster/config/schema_terms.hpp"
 #include "muster/config/text.hpp"
 
@@ -386,22 +387,6 @@ std::vector<Key> straggler_keys() {
                "A replica that holds up a step and has done nothing at all for so long counts as lost, "
                "although it gives signs of life; longer than one micro-batch ever takes."),
            MUSTER_MEMBER(cluster.straggler.stuck_after)),
-  };
-}
-
-std::vector<Key> reduce_keys() {
-  return {
-      bind(key("reduce.algorithm",
-               one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring", "one_shot"}),
-               "How gradients are summed up; all give the same bits. `auto` chooses by the size of the model "
-               "and by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
-           MUSTER_MEMBER(reduce.algorithm)),
-      bind(key("reduce.bucket", or_auto(at_least(ValueType::size, 64)),
-               "Gradients go out in buckets of this size while the backward pass goes on. Smaller ones begin "
-               "sooner, and cost more messages; with one of the model's size or more all of it comes behind "
-               "the pass. `auto` takes an eighth of the model, of 256KiB to 4MiB, and at least 256KiB for "
-               "each replica."),
-           MUSTER_MEMBER(reduce.bucket_bytes)),
   };
 }
 

@@ -89,7 +89,7 @@ def devices(check, replicas):
     return f"replicas = {replicas}\ndevices = [{names}]\n" + ("share_devices = true\n" if replicas > 1 else "")
 
 
-def write_job(check, example, replicas, epochs, cluster=None):
+def write_job(check, example, replicas, epochs, cluster=None, gpu_direct=False):
     """The job's file."""
     text = f"""name = "gpu-check"
 seed = 7
@@ -107,6 +107,8 @@ evaluate = false
 [train.optimizer]
 {example.optimizer}[cluster]
 {devices(check, replicas) if cluster is None else cluster}start_patience = "2min"
+[reduce]
+gpu_direct = {str(gpu_direct).lower()}
 """
     file = check.kept / f"{example.model}-{example.samples}-{replicas}.toml"
     file.write_text(text)

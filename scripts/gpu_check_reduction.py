@@ -66,7 +66,7 @@ def from_card_to_card(check, example):
     if missing := [str(file) for file in libraries if not file.is_file()]:
         raise CannotRun(f"there is no {missing[0]}")
     preload = ":".join(map(str, libraries))  # the program looks into the bundle before all other paths
-    two = models.train(check, models.write_job(check, example, 2, 1), LD_PRELOAD=preload)
+    two = models.train(check, models.write_job(check, example, 2, 1, gpu_direct=True), LD_PRELOAD=preload)
     figure = f"{two['transport']}; weights_sha256 {two['weights_sha256'][:16]}…"
     if "sums from card to card" not in two["transport"]:
         raise Failed("the sums went through pinned memory: this UCX does not move the card's", figure)

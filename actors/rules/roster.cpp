@@ -67,6 +67,7 @@ Roster::Admission Roster::join(const Join& join) {
   record.stage = NodeStage::joined;
   record.pid = join.pid;
   record.incarnation = join.incarnation;
+  record.launched = join.launched;
   record.host = join.host;
   return {name, {}};
 }
@@ -219,23 +220,6 @@ std::optional<Member> Roster::donor() const {
 Member Roster::member_of(const NodeName& name) const {
   const NodeRecord& record = nodes_.at(name);
   return {name, record.incarnation, record.prepared.address, 0, 0};
-}
-
-std::vector<NodeName> Roster::begin_close() {
-  for (auto& [name, record] : nodes_) {
-    if (record.stage == NodeStage::caught_up) record.member = true;
-    if (!record.member || gone(record)) continue;
-    record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
-  }
-  return not_closed();
-}
-
-std::vector<NodeName> Roster::not_closed() const {
-  std::vector<NodeName> names;
-  for (const auto& [name, record] : nodes_) {
-    if (record.member && !gone(record) && record.stage != NodeStage::closed) names.push_back(name);
-  }
-  return names;
 }
 
 void Roster::entered(const View& view) {
@@ -414,8 +398,9 @@ Roster::Next Roster::next_view(const View& last) const {
   const auto lost = lost_part(source, replicas_left());
   const bool from_disk = in_parts_ && (lost || source.view == 0);
   if (from_disk) records = source.records;
-  View view = make_view(last.number + 1, from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
-                                                   : staying(records, best->kept_from, held_back));
+  View view =
+      make_view(next_number(last), from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
+                                             : staying(records, best->kept_from, held_back));
   view.source = std::move(source);
   view.term = last.term;
   view.facts = last.facts;

@@ -20,6 +20,7 @@ struct NodeRecord {
   NodeStage stage = NodeStage::expected;
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;
+  std::uint64_t launched = 0;  ///< as in Join
   std::string host;
   std::string device;
   Prepared prepared;
@@ -110,6 +111,8 @@ class Roster {
   std::vector<NodeName> begin_close();
   /// Those of them who have not closed it yet.
   std::vector<NodeName> not_closed() const;
+  /// Members that have not been greeted by all others in the view that is being installed.
+  std::vector<NodeName> not_installed() const;
   bool alive(const NodeName& name) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.
@@ -153,6 +156,7 @@ class Roster {
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,
                                 const std::set<std::uint32_t>& held_back) const;
   std::uint32_t took() const;
+  std::uint32_t next_number(const View& last) const;
   std::set<std::uint32_t> replicas_left() const;
   std::set<std::uint32_t> to_hold_back(const PartSource& source) const;
   void pair_up(View& view) const;

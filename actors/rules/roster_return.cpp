@@ -28,6 +28,7 @@ std::string Roster::adopt(const Adopt& message) {
     return reason;
   }
   record.pid = message.join.pid;
+  record.launched = message.join.launched;
   record.host = message.join.host;
   record.device = message.join.device;
   record.announced = true;

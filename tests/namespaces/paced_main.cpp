@@ -16,6 +16,7 @@
 #include "muster/cli/main.hpp"
 #include "muster/gpu/analytic/linear.hpp"
 #include "muster/gpu/random.hpp"
+#include "tests/namespaces/failing.hpp"
 
 namespace {
 
@@ -160,5 +161,6 @@ int main(int argc, char** argv) {
   registry.add_source("paced", options(), make);
   registry.add_model("held", held_options(), make_held);
   registry.add_model("taking", taking_options(), make_taking);
+  muster::failing::add_to(registry);
   return muster::main(argc, argv, registry);
 }

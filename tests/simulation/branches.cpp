@@ -81,6 +81,7 @@ std::vector<Branch> make_table() {
       {"run: fails below min_replicas", false},
       {"run: goes on from its last checkpoint", true},
       {"run: keeps its state when it is told to end", true},
+      {"run: keeps its state when no replica can go on", false},
       {"straggler: a step goes on without it", false},
       {"view: a change", true},
       {"view: a member is behind", true},

@@ -39,6 +39,7 @@ Cluster::Cluster(const Job& job, const Registry& registry, const ClusterOptions&
       watch_(watch),
       system_(std::make_unique<caf::actor_system>(configured(config_))) {
   if (options.cards) registry_.add_model("linear", linear_options(), testing::make_late_linear);
+  shared_registry_ = std::make_shared<const Registry>(registry_);
   system_->await_actors_before_shutdown(false);
   world_ = std::make_unique<World>(*system_, options.seed);
   network_ = std::make_unique<SimulatedNetwork>(
@@ -101,6 +102,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;
+  seams.deaf = started.deaf;
   return seams;
 }
 
@@ -108,9 +110,9 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
   NodeParts parts;
   parts.name = started.node;
   parts.pid = started.pid;
-  parts.incarnation = static_cast<std::uint64_t>(started.pid);
+  parts.incarnation = parts.launched = started.number;
   parts.joins = started.joins;
-  parts.registry = registry_;
+  parts.registry = with_errors(shared_registry_, started.errors);
   parts.seams = simulated_seams(seams_of(started));
   parts.coordinator = caf::actor_cast<coordinator_actor>(link);
   parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
@@ -127,9 +129,12 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off)
   constexpr auto kConnectAgain = milliseconds(200);
   if (over_) return;
   NodeProcess started;
-  started.pid = static_cast<std::int64_t>(nodes_.size()) + 1;
+  started.number = nodes_.size() + 1;
+  started.pid = static_cast<std::int64_t>(started.number + 1) / 2;
+  started.errors = std::make_shared<PlantedErrors>();
+  started.errors->cursed = cursed_;
   started.node = joins ? NodeName{name.loader, 0} : name;
-  started.name = joins ? "newcomer " + std::to_string(started.pid) : name.text();
+  started.name = joins ? "newcomer " + std::to_string(started.number) : name.text();
   if (!coordinator_reachable()) {
     return world_->after(kConnectAgain, [this, name, joins, back_off] { start_node(name, joins, back_off); });
   }
@@ -139,7 +144,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off)
   started.pace = std::make_shared<Pace>(options_.pace);
   started.bench = std::make_shared<std::weak_ptr<Workbench>>();
   if (options_.lag_max.count() > 0) world_->set_lag(started.process, options_.lag_max);
-  if (watch_) watch_->process_began(started.process, started.node, static_cast<std::uint64_t>(started.pid));
+  if (watch_) watch_->process_began(started.process, started.node, started.number);
   const auto link = control_->connect(started.process, coordinator_process_,
                                       caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
   nodes_.push_back(started);
@@ -219,7 +224,8 @@ void Cluster::crash(const std::string& name, bool told) {
 void Cluster::reap(const std::string& name) {
   const NodeProcess* who = find(name);
   if (!who || !coordinator_alive()) return;
-  caf::anon_send(coordinator_, ChildEnded{who->node, who->pid, "was ended by signal 9 (Killed)"});
+  caf::anon_send(coordinator_,
+                 ChildEnded{who->node, who->pid, who->number, "was ended by signal 9 (Killed)"});
 }
 
 void Cluster::pause(const std::string& name) {
@@ -270,6 +276,15 @@ void Cluster::sever(const std::string& a, const std::string& b) {
 
 void Cluster::set_slower(const std::string& name, double factor) {
   if (NodeProcess* who = find(name)) who->pace->slower = factor;
+}
+
+std::shared_ptr<PlantedErrors> Cluster::errors_of(const std::string& name) {
+  const NodeProcess* who = find(name);
+  return who ? who->errors : nullptr;
+}
+
+void Cluster::deafen(const std::string& name) {
+  if (NodeProcess* who = find(name)) *who->deaf = true;
 }
 
 void Cluster::ask_to_leave(const std::string& name) {

@@ -18,6 +18,7 @@
 #include "muster/actors/report.hpp"
 #include "tests/simulation/control_link.hpp"
 #include "tests/simulation/memory_journal.hpp"
+#include "tests/simulation/planted_errors.hpp"
 #include "tests/simulation/seams.hpp"
 
 namespace muster::simulation {
@@ -76,6 +77,11 @@ class Cluster {
   /// Their data connection breaks; both live.
   void sever(const std::string& a, const std::string& b);
   void set_slower(const std::string& name, double factor);
+  /// What the process meets by itself; null: there is none of the name.
+  std::shared_ptr<PlantedErrors> errors_of(const std::string& name);
+  CursedBatch& cursed() { return *cursed_; }
+  /// Greetings do not arrive there any more.
+  void deafen(const std::string& name);
   /// SIGTERM: the node hands its shards over and goes.
   void ask_to_leave(const std::string& name);
   /// SIGTERM to the launcher, or to `muster coordinate`.
@@ -121,7 +127,10 @@ class Cluster {
     std::shared_ptr<std::weak_ptr<Workbench>> bench;
     std::shared_ptr<Stop> stop = std::make_shared<Stop>();
     std::optional<Nanoseconds> orphan_since;
-    std::int64_t pid = 0;
+    std::uint64_t number = 0;  // of its start
+    std::int64_t pid = 0;      // on its host: another host's process has it, too
+    std::shared_ptr<PlantedErrors> errors;
+    std::shared_ptr<bool> deaf = std::make_shared<bool>(false);
   };
 
   class Ways {
@@ -147,6 +156,7 @@ class Cluster {
 
   const Job job_;
   Registry registry_;
+  std::shared_ptr<const Registry> shared_registry_;  // the same
   ClusterOptions options_;
   Watch* watch_;
   caf::actor_system_config config_;
@@ -163,6 +173,7 @@ class Cluster {
   std::uint64_t fault_ = 0;
   Ways data_ways_, control_ways_;
   std::vector<NodeProcess> nodes_;
+  std::shared_ptr<CursedBatch> cursed_ = std::make_shared<CursedBatch>();
   std::optional<Report> report_;
   bool over_ = false;
   bool ended_unseen_ = false;

@@ -81,6 +81,8 @@ struct FaultKind {
 std::vector<FaultKind> faults_of_the_coordinator();  // faults_coordinator.cpp
 std::vector<FaultKind> faults_of_disks();
 std::vector<FaultKind> ends();
+std::vector<FaultKind> faults_of_errors();   ///< faults_errors.cpp
+std::vector<FaultKind> errors_everywhere();  ///< likewise; drawn by draw_ending alone
 
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);

@@ -85,6 +85,7 @@ class Invariants final : public Watch {
   void observes(ProcessId process);
   void lost(const Event& event);
   bool excused(const std::string& who, const std::string& reason);
+  bool fails_by_errors(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
   bool all_excused() const;
   void made(const View& view);

@@ -250,6 +250,7 @@ void draw_cards(std::uint64_t seed, Plan& plan) {
   const TrainConfig& train = plan.job.train;
   plan.cluster.cards = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
   plan.cluster.carries_cards = plan.cluster.cards && dice.one_in(2);
+  plan.job.reduce.gpu_direct = plan.cluster.carries_cards && !dice.one_in(4);
 }
 
 // One in five has trouble with the disk of its checkpoints, or is told to end, or both.
@@ -269,7 +270,7 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     plan.faults.push_back(std::move(fault));
   };
   if (!dice.one_in(3)) draw(faults_of_disks());
-  if (!dice.one_in(3)) draw(ends());
+  if (!dice.one_in(3)) draw(dice.one_in(5) ? errors_everywhere() : ends());
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ Json written(const Plan& plan, const std::string& found) {
   top("seed", plan.cluster.seed);
   top("patience", plan.patience);
   top("disk", plan.disk);
+  top("gpu_direct", plan.job.reduce.gpu_direct);
   cluster_fields(Writer(json["cluster"]), plan.cluster);
   pace_fields(Writer(json["cluster"]["pace"]), plan.cluster.pace);
   network_fields(Writer(json["cluster"]["network"]), plan.cluster.network);
@@ -144,6 +145,8 @@ Plan read_fields(const Json& json, const std::string& file_name) {
     plan.faults.push_back(std::move(fault));
   }
   plan.job = read_job(json.at("job"), file_name);
+  plan.job.reduce.gpu_direct = plan.cluster.carries_cards;  // as in plans from before the key
+  top("gpu_direct", plan.job.reduce.gpu_direct);
   return plan;
 }
 

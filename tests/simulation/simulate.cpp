@@ -28,7 +28,9 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
   of_cluster.cards = of_cluster.carries_cards = options.cards;
   of_cluster.spawn_replica = options.spawn_replica;
   EventWatch watch(options);
-  Cluster cluster(job, registry, of_cluster, &watch);
+  Job of_run = job;
+  of_run.reduce.gpu_direct = options.cards;
+  Cluster cluster(of_run, registry, of_cluster, &watch);
   watch.cluster = &cluster;
   cluster.start();
   World& world = cluster.world();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "muster/transport/transport.hpp"
 #include "tests/simulation/watch.hpp"
@@ -10,8 +12,9 @@ namespace muster::simulation {
 
 class SpyTransport final : public Transport, public FrameSink {
  public:
-  SpyTransport(Transport& below, ProcessId process, Watch& watch)
-      : below_(below), process_(process), watch_(watch) {}
+  /// `deaf`: greetings are lost on their way in.
+  SpyTransport(Transport& below, ProcessId process, Watch& watch, std::shared_ptr<const bool> deaf)
+      : below_(below), process_(process), watch_(watch), deaf_(std::move(deaf)) {}
 
   std::string address() const override { return below_.address(); }
   std::string describe() const override { return below_.describe(); }
@@ -30,7 +33,8 @@ class SpyTransport final : public Transport, public FrameSink {
   }
 
   std::span<std::byte> place(const Frame& frame) override {
-    const auto place = sink_->place(frame);
+    const bool greeting = frame.kind == FrameKind::header && frame.round == 0;
+    const auto place = greeting && *deaf_ ? std::span<std::byte>() : sink_->place(frame);
     watch_.placed(process_, frame, place);
     return place;
   }
@@ -56,6 +60,7 @@ class SpyTransport final : public Transport, public FrameSink {
   Transport& below_;
   ProcessId process_;
   Watch& watch_;
+  std::shared_ptr<const bool> deaf_;
   FrameSink* sink_ = nullptr;
   std::map<SendToken, SendToken> tokens_;  // the engine's, by a number of its own for each send
   SendToken sends_ = 0;

@@ -64,8 +64,9 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
-    reduction_ = std::make_unique<Reduction>(*shape, transport_,
-                                             Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
+    reduction_ = std::make_unique<Reduction>(
+        *shape, transport_,
+        Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke});
   }
   replay_early_frames();
 }
@@ -125,10 +126,10 @@ void Engine::replay_early_frames() {
   auto early = std::move(early_);
   early_.clear();
   for (auto& held : early) {
-    if (held->whole) {
+    if (held->whole && held->frame.view <= view_) {
       replay(*held);
     } else {
-      early_.push_back(std::move(held));  // still arriving: `arrived` finds it here
+      early_.push_back(std::move(held));  // of a later view, or still arriving: `arrived` finds it here
     }
   }
 }
@@ -260,13 +261,22 @@ void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece)
   if (taken.whole) hooks_.handed_out(frame, std::move(*taken.whole));
 }
 
-std::span<std::byte> Engine::place(const Frame& frame) {
-  if (frame.view > view_ && frame.kind == FrameKind::header && early_.size() < kEarlyFramesMax &&
-      early_bytes_ + frame.bytes <= kEarlyBytesMax) {
-    early_.push_back(std::make_unique<Early>(Early{frame, std::vector<std::byte>(frame.bytes), false}));
-    early_bytes_ += frame.bytes;
-    return early_.back()->payload;
+// What is refused here does not come again: this node then counts as lost, when its time to enter the view is
+// over.
+std::span<std::byte> Engine::place_early(const Frame& frame) {
+  if (early_.size() >= kEarlyFramesMax || early_bytes_ + frame.bytes > kEarlyBytesMax) {
+    if (std::exchange(early_refused_, frame.view) != frame.view)
+      hooks_.refused("more greetings of view " + std::to_string(frame.view) +
+                     " came before this node had heard of it than any view has members");
+    return {};
   }
+  early_.push_back(std::make_unique<Early>(Early{frame, std::vector<std::byte>(frame.bytes), false}));
+  early_bytes_ += frame.bytes;
+  return early_.back()->payload;
+}
+
+std::span<std::byte> Engine::place(const Frame& frame) {
+  if (frame.view > view_ && frame.kind == FrameKind::header) return place_early(frame);
   if (comes_whole(frame.kind)) return place_whole(frame);
   if (comes_in_pieces(frame.kind)) return place_piece(frame);
   if (!reduction_) return {};

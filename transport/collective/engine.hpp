@@ -25,6 +25,8 @@ class Engine final : public FrameSink {
   struct Hooks {
     std::function<void(std::shared_ptr<const RoundRecord>)> round_done;
     std::function<void(const std::string& reason)> reduction_failed;  ///< at most once
+    /// In place of it, for an error of this node alone.
+    std::function<void(const std::string& reason)> reduction_broke = nullptr;
     /// A micro-batch (encoded) for a shard of this node, from a loader on another.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
     /// A shard on another node asks the loader on this one for a micro-batch.
@@ -50,7 +52,8 @@ class Engine final : public FrameSink {
     std::function<void(PeerId newcomer, const Given& given)> gave = nullptr;
   };
 
-  static constexpr std::size_t kEarlyFramesMax = 4096;
+  /// Greetings of views that this node has not heard of yet: one from each replica that a job may have.
+  static constexpr std::size_t kEarlyFramesMax = std::size_t{1} << 16;
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
   Engine(Transport& transport, Hooks hooks, const HandoverOptions& handover = {});
@@ -138,6 +141,7 @@ class Engine final : public FrameSink {
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);
+  std::span<std::byte> place_early(const Frame& frame);
   bool known(const Frame& frame) const;
   bool about_life(const Frame& frame);
   std::chrono::nanoseconds now() const;
@@ -174,6 +178,7 @@ class Engine final : public FrameSink {
   SendToken next_batch_token_ = kBatchTokens;
   std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
   std::size_t early_bytes_ = 0;
+  std::uint32_t early_refused_ = 0;  // the view of which some were refused
 
   static constexpr SendToken kBatchTokens = SendToken{1} << 63;  // above: batches; below: rounds
 };

@@ -123,7 +123,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) try {
   }
   step_on();
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
 }
 
 void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
@@ -147,7 +147,7 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
   measure_hidden(current);
   step_on();
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
 }
 
 void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
@@ -172,7 +172,7 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   }
   step_on();
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
 }
 
 // The word that this member's part of the round is done.
@@ -264,7 +264,7 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
       return {};
   }
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
   return {};
 }
 
@@ -336,7 +336,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   }
   step_on();
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
 }
 
 void Reduction::sent(SendToken token, bool ok) try {
@@ -352,13 +352,19 @@ void Reduction::sent(SendToken token, bool ok) try {
   if (!ok) return close();  // which member, and why, is the engine's to say
   if (target.sends == 0 && round == round_) step_on();
 } catch (const Error& error) {
-  fail(error.what());
+  fail_here(error.what());
 }
 
 void Reduction::fail(const std::string& reason) {
   if (failed_) return;
   close();
   hooks_.failed(reason);
+}
+
+void Reduction::fail_here(const std::string& reason) {
+  if (failed_) return;
+  close();
+  (hooks_.broke ? hooks_.broke : hooks_.failed)(reason);
 }
 
 // Members that do not agree on where they are would add what does not belong together.

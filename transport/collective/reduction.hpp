@@ -35,6 +35,8 @@ class Reduction {
     std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
     /// The clock, for the record's arrival times; none: they are 0.
     std::function<std::chrono::nanoseconds()> now = nullptr;
+    /// In place of `failed`, for an error of this member alone (no memory, a lost GPU); none: `failed`.
+    std::function<void(const std::string& reason)> broke = nullptr;
   };
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
@@ -72,6 +74,7 @@ class Reduction {
   /// Whether some are still added up.
   bool folding() const;
   void fail(const std::string& reason);
+  void fail_here(const std::string& reason);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
   /// `drained`.

@@ -114,7 +114,7 @@ bool Reduction::fold_on() try {
   return any;
 } catch (const Error& error) {
   const bool first = !failed_;
-  fail(error.what());
+  fail_here(error.what());
   return first;
 }
 

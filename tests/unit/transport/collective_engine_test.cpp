@@ -130,6 +130,33 @@ TEST(Engine, FloodOfEarlyHeadersIsBounded) {
   EXPECT_GT(kept, 0u);
 }
 
+// Flooded by its own view's members, it is said aloud: the one that is not greeted is then known to be late.
+TEST(Engine, EarlyHeadersThatCannotBeKeptAreRefusedAloudOnce) {
+  Pair pair;
+  for (const std::uint32_t view : {9u, 10u}) {
+    Frame frame;
+    frame.view = view;
+    frame.bytes = Engine::kEarlyBytesMax;
+    if (view == 9) EXPECT_FALSE(pair.replica.engine->place(frame).empty());
+    frame.bytes = 64;
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(pair.replica.engine->place(frame).empty());
+  }
+  ASSERT_EQ(pair.replica.refusals.size(), 2u);
+  EXPECT_NE(pair.replica.refusals[1].find("view 10"), std::string::npos);
+}
+
+TEST(Engine, EveryReplicaOfALargeViewMayGreetEarly) {
+  Pair pair;
+  for (PeerId from = 0; from < 65536; ++from) {
+    Frame frame;
+    frame.view = 9;
+    frame.from = from;
+    frame.bytes = encoded_header_bytes(0);
+    ASSERT_FALSE(pair.replica.engine->place(frame).empty()) << from;
+  }
+  EXPECT_TRUE(pair.replica.refusals.empty());
+}
+
 TEST(Engine, ViewsOnlyGrow) {
   Pair pair;
   pair.install();

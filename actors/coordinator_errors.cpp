@@ -1,0 +1,66 @@
+// Nodes that say that they cannot go on, and processes that have ended: who is lost, and when the run ends.
+#include <algorithm>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+void CoordinatorState::on(const Failing& message) {
+  if (ending_) return;
+  const auto newcomer = [this](const NodeName& who) {
+    return begun_ && roster_->alive(who) && !roster_->member(who);
+  };
+  if (message.peer_known && message.view == view_.number) {
+    const NodeName& who = newcomer(message.name) ? message.name : message.peer;
+    if (newcomer(who)) return turn_away(who, message.reason, true);
+  }
+  if (message.peer_known) {
+    // A complaint of an older view, or about one who is known to be gone, says nothing new.
+    if (message.view == view_.number && roster_->alive(message.peer)) watch_->complained(message, elapsed());
+    return;
+  }
+  if (!roster_->alive(message.name)) return;
+  if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
+  for (const Event& event : message.events) raise(event);
+  // Another one may still write what this one cannot.
+  if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
+  if (message.ends_run || !goes_on_without(message.name) || canary("local-error-ends-all"))
+    return fail(message.name.text() + ": " + message.reason);
+  local_error(message);
+}
+
+// What is this node's alone costs a view change. What every replica would meet ends the run, with its state:
+// that of a node which failed at a micro-batch is whole.
+void CoordinatorState::local_error(const Failing& message) {
+  const auto& nodes = roster_->nodes();
+  const bool others_left = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+    return node.first.loader == message.name.loader && node.first != message.name && !node.second.leaving &&
+           roster_->member(node.first) && roster_->alive(node.first);
+  });
+  const LocalErrors::Verdict verdict = errors_.judge(message, others_left);
+  if (!verdict.ends_run) return lost(message.name, message.name.text(), message.reason, false);
+  if (verdict.state_is_whole && keep_state("failed", verdict.reason)) return;
+  fail(verdict.reason);
+}
+
+// A child is known by the number of its start: by its pid only on its own host. One that has not joined yet
+// is known by the name that it was launched for.
+void CoordinatorState::on(const ChildEnded& message) {
+  if (ending_) return;
+  NodeName who = message.name;
+  for (const auto& [each, record] : roster_->nodes()) {
+    const bool same =
+        canary("pid-is-identity") ? record.pid == message.pid : record.launched == message.launched;
+    if (same && message.launched != 0 && roster_->alive(each)) who = each;
+  }
+  const NodeRecord* record = roster_->find(who);
+  if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
+  if (record->launched != message.launched && record->stage != NodeStage::expected &&
+      !canary("pid-is-identity"))
+    return;
+  if (record->leaving && !roster_->member(who)) return node_down(actors_.at(who).address());
+  lost(who, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
+}
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// Who is waited for on the way from one view to the next.
+#include <algorithm>
+
+#include "muster/actors/rules/roster.hpp"
+
+namespace muster {
+
+namespace {
+
+bool gone(const NodeRecord& record) {
+  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
+}
+
+}  // namespace
+
+std::vector<NodeName> Roster::begin_close() {
+  for (auto& [name, record] : nodes_) {
+    if (record.stage == NodeStage::caught_up) record.member = true;
+    if (!record.member || gone(record)) continue;
+    record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+  }
+  return not_closed();
+}
+
+std::vector<NodeName> Roster::not_closed() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (record.member && !gone(record) && record.stage != NodeStage::closed) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<NodeName> Roster::not_installed() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (record.member && !gone(record) && record.stage != NodeStage::installed) names.push_back(name);
+  }
+  return names;
+}
+
+// Beyond all that a member has been told of: the last view of a run may be missing in the journal.
+std::uint32_t Roster::next_number(const View& last) const {
+  std::uint32_t number = last.number;
+  for (const auto& [name, record] : nodes_) {
+    if (record.member && !gone(record)) number = std::max(number, record.in_view);
+  }
+  return number + 1;
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+// Errors of one process, or of one micro-batch wherever it is tried: a model that throws, a source that
+// cannot be read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "muster/actors/registry.hpp"
+
+namespace muster::simulation {
+
+/// Its error's text.
+inline constexpr const char* kPlantedError = "a planted error";
+
+enum class Planted { nothing, in_model, in_source };
+
+/// At one micro-batch, in every process that tries it: the next one, from when it is planted on.
+struct CursedBatch {
+  Planted planted = Planted::nothing;
+  std::optional<StepKey> key;           ///< of the gradient, once it has been tried
+  std::optional<std::uint64_t> sample;  ///< that cannot be read, likewise
+};
+
+struct PlantedErrors {
+  Planted next = Planted::nothing;  ///< the process's next gradient, or next sample
+  std::shared_ptr<CursedBatch> cursed;
+};
+
+/// The registry with model linear and source synthetic as ever, but for these errors.
+Registry with_errors(std::shared_ptr<const Registry> registry, const std::shared_ptr<PlantedErrors>& errors);
+
+}  // namespace muster::simulation
