@@ -23,7 +23,8 @@ void CoordinatorState::on(const Failing& message) {
   if (!roster_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   for (const Event& event : message.events) raise(event);
-  // Another one may still write what this one cannot.
+  // No further micro-batch is asked for, and another one may still write what this one cannot.
+  if (keeping_ && message.at.known()) return;
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
   if (message.ends_run || !goes_on_without(message.name) || canary("local-error-ends-all"))
     return fail(message.name.text() + ": " + message.reason);
