@@ -154,9 +154,9 @@ class CoordinatorState {
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   int installing_ticks_ = 0;         // likewise, since it was sent
   LocalErrors errors_;
-  bool close_again_ = false;         // losses are to be told to those who close
-  bool journal_behind_ = false;      // it lacks what a member told
-  bool taken_over_ = false;          // another coordinator has the journal
+  bool close_again_ = false;                // losses are to be told to those who close
+  bool journal_behind_ = false;             // it lacks what a member told
+  bool taken_over_ = false;                 // another coordinator has the journal
   std::map<NodeName, Prepared> unchecked_;  // of newcomers, until there are members to compare them with
   // Nothing is decided for silence while members are silent together (rules/self_doubt).
   SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;

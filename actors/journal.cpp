@@ -1,11 +1,8 @@
 #include "muster/actors/journal.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
+#include "muster/actors/folder_lease.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/file_io.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -121,19 +118,8 @@ View view_from(const Json& json) {
 
 class FileJournal final : public Journal {
  public:
-  explicit FileJournal(std::filesystem::path path) : path_(std::move(path)) {
-    if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path());
-    const std::string lock = path_.string() + ".lock";
-    lock_ = ::open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-    if (lock_ < 0) throw Error(Advice::give_up, "the journal's lock " + lock + " cannot be opened");
-    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
-    ::close(lock_);
-    throw Error(Advice::fix_job, "another coordinator of this job is at work (it holds " + lock +
-                                     "); end it, or give this one another checkpoint.folder");
-  }
-  ~FileJournal() override { ::close(lock_); }
-  FileJournal(const FileJournal&) = delete;
-  FileJournal& operator=(const FileJournal&) = delete;
+  explicit FileJournal(std::filesystem::path path)
+      : path_(std::move(path)), lease_(path_.string() + ".lock") {}
 
   std::optional<JournalEntry> read() override {
     if (!std::filesystem::exists(path_)) return std::nullopt;
@@ -145,6 +131,10 @@ class FileJournal final : public Journal {
   }
 
   void write(const JournalEntry& entry) override {
+    if (const std::uint64_t there = term_there(); there > entry.term) {
+      throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
+                                           std::to_string(there) + " in " + path_.string() + ")");
+    }
     const std::string text = encode_journal(entry);
     const std::span<const std::byte> piece = std::as_bytes(std::span(text));
     try {
@@ -155,6 +145,16 @@ class FileJournal final : public Journal {
   }
 
  private:
+  // 0: none, or one that cannot be read, which is replaced.
+  std::uint64_t term_there() {
+    try {
+      const auto entry = read();
+      return entry ? entry->term : 0;
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+
   std::string room_for(std::size_t bytes) const {
     std::error_code unknown;
     const auto space = std::filesystem::space(path_.parent_path(), unknown);
@@ -164,7 +164,7 @@ class FileJournal final : public Journal {
   }
 
   std::filesystem::path path_;
-  int lock_ = -1;
+  FolderLease lease_;
 };
 
 }  // namespace

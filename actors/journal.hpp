@@ -42,7 +42,8 @@ class Journal {
   virtual void write(const JournalEntry& entry) = 0;
 };
 
-/// In a file, locked for one coordinator as long as the object lives: a second one throws Error(fix_job).
+/// In a file, held by one coordinator as long as the object lives: a second one throws Error(fix_job), also
+/// on another host (folder_lease.hpp).
 std::shared_ptr<Journal> make_journal(const std::filesystem::path& path);
 
 std::string encode_journal(const JournalEntry& entry);

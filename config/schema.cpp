@@ -328,11 +328,14 @@ std::vector<Key> cluster_keys() {
                "\"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
-               "How long training may pause for want of replicas before the run fails."),
+               "How long training may pause for want of replicas, or of a word from any of them, before the "
+               "run "
+               "fails."),
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "A process whose coordinator is gone for longer than this ends itself. Until then it goes on "
-               "with its steps, and looks for the coordinator."),
+               "with its steps, and looks for the coordinator; one that is started again waits for its "
+               "replicas for as long."),
            MUSTER_MEMBER(cluster.orphan_after)),
       bind(key("cluster.restart", one_of({"never", "on-loss"}),
                "Whether `muster run` starts a new process for a lost one; it joins while the others train "

@@ -36,6 +36,10 @@ class SelfDoubt {
   /// never go back.
   Sight judge(std::span<const Member> members, Time now);
 
+  /// Whether no word about others can be judged, as of the last `judge`: some of them may not have been told
+  /// of the view yet.
+  bool in_doubt(Time now) const { return sight_ != Sight::clear || now < excused_until_; }
+
   /// Whether a silence of that length makes a node lost, as of the last `judge`.
   bool makes_lost(Time silence, Time now) const;
   /// How many of those of the last `judge` were silent, and of how many.

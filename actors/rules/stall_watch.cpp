@@ -1,5 +1,7 @@
 #include "muster/actors/rules/stall_watch.hpp"
 
+#include <utility>
+
 namespace muster {
 
 namespace {
@@ -27,7 +29,9 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
   Words words;
   for (const Lateness& late : who_is_late(sight, options)) {
     const NodeName name{false, self_}, peer{false, late.slot};
-    if (late.link_broken && complains && complained_.insert({sight.view, late.slot}).second)
+    // Again after each further patience: the coordinator forgets what it cannot judge.
+    const std::int64_t patiences = complains && late.link_broken ? late.silent / options.link_patience : 0;
+    if (patiences != std::exchange(complained_[{sight.view, late.slot}], patiences) && patiences > 0)
       words.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
     const bool past = late.waited >= options.patience || late.stuck;
     if (!past || sight.kind == RoundKind::greeting || !said_.is_news(sight.view, sight.round, late)) continue;

@@ -2,6 +2,7 @@
 // own progress. Says each thing once.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -41,9 +42,9 @@ class StallWatch {
   std::uint32_t self_;
   ClusterConfig cluster_;
   LateMemory said_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> complained_;  // view, slot
-  std::set<NodeId> errands_;                                      // of the round that was looked at last
-  std::pair<std::uint32_t, std::uint64_t> errands_of_{0, 0};      // its view and number
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> complained_;  // by view and slot: patiences
+  std::set<NodeId> errands_;                                  // of the round that was looked at last
+  std::pair<std::uint32_t, std::uint64_t> errands_of_{0, 0};  // its view and number
   Time median_step_{0};
   ProgressWord last_;
   Time since_{0};

@@ -60,6 +60,16 @@ TEST(SelfDoubt, AfterAllWereSilentTheyMayComeBackOneAfterTheOther) {
   EXPECT_TRUE(doubt.makes_lost(4s, 13100ms));
 }
 
+TEST(SelfDoubt, WordsAboutOthersAreJudgedWhenAllMayBeBack) {
+  SelfDoubt doubt = rule();
+  EXPECT_FALSE(doubt.in_doubt(9s));
+  doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);
+  EXPECT_TRUE(doubt.in_doubt(10s));
+  doubt.judge(Members{{Kind::replica, 0s}, {Kind::replica, 2s}}, 11s);
+  EXPECT_TRUE(doubt.in_doubt(12999ms));
+  EXPECT_FALSE(doubt.in_doubt(13s));
+}
+
 TEST(SelfDoubt, TheTimeToComeBackHasABound) {
   SelfDoubt doubt = rule();
   doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);

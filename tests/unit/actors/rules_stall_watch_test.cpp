@@ -36,7 +36,7 @@ StallWatch watch(milliseconds patience = {}) {
   return StallWatch(0, cluster);
 }
 
-TEST(StallWatch, ComplainsOnceOfABrokenLinkAndSaysWhoIsLate) {
+TEST(StallWatch, ComplainsOfABrokenLinkOnceAPatienceAndSaysWhoIsLate) {
   StallWatch stalls = watch();
   EXPECT_TRUE(stalls.of(sight(milliseconds(10'900)), true).held_up.empty());
   const auto words = stalls.of(sight(milliseconds(11'000)), true);
@@ -54,6 +54,8 @@ TEST(StallWatch, ComplainsOnceOfABrokenLinkAndSaysWhoIsLate) {
   EXPECT_TRUE(words.held_up[1].link_broken);
   const auto again = stalls.of(sight(milliseconds(11'100)), true);
   EXPECT_TRUE(again.complaints.empty() && again.held_up.empty());
+  EXPECT_EQ(stalls.of(sight(milliseconds(12'000)), true).complaints.size(), 1u) << "after a further patience";
+  EXPECT_TRUE(stalls.of(sight(milliseconds(12'100)), true).complaints.empty());
 }
 
 TEST(StallWatch, ALinkIsComplainedOfBeforeTheStragglersPatience) {

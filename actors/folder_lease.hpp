@@ -1,0 +1,45 @@
+// Holds a file for one process at a time, also where several hosts share the folder over NFS and a lock
+// reaches no further than its host.
+//
+// Within a host an flock decides. Between hosts the holder writes who it is into the file, and touches the
+// file every second; who comes from another host waits until three beats are due, and is refused if it sees
+// one.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace muster {
+
+class FolderLease {
+ public:
+  static constexpr std::chrono::milliseconds kBeat{1000};
+  static constexpr std::chrono::milliseconds kWatch = 3 * kBeat;
+
+  /// Blocks for up to kWatch, but only if the last holder was on another host, or before this one was started
+  /// again. Makes the folder. Throws Error: fix_job, naming the holder; give_up where the disk refuses.
+  explicit FolderLease(std::filesystem::path path);
+  ~FolderLease();
+  FolderLease(const FolderLease&) = delete;
+  FolderLease& operator=(const FolderLease&) = delete;
+
+ private:
+  void refuse_living_holder();
+  void beat();
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  std::mutex mutex_;
+  std::condition_variable over_changed_;
+  bool over_ = false;  // guarded by mutex_
+  std::thread beating_;
+};
+
+/// "process 4711 on host a (boot ...)": what a holder writes.
+std::string lease_holder(long pid, const std::string& host, const std::string& boot);
+
+}  // namespace muster

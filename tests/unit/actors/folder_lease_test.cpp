@@ -1,0 +1,84 @@
+#include "muster/actors/folder_lease.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "muster/actors/journal.hpp"
+#include "muster/config/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace muster {
+namespace {
+
+std::string refusal(const std::filesystem::path& path) {
+  try {
+    FolderLease lease(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void write_holder(const std::filesystem::path& path, const std::string& holder) {
+  std::ofstream(path, std::ios::trunc) << holder;
+}
+
+TEST(FolderLease, ASecondHolderIsToldWhoTheFirstIs) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "of" / "job.lock";
+  {
+    FolderLease first(path);
+    EXPECT_NE(refusal(path).find("process " + std::to_string(::getpid()) + " on host "), std::string::npos);
+  }
+  EXPECT_EQ(refusal(path), "") << "it was given back";
+}
+
+TEST(FolderLease, AHolderOfAnotherHostThatBeatsIsNotRobbed) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "job.lock";
+  const std::string other = lease_holder(42, "far", "another-boot");
+  write_holder(path, other);
+  std::atomic<bool> over{false};
+  std::thread beats([&] {  // its lock does not reach this host
+    while (!over) {
+      std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
+      std::this_thread::sleep_for(FolderLease::kBeat / 4);
+    }
+  });
+  const std::string why = refusal(path);
+  over = true;
+  beats.join();
+  EXPECT_NE(why.find(other), std::string::npos) << why;
+}
+
+TEST(FolderLease, AHolderOfAnotherHostThatIsGoneIsReplaced) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "job.lock";
+  write_holder(path, lease_holder(42, "far", "another-boot"));
+  EXPECT_EQ(refusal(path), "");
+}
+
+JournalEntry entry_of(std::uint64_t term) {
+  JournalEntry entry;
+  entry.job_hash = "job";
+  entry.term = term;
+  return entry;
+}
+
+TEST(Journal, ACoordinatorWithALowerTermCannotWriteAnyMore) {
+  const testing::TemporaryFolder folder;
+  const auto journal = make_journal(folder.path() / "job.journal");
+  journal->write(entry_of(4));
+  journal->write(entry_of(4));
+  EXPECT_THROW(journal->write(entry_of(3)), TakenOver);
+  ASSERT_TRUE(journal->read());
+  EXPECT_EQ(journal->read()->term, 4u);
+  journal->write(entry_of(5));
+}
+
+}  // namespace
+}  // namespace muster
