@@ -13,17 +13,19 @@ namespace muster {
 namespace {
 
 // UCX takes what moves a card's memory only where the thread is on that card.
-std::unique_ptr<Transport> make_transport(const std::string& listen, int card) {
-  if (card < 0 || !ucx_carries_cards({.listen = listen, .on_card = &is_card_memory}))
-    return make_node_transport({listen});
+std::unique_ptr<Transport> make_transport(NodeTransportOptions options, int card) {
+  if (card < 0 || !ucx_carries_cards({.listen = options.listen, .on_card = &is_card_memory}))
+    return make_node_transport(options);
   const ThreadCard here(card);
-  return make_node_transport({listen, &is_card_memory});
+  options.on_card = &is_card_memory;
+  return make_node_transport(options);
 }
 
 class RealDataPlane final : public DataPlane {
  public:
-  RealDataPlane(const std::string& listen, int card, Engine::Hooks hooks, const HandoverOptions& handover)
-      : RealDataPlane(make_transport(listen, card), card, std::move(hooks), handover) {}
+  RealDataPlane(const NodeTransportOptions& options, int card, Engine::Hooks hooks,
+                const HandoverOptions& handover)
+      : RealDataPlane(make_transport(options, card), card, std::move(hooks), handover) {}
 
   void post(std::function<void(Engine&)> command) override {
     thread_.post([this, command = std::move(command)] { command(engine_); });
@@ -83,9 +85,10 @@ class RealDataPlane final : public DataPlane {
 
 }  // namespace
 
-std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, const std::string& device,
-                                                Engine::Hooks hooks, const HandoverOptions& handover) {
-  return std::make_unique<RealDataPlane>(listen, card_number(device), std::move(hooks), handover);
+std::unique_ptr<DataPlane> make_real_data_plane(const NodeTransportOptions& options,
+                                                const std::string& device, Engine::Hooks hooks,
+                                                const HandoverOptions& handover) {
+  return std::make_unique<RealDataPlane>(options, card_number(device), std::move(hooks), handover);
 }
 
 }  // namespace muster

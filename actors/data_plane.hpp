@@ -7,6 +7,7 @@
 #include <string>
 
 #include "muster/transport/collective/engine.hpp"
+#include "muster/transport/node_transport.hpp"
 
 namespace muster {
 
@@ -35,8 +36,9 @@ class DataPlane {
   virtual bool carries_cards() const { return false; }
 };
 
-/// Over UCX. `listen`: the address that this node is reached by; `device`: what a replica computes on.
-std::unique_ptr<DataPlane> make_real_data_plane(const std::string& listen, const std::string& device,
-                                                Engine::Hooks hooks, const HandoverOptions& handover = {});
+/// Over the transport of a node (transport/node_transport.hpp). `device`: what a replica computes on.
+std::unique_ptr<DataPlane> make_real_data_plane(const NodeTransportOptions& options,
+                                                const std::string& device, Engine::Hooks hooks,
+                                                const HandoverOptions& handover = {});
 
 }  // namespace muster

@@ -7,6 +7,9 @@ namespace muster {
 
 namespace {
 
+// A connection outlives what pings and complaints judge, and ends within a time that the job decides.
+constexpr int kConnectionPatiences = 20;
+
 int core_of(const std::string& device) {
   if (device.rfind("cpu:", 0) != 0) return -1;
   const auto cores = discover_devices().cores;
@@ -24,11 +27,13 @@ NodeSeams real_seams(const std::string& address) {
   seams.open_disk = open_disk;
   seams.make_data_plane = [address](const Job& job, const NodeName&, const std::string& device,
                                     Engine::Hooks hooks) {
-    const std::string& listen = address.empty() ? job.cluster.listen : address;
+    NodeTransportOptions transport;
+    transport.listen = address.empty() ? job.cluster.listen : address;
+    transport.silence_max = kConnectionPatiences * job.cluster.detect.patience;
     HandoverOptions handover;
     handover.share = job.cluster.join_share;
     const std::string& carried = may_sum_on_cards(job) ? device : "-";  // whose memory transports carry
-    return std::shared_ptr<DataPlane>(make_real_data_plane(listen, carried, std::move(hooks), handover));
+    return std::shared_ptr<DataPlane>(make_real_data_plane(transport, carried, std::move(hooks), handover));
   };
   return seams;
 }

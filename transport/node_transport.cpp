@@ -232,7 +232,7 @@ bool names_only_tcp(const std::string& networks) {
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
   UcxOptions ucx{.listen = options.listen, .between_hosts = true, .on_card = options.on_card};
   ucx.between_hosts = !ucx_carries_cards(ucx);
-  auto tcp = make_tcp_transport({.listen = options.listen});
+  auto tcp = make_tcp_transport({.listen = options.listen, .silence_max = options.silence_max});
   if (ucx.between_hosts && !std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
     return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
                            [](const auto&) { return false; });
@@ -245,7 +245,8 @@ std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& optio
   if (networks == nullptr)
     return join_transports(make_shared_memory_transport(), make_far_transport(options), &is_of_this_host);
   if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
-    return std::make_unique<FarTransport>(make_tcp_transport({.listen = options.listen}));
+    return std::make_unique<FarTransport>(
+        make_tcp_transport({.listen = options.listen, .silence_max = options.silence_max}));
   return std::make_unique<FarTransport>(
       make_ucx_transport({.listen = options.listen, .on_card = options.on_card}));
 }

@@ -2,6 +2,7 @@
 // a fabric, TCP elsewhere.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace muster {
 struct NodeTransportOptions {
   /// The IP address that this node is reached by from other hosts; see make_tcp_transport.
   std::string listen = "127.0.0.1";
+  /// Of TCP: TcpOptions::silence_max.
+  std::chrono::milliseconds silence_max{0};
   /// Of a replica that computes on a card: whether memory is a card's. Where UCX moves such memory, it
   /// carries all between nodes that both do so, of one host as well; their sums then need not come to the
   /// host (Transport::carries_cards). Null: of all others.

@@ -62,6 +62,7 @@ void SocketTransport::dial(const Out& out, const Address& address) {
     lost_.emplace_back(out, std::strerror(errno));
     return;
   }
+  end_after_silence(out->socket, options_.silence_max);
   out->give_up = now() + options_.greeting_max;
   greeting_ = true;
   dialled_[out->number] = out;
@@ -140,7 +141,10 @@ bool SocketTransport::look() {
 
 // Nobody says anything on a socket that this side writes to: it is readable only when the other side is gone.
 void SocketTransport::look_at(const Out& out, std::uint32_t events) {
-  if (out->greeted && (events & (EPOLLIN | kEnds)) != 0) return fail(out, kGone);
+  if (out->greeted && (events & (EPOLLIN | kEnds)) != 0) {
+    const int error = dial_error(out->socket);
+    return fail(out, error == 0 ? kGone : std::string("its connection has failed: ") + std::strerror(error));
+  }
   if (!out->greeted) {
     const int error = dial_error(out->socket);
     if (error != 0) return fail(out, std::string("it cannot be reached: ") + std::strerror(error));
@@ -158,6 +162,7 @@ void SocketTransport::welcome() {
       sink_->refused("too many connect over TCP without saying who they are");
       continue;
     }
+    end_after_silence(socket, options_.silence_max);
     auto in = std::make_shared<Incoming>();
     in->socket = std::move(socket);
     in->number = next_number_++;

@@ -110,6 +110,20 @@ int dial_error(const Descriptor& socket) {
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
+// Probes begin when a quarter of the time has gone without a word, and three may stay unanswered. The kernel
+// counts them in whole seconds.
+void end_after_silence(const Descriptor& socket, std::chrono::milliseconds silence_max) {
+  if (silence_max.count() == 0) return;
+  constexpr int kOn = 1, kProbes = 3;
+  const int quarter = std::max(1, static_cast<int>(silence_max.count() / 4000));
+  const auto milliseconds = static_cast<unsigned int>(silence_max.count());
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPIDLE, &quarter, sizeof quarter);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPINTVL, &quarter, sizeof quarter);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
 Descriptor accept_from(const Descriptor& listener) {
   return Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }

@@ -1,6 +1,7 @@
 // The sockets of the transport over TCP. None of them ever blocks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -29,6 +30,9 @@ Descriptor listen_at(const std::string& host, Address& reached);
 Descriptor dial(const Address& address, bool same_host);
 /// 0, or the errno with which dialling ended.
 int dial_error(const Descriptor& socket);
+
+/// Lets the kernel end a connection on which the other host acknowledges nothing for so long; 0: as it is.
+void end_after_silence(const Descriptor& socket, std::chrono::milliseconds silence_max);
 
 /// The next process that connects. None: errno says whether none waits (EAGAIN), or why it is not let in.
 Descriptor accept_from(const Descriptor& listener);

@@ -4,7 +4,9 @@
 //
 // Two processes have two connections, one for each direction: who has something to say dials, and only he
 // writes. A process that ends, however it does, is noticed when the kernel closes them, within milliseconds
-// on a network that works. A stopped process, or a cut cable, is not noticed.
+// on a network that works. A host that is gone, or a cut cable, is noticed after `silence_max`, with or
+// without data under way. A stopped process is noticed only when it has taken nothing for so long of more
+// than its socket holds: its kernel answers for it.
 //
 // Only those are let in who know the name in this transport's address.
 #pragma once
@@ -25,6 +27,10 @@ struct TcpOptions {
   /// How long a process may take to accept a connection, and one that has connected to say who it is. Shorter
   /// may give up a host that is busy.
   std::chrono::milliseconds greeting_max{10'000};
+  /// A connection on which the other host acknowledges nothing for so long ends: TCP_USER_TIMEOUT for what
+  /// was sent, SO_KEEPALIVE where nothing is under way. 0: the kernel's own times, which are minutes to
+  /// hours.
+  std::chrono::milliseconds silence_max{0};
   /// So many may have connected without having said who they are; a further one is turned away.
   std::size_t strangers_max = 1024;
 };

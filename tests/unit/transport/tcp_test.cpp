@@ -1,6 +1,8 @@
 // What is particular to the transport over TCP: the stream, and what strangers and the dead can do to it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -247,6 +249,28 @@ std::string carried_by(const char* tls, const char* devices = "") {
   const ScopedVariable set_tls("UCX_TLS", tls), set_devices("UCX_NET_DEVICES", devices);
   const std::string text = make_node_transport({})->describe();
   return text.substr(0, text.find(' '));
+}
+
+// The kernel's own view of a socket that was dialled with a bound on silence.
+TEST(Tcp, TheKernelEndsAConnectionAfterTheStatedSilence) {
+  WorldNode node;
+  with(node);
+  const Descriptor socket = tcp::dial(tcp::open_address(node.transport->address()), true);
+  const auto option = [&](int level, int name) {
+    int value = -1;
+    socklen_t length = sizeof value;
+    EXPECT_EQ(::getsockopt(socket.get(), level, name, &value, &length), 0);
+    return value;
+  };
+  tcp::end_after_silence(socket, 0ms);
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 0) << "not asked for";
+  tcp::end_after_silence(socket, 20'000ms);
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 20'000);
+  const int idle = option(IPPROTO_TCP, TCP_KEEPIDLE), every = option(IPPROTO_TCP, TCP_KEEPINTVL);
+  EXPECT_EQ(idle + every * option(IPPROTO_TCP, TCP_KEEPCNT), 20);
+  tcp::end_after_silence(socket, 500ms);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 1) << "the kernel counts in seconds";
 }
 
 TEST(NodeTransport, WhatTheUserNamesCarriesEverything) {
