@@ -77,6 +77,7 @@ class CoordinatorState {
   void see(SelfDoubt::Sight sight);
   bool give_up_silence();
   bool judge_installing();
+  bool judge_loaders();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
@@ -107,6 +108,7 @@ class CoordinatorState {
   void close_view();
   void ask_to_close();
   void next_view();
+  bool ends_without_loader();
   void go_back(View& view, const PartHolder& lost);
   void install(const View& view);
   bool noted(const View& view);
@@ -153,6 +155,7 @@ class CoordinatorState {
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   int installing_ticks_ = 0;         // likewise, since it was sent
+  int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
   LocalErrors errors_;
   bool close_again_ = false;                // losses are to be told to those who close
   bool journal_behind_ = false;             // it lacks what a member told

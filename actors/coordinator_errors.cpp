@@ -39,7 +39,9 @@ void CoordinatorState::local_error(const Failing& message) {
     return node.first.loader == message.name.loader && node.first != message.name && !node.second.leaving &&
            roster_->member(node.first) && roster_->alive(node.first);
   });
-  const LocalErrors::Verdict verdict = errors_.judge(message, others_left);
+  const bool replicas_load =
+      message.name.loader && parts_.job.cluster.on_loader_loss == OnLoaderLoss::load_here;
+  const LocalErrors::Verdict verdict = errors_.judge(message, others_left || replicas_load);
   if (!verdict.ends_run) return lost(message.name, message.name.text(), message.reason, false);
   if (verdict.state_is_whole && keep_state("failed", verdict.reason)) return;
   fail(verdict.reason);

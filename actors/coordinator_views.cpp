@@ -204,7 +204,7 @@ void CoordinatorState::on(const Leaving& message) {
 void CoordinatorState::close_view() {
   if (phase_ != Phase::closing) {
     phase_ = Phase::closing;
-    closing_ticks_ = 0;
+    closing_ticks_ = loader_ticks_ = 0;
     roster_->begin_close();
     ask_to_close();
   } else if (!std::exchange(close_again_, true)) {
@@ -234,6 +234,7 @@ void CoordinatorState::next_view() {
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (keeping_) return last_view();
   const Roster::Next next = roster_->next_view(view_);
+  if (!next.view && !roster_->any_loader() && ends_without_loader()) return;
   if (!next.view) return pause(next.missing);
   lost_.clear();
   View view = *next.view;
@@ -241,6 +242,19 @@ void CoordinatorState::next_view() {
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of
+}
+
+// Whether the run ends because its last loader is lost.
+bool CoordinatorState::ends_without_loader() {
+  const auto& cluster = parts_.job.cluster;
+  if (cluster.loaders == 0 || cluster.on_loader_loss != OnLoaderLoss::fail) return false;
+  const std::string reason = "no loader process is left (cluster.on_loader_loss = \"fail\")";
+  if (begin_keeping("failed", reason + "; go on with `muster run --resume`")) {
+    last_view();
+  } else {
+    fail(reason);
+  }
+  return true;
 }
 
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
@@ -295,6 +309,7 @@ void CoordinatorState::install(const View& view) {
   watch_->entered(view_);
   phase_ = Phase::installing;
   installing_ticks_ = 0;
+  loader_ticks_ = 0;
   roster_->entered(view_);
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});

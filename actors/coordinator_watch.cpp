@@ -12,6 +12,7 @@ namespace {
 constexpr int kClosingPatiences = 20;
 // So may connections to new members.
 constexpr int kInstallingPatiences = 20;
+constexpr int kLoaderPatiences = 3;
 
 std::string text_of(const std::vector<ShardInterval>& deal) {
   std::string text;
@@ -44,7 +45,7 @@ void CoordinatorState::on(const Heartbeat& message) {
 }
 
 void CoordinatorState::on(const HeldUp& message) {
-  if (ending_ || !in_force() || !roster_->alive({false, message.slot})) return;
+  if (ending_ || !in_force() || !roster_->alive(message.late())) return;
   const ClusterWatch::Judgement judgement = watch_->held_up(message);
   if (!follow(judgement) && judgement.drops) close_view();
 }
@@ -58,7 +59,7 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
-  if (judge_closing() || judge_installing()) return true;
+  if (judge_closing() || judge_installing() || judge_loaders()) return true;
   return follow(judgement);
 }
 
@@ -87,6 +88,25 @@ bool CoordinatorState::give_up_silence() {
        " ms (cluster.give_up_after). Replicas that live keep their state, and go on with this job's "
        "coordinator if it is started again within cluster.orphan_after");
   return true;
+}
+
+// A loader has no state to hand in and nobody to greet: it owes its word at once. If it gives none, the
+// thread of its data plane stands still.
+bool CoordinatorState::judge_loaders() {
+  const bool closing = phase_ == Phase::closing;
+  if (!begun_ || (!closing && phase_ != Phase::installing)) return false;
+  const auto patience = kLoaderPatiences * parts_.job.cluster.detect.patience;
+  if (++loader_ticks_ * kTick < patience) return false;
+  for (const auto& [who, record] : roster_->nodes()) {
+    const NodeStage owed = closing ? NodeStage::closed : NodeStage::installed;
+    if (!who.loader || !roster_->member(who) || record.stage == owed) continue;
+    lost(who, "coordinator",
+         std::string("it has not ") + (closing ? "closed" : "installed") + " view " +
+             std::to_string(view_.number) + " within " +
+             std::to_string(std::chrono::milliseconds(patience).count()) + " ms");
+    return true;
+  }
+  return false;
 }
 
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in

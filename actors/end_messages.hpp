@@ -57,7 +57,8 @@ struct Failing {
 MUSTER_MESSAGE(Failing)
 
 /// node -> coordinator: replica `slot` holds up a step for longer than cluster.straggler.patience, or its own
-/// data does. Becomes the event `late`; evicts only if the job says so, or if it is stuck.
+/// data does; or, with `loader`, loader `slot` does, for which the sender waits. Becomes the event `late`;
+/// evicts only if the job says so, or if it is stuck.
 struct HeldUp {
   NodeName name;  ///< who waits
   std::uint32_t view = 0;
@@ -71,10 +72,12 @@ struct HeldUp {
   bool stuck = false;        ///< its progress counter stands still for stuck_after
   bool link_broken = false;  ///< then there is a complaint, too
   bool ready = false;        ///< it has applied the step before, and could leave this one out
+  bool loader = false;       ///< the late one is a loader
 
+  NodeName late() const { return {loader, slot}; }
   static auto fields(HeldUp& x) {
     return std::tie(x.name, x.view, x.round, x.record, x.step, x.slot, x.cause, x.waited_for, x.waited_ms,
-                    x.stuck, x.link_broken, x.ready);
+                    x.stuck, x.link_broken, x.ready, x.loader);
   }
 };
 MUSTER_MESSAGE(HeldUp)

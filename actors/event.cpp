@@ -318,7 +318,7 @@ std::vector<EventSpec> events_of_failure() {
         loader(),
         {"waited_for", kText, true, "what"},
         {"waited_ms", kNumber, true, "for how long"},
-        {"shards", kText, false, "shards that it holds, \"begin-end\""},
+        {"shards", kText, false, "shards that it holds, \"begin-end\"; not of a loader"},
         {"step", kInteger, false, "step that it holds up"},
         {"cause", kText, false, "\"data\", \"compute\", \"link\" or \"loader N\""},
         {"stuck", kBoolean, false, "whether it has done nothing at all for cluster.straggler.stuck_after"},

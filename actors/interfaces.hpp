@@ -33,10 +33,10 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Welcome>, caf::reacts_to<Ready>, caf::reacts_to<Install>, caf::reacts_to<RoundDone>,
     caf::reacts_to<Begin>, caf::reacts_to<Close>, caf::reacts_to<Observe>, caf::reacts_to<Donate>,
     caf::reacts_to<Installed>, caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>, caf::reacts_to<Halted>,
-    caf::reacts_to<Stalled>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>, caf::reacts_to<Raised>,
-    caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Tick>,
-    caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>, caf::reacts_to<Adopted>,
-    caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>>;
+    caf::reacts_to<Stalled>, caf::reacts_to<Starved>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
+    caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
+    caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
+    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;

@@ -6,6 +6,19 @@
 
 namespace muster {
 
+namespace {
+
+// On a loader's node it moves the progress word; on a replica that is the replica's.
+Item read(Workbench& bench, const Demand& demand) {
+  if (bench.model) return reader_of(bench).read(demand.shard, demand.cursor);
+  bench.progress->now(Activity::loading, demand.shard);
+  Item item = reader_of(bench).read(demand.shard, demand.cursor);
+  bench.progress->now(Activity::idle);
+  return item;
+}
+
+}  // namespace
+
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
                                    std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
                                    node_actor node) {
@@ -13,7 +26,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> s
     const auto asker = caf::actor_cast<shard_actor>(self->current_sender());
     executor->submit([bench, asker, node, demand] {
       try {
-        caf::anon_send(asker, Delivery{demand.ticket, bench->reader->read(demand.shard, demand.cursor)});
+        caf::anon_send(asker, Delivery{demand.ticket, read(*bench, demand)});
       } catch (const std::exception& error) {
         const ErrorPlace at = place_of(demand.cursor, demand.shard);
         caf::anon_send(node, Trouble{"reading the data of " + at.text() + ": " + error.what(), {}, at});

@@ -59,7 +59,7 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   }
   plan.staging = 2 * remote_nodes * (reduced * sizeof(float) / job.cluster.replicas);
   plan.loading = std::uint64_t{flight.prefetch_depth} * (end - begin) * flight.micro_batch_bytes;
-  if (job.cluster.loaders == 0) plan.loading += flight.resident_bytes;
+  if (job.cluster.replicas_load()) plan.loading += flight.resident_bytes;
   plan.batch = (is_card(flight, replica) ? flight.card_batch : flight.host_batch).bytes;
   if (is_card(flight, replica))
     move_to_host(plan, cover(tree_height(job.train.shards), begin, end).size(), flight.sums_on_cards);

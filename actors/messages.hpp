@@ -82,7 +82,7 @@ struct Prepared {
   std::string model_sha256;   ///< of the model's file or library; empty where it has a name
   std::string computes_with;  ///< hardware and libraries, for people; empty on a loader
   bool sums_on_card = false;  ///< others that say so can read its sums, and write its results, on its card
-  bool loads = false;         ///< whether this node reads the data, and `facts` holds
+  bool loads = false;         ///< whether this node can read the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
   std::uint64_t batch_bytes_max = 0;  ///< largest encoded micro-batch
@@ -95,8 +95,8 @@ struct Prepared {
 };
 MUSTER_MESSAGE(Prepared)
 
-/// coordinator -> node. Owed: Installed, once every pair of members has greeted each other; within
-/// start_patience.
+/// coordinator -> node. Owed: Installed, within start_patience: from a replica once every pair of replicas
+/// has greeted each other, from a loader once its data plane takes demands.
 struct Install {
   View view;
 
@@ -227,7 +227,8 @@ struct Need {
 };
 
 /// shard -> loader, at most data.prefetch at once (a credit each). Owed: Delivery of the same ticket, or
-/// Trouble.
+/// Trouble. A loader elsewhere that owes it and stands still for cluster.straggler.stuck_after is lost
+/// (rules/loader_watch.hpp), and the next view asks another one.
 struct Demand {
   std::uint32_t shard = 0;
   Cursor cursor;
@@ -337,6 +338,11 @@ struct Stalled {
   RoundSight sight;
 };
 
+/// data plane -> node, every heartbeat while its replica waits for a loader elsewhere: what it sees of it.
+struct Starved {
+  LoadingSight sight;
+};
+
 /// replica -> node: it has stopped, and holds so many records.
 struct Halted {
   std::uint32_t view = 0;
@@ -378,6 +384,7 @@ struct Ready {
   std::shared_ptr<Workbench> bench;
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
   std::string probe_sha256, computes_with;  ///< as in Prepared
+  std::string cannot_read;                  ///< why this replica cannot load where no loader is left
   std::string error;
 };
 

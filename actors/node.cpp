@@ -38,6 +38,16 @@ Job parse_job(const std::string& toml, const Registry& registry) {
   throw Error(Advice::fix_job, "this node cannot run the job: " + render(parsed.mistakes));
 }
 
+// Empty if the data can be read here.
+std::string why_not_read(Workbench& bench) {
+  try {
+    reader_of(bench);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 void NodeState::start(Self self, NodeParts parts) {
@@ -84,6 +94,9 @@ Engine::Hooks NodeState::hooks() const {
   };
   hooks.stalled = [board = board_](RoundSight sight) {
     caf::anon_send(board->node, Stalled{std::move(sight)});
+  };
+  hooks.starved = [board = board_](LoadingSight sight) {
+    caf::anon_send(board->node, Starved{std::move(sight)});
   };
   hooks.progress = [progress = progress_] { return progress->word(); };
   hooks.now = [&clock = self_->system().clock()] {
@@ -151,6 +164,7 @@ void NodeState::on(const Welcome& message) {
     self_->send(parts_.coordinator,
                 Raised{make_event("notice", {{"text", parts_.name.text() + ": " + *why}})});
   stalls_.emplace(parts_.name.slot, job_->cluster);
+  loader_watch_.emplace(parts_.name.slot, job_->cluster);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads, resume = message.resume,
@@ -160,6 +174,7 @@ void NodeState::on(const Welcome& message) {
     try {
       ready.bench = make_workbench(
           job, registry, computes ? make_device(device, device_memory(job)) : nullptr, computes, loads);
+      if (!loads && job.cluster.replicas_load()) ready.cannot_read = why_not_read(*ready.bench);
       if (computes && !resume.empty()) {
         ready.resumed = load_resume(*ready.bench, job_hash(job, registry.declarations()),
                                     open(job.checkpoint.folder), resume);
@@ -194,10 +209,7 @@ void NodeState::on(const Ready& message) {
     prepared.state_sha256 = state_sha256(host_state(*bench_));
     prepared.elements = bench_->state.size();
   }
-  if (bench_->reader) {
-    prepared.loads = true;
-    prepared.facts = data_facts(*bench_);
-  }
+  say_what_it_reads(message, prepared);
   prepared.probe_sha256 = message.probe_sha256;
   prepared.computes_with = message.computes_with;
   prepared.sums_on_card = bench_->reducing_device != nullptr;
@@ -252,35 +264,10 @@ void NodeState::on(const Install& message) {
   }
 }
 
-void NodeState::install_loader(const View& view) {
-  end_loading();
-  actors_.loader = self_->spawn(loader, bench_, loading_, board_->node);
-  for (const Member& member : view.replicas) {
-    if (view.loader_of(member.name.slot).name != parts_.name) continue;
-    const PeerId peer = peer_of(member.name);
-    actors_.remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
-  }
-  install_engine(view, peers_in(view), nullptr);
-  self_->send(parts_.coordinator, Installed{parts_.name, view.number});
-}
-
-// The last view of a run may have no loader: no step is made in it.
-loader_actor NodeState::make_loader(const View& view) {
-  if (!bench_->reader && view.loaders.empty()) return {};
-  if (bench_->reader) return self_->spawn(loader, bench_, loading_, board_->node);
-  return self_->spawn(remote_loader, plane_, peer_of(view.loader_of(parts_.name.slot).name));
-}
-
-std::uint32_t NodeState::prefetch_depth_for(std::uint32_t shards) const {
-  if (!bench_->reader) return job_->data.prefetch;
-  return prefetch_depth({job_->data.memory_bytes, bench_->reader->resident_bytes(),
-                         bench_->reader->micro_batch_bytes_max(), shards, job_->data.prefetch});
-}
-
 void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end) {
   end_loading();
   const CourseOptions course = course_options(*job_, view.facts.has_test);
-  const std::uint32_t depth = prefetch_depth_for(end - begin);
+  const std::uint32_t depth = prefetch_depth_for(view, end - begin);
   actors_.loader = make_loader(view);
   for (std::uint32_t number = begin; number < end; ++number) {
     actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node);
@@ -460,6 +447,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Adopted& message) { self->state.on(message); },
           [=](const Halted& message) { self->state.on(message); },
           [=](const Stalled& message) { self->state.on(message); },
+          [=](const Starved& message) { self->state.on(message); },
           [=](const Trouble& message) { self->state.on(message); },
           [=](const Failing& message) { self->state.on(message); },
           [=](const Raised& message) { pass_on(message); },

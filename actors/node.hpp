@@ -12,9 +12,11 @@
 #include "muster/actors/data_plane.hpp"
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
+#include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/rules/course.hpp"
+#include "muster/actors/rules/loader_watch.hpp"
 #include "muster/actors/rules/stall_watch.hpp"
 #include "muster/config/job.hpp"
 #include "muster/gpu/compute_device.hpp"
@@ -76,6 +78,7 @@ class NodeState {
   void on(const Close& message);
   void on(const Halted& message);
   void on(const Stalled& message);
+  void on(const Starved& message);
   void on(const Observe& message);
   void on(const Donate& message);
   void on(const CaughtUp& message);
@@ -110,8 +113,10 @@ class NodeState {
   void install_replica(const View& view);
   Engine::Bounds bounds(const View& view) const;
   void install_loader(const View& view);
+  void say_what_it_reads(const Ready& message, Prepared& prepared);
+  bool loads_itself(const View& view) const { return parts_.name.loader || view.loaders.empty(); }
   loader_actor make_loader(const View& view);
-  std::uint32_t prefetch_depth_for(std::uint32_t shards) const;
+  std::uint32_t prefetch_depth_for(const View& view, std::uint32_t shards) const;
   void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
   void install_engine(const View& view, const std::vector<Member>& peers, const ReductionShape* shape);
   std::vector<Member> peers_in(const View& view) const;
@@ -131,6 +136,7 @@ class NodeState {
   node_actor::pointer self_ = nullptr;
   std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
   std::optional<StallWatch> stalls_;
+  std::optional<LoaderWatch> loader_watch_;
   bool was_in_force_ = false;  // some view that holds this node
   NodeParts parts_;
   std::optional<Job> job_;
@@ -139,6 +145,8 @@ class NodeState {
   std::shared_ptr<Executor> loading_;
   std::shared_ptr<DataPlane> plane_;
   std::shared_ptr<Workbench> bench_;
+  MemoryDemand reads_;       // what reading takes of this node's memory
+  bool opens_data_ = false;  // where it loads because no loader process is left
   std::shared_ptr<const Snapshot> resumed_;
   std::shared_ptr<Board> board_;
   replica_actor replica_;

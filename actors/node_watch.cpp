@@ -1,5 +1,6 @@
 // What a node tells of its life, and of who holds it up.
 #include "muster/actors/node.hpp"
+#include "muster/actors/peer_numbers.hpp"
 #include "muster/actors/shard.hpp"
 #include "muster/actors/workbench.hpp"
 
@@ -11,6 +12,7 @@ void NodeState::watch() {
   self_->send(parts_.coordinator,
               Heartbeat{parts_.name, applied, progress_->measured_step(), progress_->measured_seconds()});
   plane_->post([](Engine& engine) { engine.tick(); });
+  if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
   const auto now = self_->clock().now().time_since_epoch();
   if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))
     self_->send(parts_.coordinator, *late);
@@ -21,6 +23,16 @@ void NodeState::on(const Stalled& message) {
   for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
   for (const Failing& complaint : words.complaints) complain(complaint);
   if (was_in_force_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
+}
+
+void NodeState::on(const Starved& message) {
+  if (message.sight.view != view_.number) return;
+  const NodeName loader = name_of(message.sight.loader.peer);
+  auto words = loader_watch_->of(message.sight, loader, bench_->applied.load() + 1);
+  if (words.held_up) self_->send(parts_.coordinator, std::move(*words.held_up));
+  if (words.complaint) complain(*words.complaint);
+  if (words.ask_again)
+    plane_->post([peer = message.sight.loader.peer](Engine& engine) { engine.ask_again(peer); });
 }
 
 // The replica waits; it computes what others owe. Their shards are loaded here, too, one micro-batch ahead.

@@ -106,11 +106,24 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     if (!job.train.shard_optimizer)
       bench->optimizer = make_optimizer(job.train.optimizer, layout.parameters, bench->device);
   }
-  if (loads) {
-    bench->data = std::make_unique<Dataset>(registry.make_source(job.data.source, job.data.options));
-    bench->reader = std::make_unique<BatchReader>(bench->job, *bench->data);
-  }
+  bench->make_data = [registry, source = job.data] {
+    return registry.make_source(source.source, source.options);
+  };
+  if (loads) reader_of(*bench);
   return bench;
+}
+
+BatchReader& reader_of(Workbench& bench) {
+  if (!bench.reader) {
+    bench.data = std::make_unique<Dataset>(bench.make_data());
+    bench.reader = std::make_unique<BatchReader>(bench.job, *bench.data);
+  }
+  return *bench.reader;
+}
+
+void close_data(Workbench& bench) {
+  bench.reader.reset();
+  bench.data.reset();
 }
 
 std::vector<float> host_copy(ComputeDevice& device, std::span<const float> values) {

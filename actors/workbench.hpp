@@ -56,10 +56,17 @@ struct Workbench {
   std::unique_ptr<PowerSgd> powersgd;
   std::vector<float> first, q, change;
   std::unique_ptr<Accumulator> accumulator;
-  // Where data is read:
+  // Where data is read; used by the loading thread. A replica that loads only where no loader process is left
+  // opens it when it is asked for a micro-batch, and lets go of it when there is a loader again.
+  std::function<Dataset()> make_data;
   std::unique_ptr<Dataset> data;
   std::unique_ptr<BatchReader> reader;
 };
+
+/// The reader of this node; opens the data first, if it is not open. Throws Error.
+BatchReader& reader_of(Workbench& bench);
+/// Lets go of the data.
+void close_data(Workbench& bench);
 
 /// How much of a card a replica of this job may take.
 DeviceMemory device_memory(const Job& job);

@@ -160,6 +160,10 @@ struct StragglerConfig {
 /// What a lost replica means: the end of the run, or a new view without it.
 enum class OnLoss { fail, go_on };
 
+/// What follows when no loader process is left: a pause until one comes, replicas that load for themselves,
+/// or the end of the run.
+enum class OnLoaderLoss { wait, load_here, fail };
+
 /// Whether the local launcher starts a new process for a lost one.
 enum class Restart { never, on_loss };
 
@@ -176,16 +180,20 @@ struct ClusterConfig {
   std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
   OnLoss on_loss = OnLoss::go_on;
   Reproducible reproducible = Reproducible::strict;
-  std::uint32_t min_replicas = 1;                   ///< with fewer the run pauses until others come
-  std::chrono::milliseconds give_up_after{600000};  ///< how long a pause may last
-  std::chrono::milliseconds orphan_after{60000};    ///< a process without coordinator ends itself
-  Restart restart = Restart::never;                 ///< whether the launcher starts lost processes anew
-  std::uint32_t restarts = 10;                      ///< at most, over the whole run
-  double join_share = 0.1;                          ///< of the steps' time, for giving a newcomer the state
-  std::uint32_t loaders = 0;                        ///< loader processes; 0: each node loads for itself
-  std::chrono::milliseconds start_patience{60000};  ///< time for all nodes to join and be ready
+  std::uint32_t min_replicas = 1;                    ///< with fewer the run pauses until others come
+  std::chrono::milliseconds give_up_after{600000};   ///< how long a pause may last
+  std::chrono::milliseconds orphan_after{60000};     ///< a process without coordinator ends itself
+  Restart restart = Restart::never;                  ///< whether the launcher starts lost processes anew
+  std::uint32_t restarts = 10;                       ///< at most, over the whole run
+  double join_share = 0.1;                           ///< of the steps' time, for giving a newcomer the state
+  std::uint32_t loaders = 0;                         ///< loader processes; 0: each node loads for itself
+  OnLoaderLoss on_loader_loss = OnLoaderLoss::wait;  ///< when the last of them is lost
+  std::chrono::milliseconds start_patience{60000};   ///< time for all nodes to join and be ready
   DetectConfig detect;
   StragglerConfig straggler;
+
+  /// Whether replicas may have to read the data.
+  bool replicas_load() const { return loaders == 0 || on_loader_loss == OnLoaderLoss::load_here; }
 
   bool operator==(const ClusterConfig&) const = default;
 };

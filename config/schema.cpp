@@ -324,8 +324,7 @@ std::vector<Key> cluster_keys() {
                "what."),
            MUSTER_MEMBER(cluster.reproducible)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
-               "With fewer replicas training pauses until others have joined; matters with on_loss = "
-               "\"continue\"."),
+               "With fewer replicas training pauses until others join; matters with on_loss = \"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
                "How long training may pause for want of replicas, or of a word from any of them, before the "
@@ -353,9 +352,11 @@ std::vector<Key> cluster_keys() {
                "otherwise never catch up with them."),
            MUSTER_MEMBER(cluster.join_share)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
-               "Loader processes; batches then travel over the network. With 0 each replica loads for "
-               "itself."),
+               "Loader processes; batches travel over the network. 0: each replica loads for itself."),
            MUSTER_MEMBER(cluster.loaders)),
+      bind(key("cluster.on_loader_loss", one_of({"wait", "load_here", "fail"}),
+               "With the last loader lost: pause, let the replicas read the data, or end the run."),
+           MUSTER_MEMBER(cluster.on_loader_loss)),
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
                "Time for all processes to join and be ready; too short a time refuses slow disks."),
            MUSTER_MEMBER(cluster.start_patience)),
@@ -387,7 +388,7 @@ std::vector<Key> straggler_keys() {
                "samples come back in steps of their own at the end of the epoch."),
            MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
-               "A replica that holds up a step and has done nothing at all for so long counts as lost, "
+               "A replica or loader that holds up a step and has done nothing for so long counts as lost, "
                "although it gives signs of life; longer than one micro-batch ever takes."),
            MUSTER_MEMBER(cluster.straggler.stuck_after)),
   };

@@ -46,7 +46,8 @@ struct Frame {
   std::uint64_t round = 0;        ///< batch, demand: the ticket; all but words of rounds:
                                   ///< its number
   std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
-                             ///< cursor; record, state, received: first byte of the piece
+                             ///< cursor; record, state, received: first byte of the piece; word: demands that
+                             ///< the asked one owes to the asker
   std::uint64_t bytes = 0;   ///< of the payload
   std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
                            ///< word: activity; record, state: check of the piece; received: kind of what came

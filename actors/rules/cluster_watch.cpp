@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "muster/actors/rules/return_time.hpp"
+#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -46,6 +47,7 @@ void ClusterWatch::heard(const Heartbeat& message, Time now) {
 }
 
 void ClusterWatch::complained(const Failing& message, Time now) {
+  if (canary("loaders-not-watched") && message.peer.loader) return;
   if (message.view == view_.number) complaints_.add(message.name, message.peer, message.reason, now);
 }
 
@@ -79,12 +81,15 @@ void ClusterWatch::entered(const View& view) {
   view_ = view;
 }
 
-// A loader serves many: where it and a replica quarrel, the replica goes.
+// A loader holds no state: where its link to a replica is broken, it goes; but the last one stays if there
+// are replicas enough without that one.
 std::vector<Party> ClusterWatch::parties() const {
+  const bool replaced = view_.loaders.size() > 1 || cluster_.on_loader_loss == OnLoaderLoss::load_here;
+  const bool can_spare = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
+  const std::uint32_t worth = replaced || !can_spare ? 0 : std::numeric_limits<std::uint32_t>::max();
   std::vector<Party> all;
   for (const Member& member : view_.replicas) all.push_back({member.name, member.end - member.begin});
-  for (const Member& member : view_.loaders)
-    all.push_back({member.name, std::numeric_limits<std::uint32_t>::max()});
+  for (const Member& member : view_.loaders) all.push_back({member.name, worth});
   return all;
 }
 
@@ -159,12 +164,42 @@ Event ClusterWatch::late_event(const HeldUp& message, const Member& late) const 
                              {"seen_by", message.name.text()}});
 }
 
+Event ClusterWatch::late_event(const HeldUp& message) const {
+  return make_event("late", {{"loader", number(message.slot)},
+                             {"step", number(message.step)},
+                             {"waited_for", message.waited_for},
+                             {"waited_ms", message.waited_ms},
+                             {"cause", message.cause},
+                             {"stuck", message.stuck},
+                             {"seen_by", message.name.text()}});
+}
+
+// A broken link is judged by complaints.
+ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message) {
+  Judgement judgement;
+  if (message.view != view_.number || !view_.holds(message.late())) return judgement;
+  if (said_.insert({message.step, message.late(), message.cause, message.stuck}).second)
+    judgement.events.push_back(late_event(message));
+  if (message.link_broken || canary("loaders-not-watched")) return judgement;
+  const std::string held =
+      message.name.text() + " has waited for it for " + rounded(message.waited_ms) + " ms";
+  if (message.stuck) {
+    judgement.losses.push_back({message.late(), message.name.text(),
+                                held + ", and it has done nothing for cluster.straggler.stuck_after"});
+  } else if (cluster_.straggler.action == StragglerAction::evict && view_.loaders.size() > 1) {
+    judgement.losses.push_back(
+        {message.late(), message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
+  }
+  return judgement;
+}
+
 ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
+  if (message.loader) return loader_held_up(message);
   const auto late = std::find_if(view_.replicas.begin(), view_.replicas.end(),
                                  [&](const Member& member) { return member.name.slot == message.slot; });
   Judgement judgement;
   if (message.view != view_.number || late == view_.replicas.end()) return judgement;
-  if (said_.insert({message.step, message.slot, message.cause, message.stuck}).second)
+  if (said_.insert({message.step, message.late(), message.cause, message.stuck}).second)
     judgement.events.push_back(late_event(message, *late));
   const bool others_wait = message.name != late->name;
   judgement.drops = others_wait && !message.stuck && drop(message, *late);

@@ -61,6 +61,7 @@ class ClusterWatch {
   /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
   /// without the replica; but not twice, and not without all shards.
+  /// A loader process is lost by itself: if it is stuck, or if the job evicts and another one is left.
   Judgement held_up(const HeldUp& message);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of
@@ -74,6 +75,8 @@ class ClusterWatch {
   std::vector<Party> parties() const;
   SelfDoubt::Sight look(Time now);
   Event late_event(const HeldUp& message, const Member& late) const;
+  Event late_event(const HeldUp& message) const;
+  Judgement loader_held_up(const HeldUp& message);
   std::string cause_of(const HeldUp& message) const;
   bool drop(const HeldUp& message, const Member& late);
 
@@ -84,7 +87,7 @@ class ClusterWatch {
   ComplaintBook complaints_;
   Shedding shedding_;
   View view_;
-  std::set<std::tuple<std::uint64_t, std::uint32_t, std::string, bool>> said_;  // step, slot, cause, stuck
+  std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck
   Dropping dropping_;                     // over views: the last step that went on without some,
   std::set<std::uint32_t> dropped_from_;  // and who was too late for it
 };

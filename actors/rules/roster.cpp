@@ -29,6 +29,7 @@ Roster::Roster(const Job& job, std::uint32_t first_replica, std::uint32_t first_
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
       strict_(job.cluster.reproducible == Reproducible::strict),
       needs_loader_(job.cluster.loaders > 0),
+      loads_here_(job.cluster.replicas_load()),
       in_parts_(job.train.in_parts()),
       buddies_within_hosts_(job.train.shards_have_state() &&
                             job.train.compression.second_copy == SecondCopy::same_host),
@@ -416,7 +417,7 @@ Roster::Next Roster::next_view(const View& last) const {
                 " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")",
             {}};
   }
-  if (needs_loader_ && view.loaders.empty()) return {std::nullopt, "a loader process", {}};
+  if (const std::string loader = misses_loader(view); !loader.empty()) return {std::nullopt, loader, {}};
   return {view, {}, lost};
 }
 

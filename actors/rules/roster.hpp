@@ -96,6 +96,8 @@ class Roster {
   /// every node that the job starts is waited for like a member.
   bool all(NodeStage stage, bool replicas_only = false) const;
   bool none_alive() const;
+  /// Whether a loader takes part, or is about to.
+  bool any_loader() const;
   bool member(const NodeName& name) const;
 
   /// Newcomers that fit and have no state yet, and the member that may give them its own; none if there is
@@ -134,6 +136,9 @@ class Roster {
         lost;  ///< of a part of the optimiser: the view has yet to be told what to go back to
   };
   Next next_view(const View& last) const;
+  /// Why the run cannot go on in a view without loader processes; empty if it can. Replicas may load for
+  /// themselves (cluster.on_loader_loss).
+  std::string misses_loader(const View& view) const;
   /// The same of a run that is to end: all who are left, be they few, without a loader, or asked to leave.
   Next last_view(const View& last) const;
   /// Every replica of the view that is left has asked to leave.
@@ -165,7 +170,7 @@ class Roster {
   std::uint32_t next_replica_ = 0, next_loader_ = 0;
   std::uint32_t min_replicas_;
   bool strict_;
-  bool needs_loader_;
+  bool needs_loader_, loads_here_;
   bool in_parts_, buddies_within_hosts_;
   std::uint64_t memory_bytes_;
   View view_;

@@ -66,6 +66,8 @@ std::vector<Branch> make_table() {
       {"join: a newcomer observes", true},
       {"join: a state comes in pieces", true},
       {"join: a state breaks off half way", false},
+      {"late: a loader", true},
+      {"lost: a loader that lives", true},
       {"lost: a member complained", true},
       {"lost: before the first view", false},
       {"lost: by silence", true},
@@ -96,6 +98,7 @@ std::vector<Branch> make_table() {
       {"view: begins with the first step again", true},
       {"view: never in force", false},
       {"view: of one replica", true},
+      {"view: replicas load for themselves", false},
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},
   };

@@ -92,6 +92,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.network = network_.get();
   seams.process = started.process;
   seams.pace = started.pace;
+  seams.frozen = started.frozen;
   seams.watch = watch_;
   seams.alive = things_;
   seams.show_frames = options_.show_frames;
@@ -257,6 +258,8 @@ Disturbance Cluster::Ways::set(const std::string& from, const std::string& to, s
     all.blocked |= one.blocked;
     all.slower *= one.slower;
     all.loss = std::max(all.loss, one.loss);
+    all.loses_loading = std::max(all.loses_loading, one.loses_loading);
+    all.times_out = all.times_out && one.times_out;
   }
   return all;
 }
@@ -285,6 +288,21 @@ std::shared_ptr<PlantedErrors> Cluster::errors_of(const std::string& name) {
 
 void Cluster::deafen(const std::string& name) {
   if (NodeProcess* who = find(name)) *who->deaf = true;
+}
+
+void Cluster::freeze(const std::string& name, const std::string& thread) {
+  const NodeProcess* who = find(name);
+  if (!who || !world_->alive(who->process)) return;
+  who->frozen->freeze(thread);
+  if (thread == kProgressThread) network_->pause(name);
+}
+
+void Cluster::thaw(const std::string& name, const std::string& thread) {
+  const NodeProcess* who = find(name);
+  if (!who || !world_->alive(who->process)) return;
+  if (thread == kProgressThread) network_->resume(name);
+  for (auto& action : who->frozen->thaw(thread))
+    world_->after(who->process, Nanoseconds(0), std::move(action));
 }
 
 void Cluster::ask_to_leave(const std::string& name) {

@@ -82,6 +82,9 @@ class Cluster {
   CursedBatch& cursed() { return *cursed_; }
   /// Greetings do not arrive there any more.
   void deafen(const std::string& name);
+  /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
+  void freeze(const std::string& name, const std::string& thread);
+  void thaw(const std::string& name, const std::string& thread);
   /// SIGTERM: the node hands its shards over and goes.
   void ask_to_leave(const std::string& name);
   /// SIGTERM to the launcher, or to `muster coordinate`.
@@ -124,6 +127,7 @@ class Cluster {
     bool attached = false;    // to the network, under its name
     Nanoseconds back_off{0};  // before it joins again
     std::shared_ptr<Pace> pace;
+    std::shared_ptr<FrozenThreads> frozen = std::make_shared<FrozenThreads>();
     std::shared_ptr<std::weak_ptr<Workbench>> bench;
     std::shared_ptr<Stop> stop = std::make_shared<Stop>();
     std::optional<Nanoseconds> orphan_since;

@@ -202,8 +202,9 @@ std::vector<FaultKind> partitions() {
           {"no-talk-long", "two nodes cannot talk for longer than the patience; the coordinator hears both",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              if (!pair_of_nodes(dice, scene, fault)) return false;
+             const bool only_loader = scene.job.cluster.loaders == 1;  // the replica goes
              for (const std::string& who : {fault.a, fault.b}) {
-               if (who.rfind("replica", 0) == 0) fault.costs.insert(who);
+               if (who.rfind("replica", 0) == 0 || !only_loader) fault.costs.insert(who);
              }
              fault.lasts = dice.one_in(4) ? endless_time(dice) : long_time(dice, scene);
              draw_direction(dice, fault);
@@ -304,9 +305,9 @@ std::vector<FaultKind> comings_and_goings() {
 
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
-  for (auto&& part :
-       {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(), faults_of_the_coordinator(),
-        faults_of_disks(), ends(), faults_of_errors(), errors_everywhere()})
+  for (auto&& part : {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(),
+                      faults_of_the_coordinator(), faults_of_loaders(), faults_of_disks(), ends(),
+                      faults_of_errors(), errors_everywhere()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

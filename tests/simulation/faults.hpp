@@ -84,6 +84,9 @@ std::vector<FaultKind> ends();
 std::vector<FaultKind> faults_of_errors();   ///< faults_errors.cpp
 std::vector<FaultKind> errors_everywhere();  ///< likewise; drawn by draw_ending alone
 
+/// faults_loaders.cpp.
+std::vector<FaultKind> faults_of_loaders();
+
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);
 const FaultKind& fault_kind(const std::string& name);

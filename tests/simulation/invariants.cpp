@@ -222,6 +222,8 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
     in_force_ = false;
   } else if (const auto* closed = as<Closed>(message)) {
     if (!closed->name.loader) say(from, seen(from).replica.promised(closed->view, closed->records));
+  } else if (const auto* installed = as<Installed>(message)) {
+    say(from, seen(from).frames.installed(installed->view));
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
@@ -284,6 +286,8 @@ void Invariants::count_view(const View& view) {
     if (next.kind == RoundKind::train && !next.is_step) tally_.count("view: begins with the end of an epoch");
     if (view.records == 0) tally_.count("view: begins with the first step again");
   }
+  if (job_.cluster.loaders > 0 && view.loaders.empty() && !view.last)
+    tally_.count("view: replicas load for themselves");
   if (view.records == oracle_.records.size()) tally_.count("view: begins after the last record");
   if (job_.train.in_parts() && view.number > 1) count_parts(view);
   if (view.number > 1 && view.replicas.size() == 1) tally_.count("view: of one replica");
@@ -317,6 +321,7 @@ void Invariants::count_parts(const View& view) {
 void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
+  if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined_.insert(who_of(event));
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "paused") paused_ = true;
@@ -359,6 +364,7 @@ void Invariants::lost(const Event& event) {
   if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");
   if (by.rfind("replica", 0) == 0 || by.rfind("loader", 0) == 0) tally_.count("lost: a member complained");
   if (cluster_->alive(who)) tally_.count("lost: one that lives");
+  if (cluster_->alive(who) && event.has("loader")) tally_.count("lost: a loader that lives");
   if (closing_ > 0) tally_.count("lost: while a view is being closed");
   if (closing_ == 0 && !in_force_)
     tally_.count(views_.latest() ? "lost: while a view is being installed" : "lost: before the first view");
@@ -412,7 +418,8 @@ void Invariants::expect_good_end(const Report& report) {
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
   if (told > 0 && report.outcome == "interrupted") return expect_kept(report);
   const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
-  const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0;
+  const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
+                         job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
   if (tally_.of("event: view") == 0 && !excused_.empty()) {

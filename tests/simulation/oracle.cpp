@@ -139,7 +139,7 @@ class Plain {
       }
       const plain::MicroBatch batch = data_.train(shard, epoch, turn);
       const auto rows = static_cast<std::uint32_t>(batch.rows.size());
-      ShardWord word{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, rows, 0};
+      ShardWord word{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, batch.count, 0};
       if (rows > 0) {
         leaves_[shard] = model_.gradient(state_, batch);
         if (powersgd_) {
@@ -149,7 +149,7 @@ class Plain {
           keep_largest(*leaves_[shard], parameters(), job_.train.compression.ratio,
                        oracle::numbers_of(wire_of(job_)), next_left_out_[shard]);
         word.rows = rows;
-        word.is_short = rows < job_.train.batch ? 1 : 0;
+        word.is_short = rows < job_.train.batch && !data_.counts_batches() ? 1 : 0;
         word.weight = rows;
         record.weight += word.weight;
       }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "muster/config/check.hpp"
+#include "tests/simulation/sources.hpp"
 
 namespace muster::simulation::plain {
 
@@ -79,40 +80,91 @@ double whole_power(double base, std::uint64_t exponent) {
 
 // ---- data
 
+namespace {
+
+std::vector<float> weights_of(const Shape& shape) {  // [outputs][inputs]
+  std::vector<float> weights;
+  for (std::uint64_t i = 0; i < shape.inputs * shape.outputs; ++i)
+    weights.push_back(signed_unit(mixed(key_of(shape.seed, kWeights) + i * kGamma)));
+  return weights;
+}
+
+// y is W x and a little noise.
+Sample made(const Shape& shape, std::uint64_t key, const std::vector<float>& weights) {
+  Sample sample;
+  for (std::uint64_t i = 0; i < shape.inputs; ++i) sample.x.push_back(signed_unit(mixed(key + i * kGamma)));
+  for (std::uint64_t o = 0; o < shape.outputs; ++o) {
+    float y = 0.05f * signed_unit(mixed(key + (shape.inputs + o) * kGamma));
+    for (std::uint64_t i = 0; i < shape.inputs; ++i) y = y + weights[o * shape.inputs + i] * sample.x[i];
+    sample.y.push_back(y);
+  }
+  return sample;
+}
+
+}  // namespace
+
+Sample sample_of(const Shape& shape, std::uint64_t index) {
+  return made(shape, mixed(key_of(shape.seed, kTrain) ^ index), weights_of(shape));
+}
+
 Data::Data(const Job& job)
-    : seed_(job.seed),
-      inputs_(number(job.data.options, "inputs", 16)),
-      outputs_(number(job.data.options, "outputs", 1)),
+    : source_(job.data.source),
+      seed_(job.seed),
+      shape_{number(job.data.options, "seed", 1), number(job.data.options, "inputs", 16),
+             number(job.data.options, "outputs", 1)},
       shards_(job.train.shards),
       batch_(job.train.batch),
       shuffles_(job.data.shuffle.value_or(true)),
-      drops_(job.train.remainder == Remainder::drop) {
-  MUSTER_CHECK(job.data.source == "synthetic");
-  const std::uint64_t seed = number(job.data.options, "seed", 1);
-  const std::uint64_t all = number(job.data.options, "samples", 4096);
-  const std::uint64_t first = std::min(job.data.skip, all);
-  const std::uint64_t count = std::min(job.data.take.value_or(all), all - first);
-  std::vector<float> weights;  // [outputs][inputs]
-  for (std::uint64_t i = 0; i < inputs_ * outputs_; ++i)
-    weights.push_back(signed_unit(mixed(key_of(seed, kWeights) + i * kGamma)));
-  for (std::uint64_t index = first; index < first + count; ++index)
-    train_.push_back(sample(mixed(key_of(seed, kTrain) ^ index), weights));
+      drops_(job.train.remainder == Remainder::drop),
+      given_(number(job.data.options, "samples", 4096)) {
+  MUSTER_CHECK(source_ == "synthetic" || source_ == "generated" || source_ == "ready", source_);
+  const std::uint64_t first = std::min(job.data.skip, given_);
+  const std::uint64_t count = std::min(job.data.take.value_or(given_), given_ - first);
+  const std::vector<float> weights = weights_of(shape_);
+  const std::uint64_t train = key_of(shape_.seed, kTrain);
+  for (std::uint64_t index = first; source_ == "synthetic" && index < first + count; ++index)
+    train_.push_back(made(shape_, mixed(train ^ index), weights));
+  for (std::uint64_t index = first; source_ == "ready" && index < first + count; ++index) {
+    ready_.emplace_back();
+    for (std::uint64_t row = 0; row < ready_rows(index); ++row)
+      ready_.back().push_back(made(shape_, mixed(train ^ ready_index(index, row)), weights));
+  }
   for (std::uint64_t index = 0; index < number(job.data.options, "test_samples", 0); ++index)
-    test_.push_back(sample(mixed(key_of(seed, kTest) ^ index), weights));
+    test_.push_back(made(shape_, mixed(key_of(shape_.seed, kTest) ^ index), weights));
   test_order_.resize(test_.size());
   std::iota(test_order_.begin(), test_order_.end(), std::uint64_t{0});
 }
 
-// y is W x and a little noise.
-Sample Data::sample(std::uint64_t key, const std::vector<float>& weights) const {
-  Sample sample;
-  for (std::uint64_t i = 0; i < inputs_; ++i) sample.x.push_back(signed_unit(mixed(key + i * kGamma)));
-  for (std::uint64_t o = 0; o < outputs_; ++o) {
-    float y = 0.05f * signed_unit(mixed(key + (inputs_ + o) * kGamma));
-    for (std::uint64_t i = 0; i < inputs_; ++i) y = y + weights[o * inputs_ + i] * sample.x[i];
-    sample.y.push_back(y);
-  }
-  return sample;
+std::optional<std::uint64_t> Data::samples() const {
+  if (source_ == "generated") return std::nullopt;
+  return source_ == "ready" ? ready_.size() : train_.size();
+}
+
+// One after the other, each with a length of its own.
+MicroBatch Data::generated(std::uint32_t shard, std::uint64_t epoch, std::uint64_t turn) {
+  train_.clear();
+  const std::vector<float> weights = weights_of(shape_);
+  const std::uint64_t train = key_of(shape_.seed, kTrain);
+  const auto shards = static_cast<std::uint32_t>(shards_);
+  const std::uint64_t end = std::min((turn + 1) * batch_, generated_length(given_, shard, shards, epoch));
+  for (std::uint64_t local = turn * batch_; local < end; ++local)
+    train_.push_back(made(shape_, mixed(train ^ generated_index(shard, epoch, local)), weights));
+  MicroBatch batch;
+  for (const Sample& sample : train_) batch.rows.push_back(&sample);
+  batch.count = train_.size();
+  if (batch.count > 0) batch.first = turn * batch_;
+  return batch;
+}
+
+// Batch number p is the one of shard p mod S at step p div S.
+MicroBatch Data::ready(std::uint32_t shard, std::uint64_t turn) const {
+  MicroBatch batch;
+  const std::uint64_t position = turn * shards_ + shard;
+  if (position >= ready_.size()) return batch;
+  for (const Sample& sample : ready_[position]) batch.rows.push_back(&sample);
+  batch.first = turn;
+  batch.count = 1;
+  return batch;
 }
 
 std::uint64_t Data::dropped() const {
@@ -128,10 +180,13 @@ MicroBatch Data::cut(std::uint32_t shard, std::uint64_t turn, const std::vector<
     if (position < order.size()) batch.rows.push_back(&samples[order[position]]);
   }
   if (!batch.rows.empty()) batch.first = turn * batch_;
+  batch.count = batch.rows.size();
   return batch;
 }
 
 MicroBatch Data::train(std::uint32_t shard, std::uint64_t epoch, std::uint64_t turn) {
+  if (source_ == "generated") return generated(shard, epoch, turn);
+  if (source_ == "ready") return ready(shard, turn);
   if (drops_ && turn >= train_.size() / (shards_ * batch_)) return {};
   if (epoch_ != epoch) {
     epoch_ = epoch;

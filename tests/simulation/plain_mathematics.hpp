@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "muster/config/job.hpp"
@@ -19,14 +20,23 @@ struct Sample {
   std::vector<float> x, y;
 };
 
+/// What samples are made of.
+struct Shape {
+  std::uint64_t seed = 0, inputs = 0, outputs = 0;
+};
+
+/// Sample `index` of the training set of the source "synthetic", and of those in sources.hpp.
+Sample sample_of(const Shape& shape, std::uint64_t index);
+
 /// One shard's part of one step. No rows: the shard has ended.
 struct MicroBatch {
-  std::uint64_t first = 0;  ///< of its samples, counted within the shard
+  std::uint64_t first = 0;  ///< in the ledger's unit, counted within the shard
+  std::uint64_t count = 0;
   std::vector<const Sample*> rows;
 };
 
-/// The source "synthetic" behind `skip`, `take`, the epoch's permutation and the dealing to shards. What it
-/// hands out points into it.
+/// The sources "synthetic" (behind `skip`, `take`, the epoch's permutation and the dealing to shards),
+/// "generated" and "ready". What it hands out points into it, for "generated" until it hands out more.
 class Data {
  public:
   explicit Data(const Job& job);
@@ -35,17 +45,25 @@ class Data {
   MicroBatch test(std::uint32_t shard, std::uint64_t turn) const;
 
   bool has_test() const { return !test_.empty(); }
-  std::uint64_t samples() const { return train_.size(); }  ///< of an epoch
-  std::uint64_t dropped() const;                           ///< of an epoch, by `remainder = "drop"`
+  /// Of an epoch, in the ledger's unit; none where generators alone know.
+  std::optional<std::uint64_t> samples() const;
+  bool counts_batches() const { return source_ == "ready"; }
+  std::uint64_t dropped() const;  ///< of an epoch, by `remainder = "drop"`
 
  private:
-  Sample sample(std::uint64_t key, const std::vector<float>& weights) const;
+  MicroBatch generated(std::uint32_t shard, std::uint64_t epoch, std::uint64_t turn);
+  MicroBatch ready(std::uint32_t shard, std::uint64_t turn) const;
   MicroBatch cut(std::uint32_t shard, std::uint64_t turn, const std::vector<Sample>& samples,
                  const std::vector<std::uint64_t>& order) const;
 
-  std::uint64_t seed_, inputs_, outputs_, shards_, batch_;
+  std::string source_;
+  std::uint64_t seed_;
+  Shape shape_;
+  std::uint64_t shards_, batch_;
   bool shuffles_, drops_;
-  std::vector<Sample> train_, test_;
+  std::uint64_t given_ = 0;           // `samples`, as the job says it
+  std::vector<Sample> train_, test_;  // "generated": the micro-batch that was handed out last
+  std::vector<std::vector<Sample>> ready_;
   std::uint64_t epoch_ = 0;
   std::vector<std::uint64_t> order_;  // of train_ in epoch_
   std::vector<std::uint64_t> test_order_;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "muster/config/job_file.hpp"
+#include "tests/simulation/plan_loaders.hpp"
 
 namespace muster::simulation {
 
@@ -128,7 +129,9 @@ class FaultBudget {
       : replicas_(dice.one_in(job.cluster.min_replicas > 1 ? 3 : 25)
                       ? job.cluster.replicas
                       : job.cluster.replicas - job.cluster.min_replicas),
-        loaders_(job.cluster.loaders > 0 ? job.cluster.loaders - 1 : 0) {}
+        loaders_(job.cluster.on_loader_loss == OnLoaderLoss::load_here ? job.cluster.loaders
+                 : job.cluster.loaders > 0                             ? job.cluster.loaders - 1
+                                                                       : 0) {}
 
   bool take(Fault& fault) {
     for (const std::string& who : {fault.a, fault.b}) {
@@ -280,6 +283,8 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   Plan plan;
   plan.seed = seed;
   plan.job = draw_job(dice, options);
+  draw_loaders(seed, plan.job);
+  draw_source(seed, plan.job);
   plan.cluster = draw_cluster(dice, plan.job, seed);
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
@@ -291,6 +296,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_join_share(seed, plan);
   draw_cards(seed, plan);
   draw_ending(seed, options, plan);
+  draw_stuck_after(seed, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

@@ -1,4 +1,5 @@
 #include "tests/simulation/plan_file.hpp"
+#include "tests/simulation/sources.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -120,7 +121,7 @@ Json written(const Plan& plan, const std::string& found) {
 Job read_job(const Json& lines, const std::string& file_name) {
   std::string text;
   for (const Json& line : lines) text += line.get<std::string>() + "\n";
-  const ParsedJob parsed = read_job_text(text, file_name, {}, builtin_registry().declarations());
+  const ParsedJob parsed = read_job_text(text, file_name, {}, simulation_registry().declarations());
   if (!parsed.job) throw std::runtime_error(file_name + ": its job is wrong:\n" + render(parsed.mistakes));
   return *parsed.job;
 }

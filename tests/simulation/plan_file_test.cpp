@@ -7,6 +7,7 @@
 
 #include "tests/simulation/plan_file.hpp"
 #include "tests/simulation/run_seed.hpp"
+#include "tests/simulation/sources.hpp"
 
 namespace muster::simulation {
 namespace {
@@ -34,7 +35,7 @@ TEST(PlanFile, IsReadBackAsItWasWritten) {
 }
 
 TEST(PlanFile, TakesTheCourseOfItsSeed) {
-  const Registry registry = builtin_registry();
+  const Registry registry = simulation_registry();
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const Plan plan = draw_plan(seed, all_faults());
     const Plan read = read_plan(to_json_line(plan), "a.plan").plan;
@@ -52,7 +53,7 @@ TEST(PlanFile, SaysWhatIsWrongInIt) {
 }
 
 TEST(PinnedPlans, RunToAGoodEnd) {
-  const Registry registry = builtin_registry();
+  const Registry registry = simulation_registry();
   const std::vector<std::string> paths = pinned_plans();
   EXPECT_GE(paths.size(), 44u);
   for (const std::string& path : paths) {

@@ -222,6 +222,12 @@ Wrong FrameRule::sent(std::uint64_t number) {
   return {};
 }
 
+Wrong FrameRule::installed(std::uint32_t view) const {
+  if (view_ >= view) return {};
+  return {5, "it says that it has installed view " + text(view) + ", and its data plane is in view " +
+                 text(view_)};
+}
+
 Wrong FrameRule::closed(std::uint32_t view) {
   closed_ = std::max(closed_, view);
   for (const auto& [number, sending] : sending_) {

@@ -114,6 +114,8 @@ class FrameRule {
   void sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number);
   Wrong sent(std::uint64_t number);
   void entered(std::uint32_t view) { view_ = view; }
+  /// It says that it has installed this view.
+  Wrong installed(std::uint32_t view) const;
   Wrong closed(std::uint32_t view);
   std::uint32_t view() const { return view_; }
 

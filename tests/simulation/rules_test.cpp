@@ -177,6 +177,15 @@ TEST(FrameRule, FindsBuffersThatAreUsedTwice) {
   EXPECT_EQ(rule.sent(2).invariant, 9) << "it ended twice";
 }
 
+TEST(FrameRule, FindsAViewThatIsCalledInstalledTooEarly) {
+  FrameRule rule;
+  EXPECT_EQ(rule.installed(1).invariant, 5);
+  rule.entered(2);
+  EXPECT_FALSE(rule.installed(1));
+  EXPECT_FALSE(rule.installed(2));
+  EXPECT_EQ(rule.installed(3).invariant, 5);
+}
+
 TEST(FrameRule, FindsAViewThatIsClosedTooEarly) {
   std::vector<std::byte> bytes(8);
   FrameRule sends;

@@ -14,7 +14,8 @@ namespace {
 // Jobs one after the other, each after a seeded time of virtual work.
 class SimulatedExecutor final : public Executor {
  public:
-  SimulatedExecutor(SeamParts parts, Nanoseconds Pace::*most) : parts_(std::move(parts)), most_(most) {}
+  SimulatedExecutor(SeamParts parts, std::string thread, Nanoseconds Pace::*most)
+      : parts_(std::move(parts)), thread_(std::move(thread)), most_(most) {}
 
   void submit(std::function<void()> job) override {
     queue_->push_back(std::move(job));
@@ -29,19 +30,27 @@ class SimulatedExecutor final : public Executor {
     const Nanoseconds time = parts_.world->up_to(pace.*most_);
     const Nanoseconds slowed(static_cast<std::int64_t>(static_cast<double>(time.count()) * pace.slower));
     parts_.world->after(parts_.process, slowed, [this, alive = std::weak_ptr<Queue>(queue_)] {
-      const auto queue = alive.lock();
-      if (!queue || queue->empty()) return;
-      queue->front()();
-      if (const auto bench = parts_.bench->lock(); bench && parts_.watch) {
-        bench->device->synchronize();
-        parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
-      }
-      queue->pop_front();
-      if (!queue->empty()) schedule();
+      if (alive.lock()) run_first(alive);
     });
   }
 
+  void run_first(const std::weak_ptr<Queue>& alive) {
+    const auto again = [this, alive] {
+      if (alive.lock()) run_first(alive);
+    };
+    const auto queue = alive.lock();
+    if (queue->empty() || parts_.frozen->holds(thread_, again)) return;
+    queue->front()();
+    if (const auto bench = parts_.bench->lock(); bench && parts_.watch) {
+      bench->device->synchronize();
+      parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
+    }
+    queue->pop_front();
+    if (!queue->empty()) schedule();
+  }
+
   SeamParts parts_;
+  std::string thread_;
   Nanoseconds Pace::*most_;
   std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
@@ -67,13 +76,7 @@ class SimulatedDataPlane final : public DataPlane {
   void post(std::function<void(Engine&)> command) override {
     commands_->push_back(std::move(command));
     parts_.world->after(parts_.process, std::chrono::microseconds(1),
-                        [this, commands = commands_, alive = std::weak_ptr<Engine>(engine_)] {
-                          const auto engine = alive.lock();
-                          if (!engine) return;
-                          const auto next = std::move(commands->front());
-                          commands->pop_front();
-                          run(*engine, next);
-                        });
+                        [this, alive = std::weak_ptr<Engine>(engine_)] { run_next(alive); });
   }
 
   std::string address() const override { return transport_->address(); }
@@ -104,6 +107,15 @@ class SimulatedDataPlane final : public DataPlane {
       });
     }
   };
+
+  // The next command; when the thread is thawed, if it stands still.
+  void run_next(const std::weak_ptr<Engine>& alive) {
+    const auto engine = alive.lock();
+    if (!engine || parts_.frozen->holds(kProgressThread, [this, alive] { run_next(alive); })) return;
+    const auto next = std::move(commands_->front());
+    commands_->pop_front();
+    run(*engine, next);
+  }
 
   void run(Engine& engine, const std::function<void(Engine&)>& command) {
     const std::uint32_t before = engine.view();
@@ -146,7 +158,7 @@ NodeSeams simulated_seams(const SeamParts& parts) {
     const auto most = thread == "muster-load"   ? &Pace::loading_max
                       : thread == "muster-disk" ? &Pace::disk_max
                                                 : &Pace::compute_max;
-    return std::make_shared<SimulatedExecutor>(parts, most);
+    return std::make_shared<SimulatedExecutor>(parts, thread, most);
   };
   // States are small here, and cut into small pieces.
   seams.make_data_plane = [parts](const Job& job, const NodeName& name, const std::string&,

@@ -8,6 +8,7 @@
 
 #include "muster/actors/node.hpp"
 #include "muster/transport/simulated/network.hpp"
+#include "tests/simulation/frozen_threads.hpp"
 #include "tests/simulation/watch.hpp"
 #include "tests/simulation/world.hpp"
 
@@ -28,11 +29,15 @@ struct Alive {
   std::size_t batches = 0;  ///< the most micro-batches that one engine had in flight
 };
 
+/// The thread of a process that its data plane lives on.
+inline constexpr const char* kProgressThread = "muster-progress";
+
 struct SeamParts {
   World* world = nullptr;
   SimulatedNetwork* network = nullptr;
   ProcessId process = kNobody;
   std::shared_ptr<Pace> pace;
+  std::shared_ptr<FrozenThreads> frozen = std::make_shared<FrozenThreads>();
   Watch* watch = nullptr;  ///< may be null
   std::shared_ptr<Alive> alive;
   bool show_frames = true;

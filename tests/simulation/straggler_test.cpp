@@ -57,6 +57,8 @@ Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
       job, [&](const LeftOut& left_out) { return train_plainly(job, registry, left_out); }, tally);
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
     invariants.excuse(NodeName{false, slot}.text());  // who is lost each test sees for itself
+  for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot)
+    invariants.excuse(NodeName{true, slot}.text());
   Watches watches;
   watches.add(watch);
   watches.add(invariants);
@@ -101,10 +103,71 @@ TEST(Stragglers, ASlowLoaderProcessIsNamed) {
     const Outcome result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
                                [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
     ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
-    for (const Event& late : result.named("late"))
-      EXPECT_EQ(late.text("cause"), "loader 0") << "seed " << seed;
+    for (const Event& late : result.named("late")) {
+      if (late.has("loader"))
+        EXPECT_EQ(late.integer("loader"), 0) << "seed " << seed;
+      else
+        EXPECT_EQ(late.text("cause"), "loader 0") << "of a replica that it serves, seed " << seed;
+    }
     EXPECT_TRUE(result.named("lost").empty()) << "a loader is late, not its replicas, seed " << seed;
   }
+}
+
+TEST(Stragglers, AFrozenLoaderIsLostAfterItsTimeAndAnotherOneLoads) {
+  Job job = job_of(6, 3, StragglerAction::wait, 2);
+  job.cluster.straggler.stuck_after = seconds(5);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result = run(job, seed, milliseconds(150),
+                               [](Cluster& cluster) { cluster.freeze("loader 1", "muster-load"); });
+    ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+    const Event lost = result.named("lost")[0];
+    EXPECT_EQ(lost.integer("loader"), 1) << "seed " << seed;
+    EXPECT_NE(lost.text("reason").find("stuck_after"), std::string::npos) << lost.text("reason");
+    EXPECT_GT(lost.time_ms, 5000);
+    EXPECT_LT(lost.time_ms, 7000) << "seed " << seed;
+    EXPECT_TRUE(result.named("paused").empty()) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, WithoutALoaderReplicasLoadForThemselvesIfTheJobSaysSo) {
+  Job job = job_of(6, 3, StragglerAction::wait, 2);
+  job.cluster.on_loader_loss = OnLoaderLoss::load_here;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
+      for (const char* loader : {"loader 0", "loader 1"}) cluster.crash(loader, true);
+    });
+    EXPECT_EQ(result.named("lost").size(), 2u) << "seed " << seed;
+    EXPECT_TRUE(result.named("paused").empty()) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, ACutLinkToALoaderCostsTheLoader) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result =
+        run(job_of(6, 3, StragglerAction::wait, 2), seed, milliseconds(150), [&](Cluster& cluster) {
+          const bool there = seed % 3 != 1, back = seed % 3 != 2;
+          if (there) cluster.disturb_data("loader 0", "replica 2", {.blocked = true, .times_out = false});
+          if (back) cluster.disturb_data("replica 2", "loader 0", {.blocked = true, .times_out = false});
+        });
+    ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
+    EXPECT_EQ(result.named("lost")[0].integer("loader"), 0) << "seed " << seed;
+    EXPECT_LT(result.named("lost")[0].time_ms, 150 + 1000 + 1000) << "seed " << seed;
+  }
+}
+
+TEST(Stragglers, ALostDemandIsAskedAgainAndCostsNobody) {
+  std::size_t late = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome result =
+        run(job_of(6, 3, StragglerAction::wait, 2), seed, milliseconds(150), [](Cluster& cluster) {
+          cluster.disturb_data("replica 1", "loader 1", {.loses_loading = 1});
+          cluster.world().after(milliseconds(300),
+                                [&cluster] { cluster.disturb_data("replica 1", "loader 1", {}); });
+        });
+    EXPECT_TRUE(result.named("lost").empty()) << "seed " << seed;
+    late += result.named("late").size();
+  }
+  EXPECT_GE(late, kSeeds) << "demands were lost";
 }
 
 TEST(Stragglers, EvictMeansLost) {

@@ -55,6 +55,8 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   blamed_.clear();
   closing_.reset();
   liveness_.enter();
+  demands_.enter();
+  loading_ = {};
   for (const PeerId peer : std::set(connected_)) {
     const bool stays =
         std::any_of(peers.begin(), peers.end(), [&](const Peer& other) { return other.number == peer; });
@@ -148,9 +150,10 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   frame.from = self_;
   frame.incarnation = incarnation_;
   frame.bytes = payload.size();
+  if (frame.kind == FrameKind::demand) demands_.asked(to, frame, now());
   const SendToken token = next_batch_token_++;
-  const auto& kept = sending_[token] = std::move(payload);
-  transport_.send(to, frame, kept, token);
+  const Sending& kept = sending_[token] = {frame, std::move(payload)};
+  transport_.send(to, frame, kept.payload, token);
 }
 
 bool Engine::fold_on() {
@@ -176,8 +179,16 @@ std::chrono::nanoseconds Engine::now() const {
   return hooks_.now ? hooks_.now() : std::chrono::nanoseconds{0};
 }
 
+void Engine::ask_for_life(PeerId peer) {
+  Frame ping;
+  ping.kind = FrameKind::ping;
+  liveness_.asked(peer, now());
+  send_loading(peer, ping, {});
+}
+
 void Engine::tick() {
   go_on_giving();
+  look_at_loaders();
   if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
   RoundSight sight = reduction_->sight();
   if (!liveness_.again(sight.round)) return;
@@ -185,11 +196,7 @@ void Engine::tick() {
   sight.median_step = liveness_.median_step();
   for (PeerSight& peer : sight.peers) {
     liveness_.describe(peer, sight.now);
-    Frame ping;
-    ping.kind = FrameKind::ping;
-    if (!peer.owes()) continue;
-    liveness_.asked(peer.peer, sight.now);
-    send_loading(peer.peer, ping, {});
+    if (peer.owes()) ask_for_life(peer.peer);
   }
   if (hooks_.stalled) hooks_.stalled(std::move(sight));
 }
@@ -204,9 +211,10 @@ bool Engine::about_life(const Frame& frame) {
     Frame word;
     word.kind = FrameKind::word;
     if (hooks_.progress) put_word(hooks_.progress(), word);
+    word.offset = demands_.owed(frame.from);
     send_loading(frame.from, word, {});
   } else if (const auto word = word_in(frame)) {
-    liveness_.told(frame.from, *word, now());
+    liveness_.told(frame.from, *word, now(), frame.offset);
   }
   return true;
 }
@@ -302,11 +310,14 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     std::vector<std::byte> bytes = std::move(held->second.bytes);
     arriving_.erase(held);
     if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
-    if (frame.kind == FrameKind::batch) return hooks_.batch(frame, std::move(bytes));
+    if (frame.kind == FrameKind::batch) {
+      demands_.answered(frame.from, frame);
+      return hooks_.batch(frame, std::move(bytes));
+    }
     return hooks_.handed_out(frame, std::move(bytes));
   }
   if (frame.kind == FrameKind::demand) {
-    if (known(frame)) hooks_.demand(frame);
+    if (known(frame) && demands_.taken(frame.from, frame)) hooks_.demand(frame);
     return;
   }
   if (frame.kind == FrameKind::taken) {
@@ -375,7 +386,8 @@ void Engine::abandoned(const Frame& frame) {
 void Engine::sent(PeerId to, SendToken token, bool ok) {
   if (!ok) blame(to, "a send to it failed");  // said before what follows from it
   if (token >= kBatchTokens) {
-    sending_.erase(token);
+    const auto ended = sending_.extract(token);
+    if (ended && ended.mapped().frame.kind == FrameKind::batch) demands_.given(to, ended.mapped().frame);
   } else if (reduction_) {
     reduction_->sent(token, ok);
     if (!reduction_->sending()) go_on_giving();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/transport/collective/demand_book.hpp"
 #include "muster/transport/collective/handover.hpp"
 #include "muster/transport/collective/intake.hpp"
 #include "muster/transport/collective/reduction.hpp"
@@ -41,6 +42,8 @@ class Engine final : public FrameSink {
     std::function<void(std::uint32_t view, bool result_begun, bool result_abandoned)> closed;
     /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
     std::function<void(RoundSight)> stalled = nullptr;
+    /// This node waits for micro-batches of a loader elsewhere for longer than a tick. Comes at each tick.
+    std::function<void(LoadingSight)> starved = nullptr;
     /// What this node is doing now; called on the engine's thread.
     std::function<ProgressWord()> progress = nullptr;
     /// The clock: real or virtual.
@@ -90,8 +93,12 @@ class Engine final : public FrameSink {
   /// what is under way has run out. May be called again, with more lost peers; then `closed` comes again.
   void close(std::uint32_t view, const std::vector<PeerId>& lost);
 
-  /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled`.
+  /// To be called every heartbeat: asks those who are waited for what they are doing, and says `stalled` and
+  /// `starved`.
   void tick();
+
+  /// Asks a loader again for all that it has not answered.
+  void ask_again(PeerId loader);
 
   /// To be called again and again while something is added up aside (ReductionShape::unit): goes on with what
   /// has ended. Returns whether there was something.
@@ -149,6 +156,11 @@ class Engine final : public FrameSink {
   void say_what_was_given(const std::vector<Peer>& members);
   void round_is_over(std::shared_ptr<RoundRecord> record);
   void go_on_giving();
+  void look_at_loaders();
+  bool loads_still();
+  LoadingSight sight_of(PeerId loader) const;
+  void ask_for_life(PeerId peer);
+  bool batch_arrives_from(PeerId peer) const;
   std::span<std::byte> place_whole(const Frame& frame);
   std::span<std::byte> place_piece(const Frame& frame);
   void piece_arrived(const Frame& frame, std::span<const std::byte> piece);
@@ -163,7 +175,10 @@ class Engine final : public FrameSink {
   std::map<PeerId, std::uint64_t> incarnations_;
   std::set<PeerId> blamed_;
   Liveness liveness_;
-  Traffic told_of_;  // what the records so far say was sent
+  DemandBook demands_;
+  ProgressWord loading_;                       // this node's own word while it loads, at the last tick
+  std::chrono::nanoseconds loading_since_{0};  // since when it says so
+  Traffic told_of_;                            // what the records so far say was sent
   std::unique_ptr<Reduction> reduction_;
   bool reduction_abandoned_ = false;  // something may still be written to its buffers
   bool result_abandoned_ = false;     // or to the result of its round
@@ -173,8 +188,12 @@ class Engine final : public FrameSink {
   std::set<PeerId> connected_;
   std::size_t placed_ = 0;  // payloads of the reduction that are arriving
   std::optional<std::uint32_t> closing_;
-  std::map<std::byte*, Arriving> arriving_;              // what comes whole, by its place
-  std::map<SendToken, std::vector<std::byte>> sending_;  // batches, by token
+  std::map<std::byte*, Arriving> arriving_;  // what comes whole, by its place
+  struct Sending {
+    Frame frame;
+    std::vector<std::byte> payload;
+  };
+  std::map<SendToken, Sending> sending_;  // batches, demands and words, by token
   SendToken next_batch_token_ = kBatchTokens;
   std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
   std::size_t early_bytes_ = 0;

@@ -37,12 +37,18 @@ void Liveness::asked(PeerId peer, Time now) {
   if (!since) since = now;
 }
 
-void Liveness::told(PeerId peer, const ProgressWord& word, Time now) {
+void Liveness::told(PeerId peer, const ProgressWord& word, Time now, std::uint64_t owes) {
   Known& known = peers_[peer];
   if (known.told != Time{0}) spent_with(known.spent, known.doing) += now - known.told;
   if (known.progress == Time{0} || word.counter != known.doing.counter) known.progress = now;
   known.doing = word;
   known.told = now;
+  known.owes = owes;
+}
+
+std::uint64_t Liveness::owes(PeerId peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.owes;
 }
 
 void Liveness::round_done(bool step, Time now) {

@@ -51,6 +51,19 @@ struct RoundSight {
   std::vector<PeerSight> peers;
 };
 
+/// A loader that this node waits for, as this node sees it.
+struct LoadingSight {
+  std::uint32_t view = 0;
+  PeerSight loader;                           ///< of it: silence, progress, word
+  std::uint64_t owes = 0;                     ///< demands of this node that it says it works on
+  std::size_t unanswered = 0;                 ///< demands that it was asked
+  bool arriving = false;                      ///< a micro-batch of it has begun to arrive
+  std::chrono::nanoseconds asked_at{0};       ///< when it was asked for something last
+  std::chrono::nanoseconds waiting_since{0};  ///< when this node got its last micro-batch, or began to wait
+  std::chrono::nanoseconds median_step{0};    ///< of the last steps; 0 before the first
+  std::chrono::nanoseconds now{0};
+};
+
 /// Times of the last steps, for a patience that fits the job.
 class StepClock {
  public:
@@ -75,7 +88,9 @@ class Liveness {
   void heard(PeerId peer) { peers_[peer].unanswered_since.reset(); }
   void asked(PeerId peer, Time now);
   /// Its answer to a ping.
-  void told(PeerId peer, const ProgressWord& word, Time now);
+  void told(PeerId peer, const ProgressWord& word, Time now, std::uint64_t owes = 0);
+  /// Demands of this node that a loader has said it works on.
+  std::uint64_t owes(PeerId peer) const;
   /// A round is over; `step`: it was a training round.
   void round_done(bool step, Time now);
 
@@ -92,6 +107,7 @@ class Liveness {
     std::optional<Time> unanswered_since;
     Time progress{0}, told{0};
     ProgressWord doing;
+    std::uint64_t owes = 0;
     std::array<Time, kActivities> spent{};
   };
 

@@ -238,6 +238,15 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   after_(freed, [self = shared_from_this(), link, number, at_once] { self->report(link, number, !at_once); });
 }
 
+bool Core::vanishes(const Transfer& transfer) {
+  const FrameKind kind = transfer.frame.kind;
+  if (kind != FrameKind::demand && kind != FrameKind::batch) return false;
+  const Way* on = way(*transfer.link->owner, *transfer.link->remote);
+  constexpr std::uint64_t kParts = 1 << 20;
+  return on && on->disturbance.loses_loading > 0 &&
+         static_cast<double>(random_() % kParts) < on->disturbance.loses_loading * kParts;
+}
+
 // The buffer of a send is free. For a large one the receiver has said so.
 void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool acknowledged) {
   Node& node = *link->owner;
@@ -269,6 +278,10 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
   // Of a connection that its receiver cut, a large frame's request may still lie in a queue; its bytes never
   // come.
   const bool stale = link->severed_by_receiver && !small(*transfer);
+  if (vanishes(*transfer)) {
+    ++counts_.lost;
+    return;
+  }
   const bool under_way = !link->severed || ((!link->severed_by_receiver || stale) && coin());
   if (!to.alive || to.sink == nullptr || !under_way) {
     ++counts_.lost;

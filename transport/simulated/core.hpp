@@ -105,6 +105,8 @@ class Core : public std::enable_shared_from_this<Core> {
   std::chrono::nanoseconds way_time(const Node& from, const Node& to, std::uint64_t bytes);
   bool small(const Transfer& transfer) const { return transfer.payload.size() <= options_.at_once_bytes; }
 
+  bool vanishes(const Transfer& transfer);
+
   Node* live(const std::string& name);
   static std::shared_ptr<Link> other_side(const Link& link);
   Way* way(const Node& from, const Node& to);

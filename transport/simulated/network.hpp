@@ -41,14 +41,18 @@ struct SimulatedNetworkOptions {
 };
 
 /// What is wrong with the way from one node to another, in this direction only. The transport below is
-/// reliable, as UCX is: nothing is lost or comes twice. A lost packet shows as a delay, a blocked way as a
-/// standstill that ends in late arrival, or in the end of the connection (stall_min, stall_max).
+/// reliable, as UCX is: nothing is lost or comes twice, but for `loses_loading`. A lost packet shows as a
+/// delay, a blocked way as a standstill that ends in late arrival, or in the end of the connection
+/// (stall_min, stall_max).
 struct Disturbance {
   bool blocked = false;
   double slower = 1;  ///< every hop takes so many times as long
   double loss = 0;    ///< share of frames of which a packet has to be sent again
+  /// Share of demands and micro-batches that never arrive, as if a process had dropped them.
+  double loses_loading = 0;
+  bool times_out = true;  ///< what a blocked way holds ends its connection (stall_min, stall_max)
 
-  bool none() const { return !blocked && slower == 1 && loss == 0; }
+  bool none() const { return !blocked && slower == 1 && loss == 0 && loses_loading == 0; }
 };
 
 /// Once all events have run, nobody is paused and every way is free: started = arrived + refused + dropped +

@@ -54,7 +54,7 @@ void Core::let_go(const Link& link) {
 bool Core::holds(Way* way, const std::shared_ptr<Link>& link, Event event, bool arriving) {
   if (!way || !way->disturbance.blocked) return false;
   way->held.push_back({link, std::move(event), arriving});
-  if (link->held++ > 0) return true;
+  if (link->held++ > 0 || !way->disturbance.times_out) return true;
   after_(stall(), [self = shared_from_this(), link, stall = ++link->stalls] { self->stalled(link, stall); });
   return true;
 }

@@ -15,6 +15,7 @@
 #include "tests/simulation/plan_file.hpp"
 #include "tests/simulation/program/canaries.hpp"
 #include "tests/simulation/scale.hpp"
+#include "tests/simulation/sources.hpp"
 #include "tests/simulation/workers.hpp"
 
 namespace muster::simulation {
@@ -219,7 +220,7 @@ int draw_only(const Request& request) {
 
 int run_one_plan(const Request& request) {
   const Plan plan = read_plan_file(request.plan_file).plan;
-  const RunResult result = run_plan(plan, builtin_registry(), request.trace ? &std::cout : nullptr);
+  const RunResult result = run_plan(plan, simulation_registry(), request.trace ? &std::cout : nullptr);
   std::printf("%s: trace %016llx, %llu deliveries\n", request.plan_file.c_str(),
               static_cast<unsigned long long>(result.hash),
               static_cast<unsigned long long>(result.deliveries));
@@ -232,7 +233,7 @@ int run_one_plan(const Request& request) {
 int run(const Request& request) {
   if (!request.plan_file.empty()) return run_one_plan(request);
   if (!request.draw_folder.empty()) return draw_only(request);
-  const Registry registry = builtin_registry();
+  const Registry registry = simulation_registry();
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
     const RunResult result =

@@ -91,6 +91,78 @@ TEST(ClusterWatch, EvictIsForThoseForWhomOthersWaitAndCanGoOn) {
   EXPECT_TRUE(watch.held_up(held_up(1, 0)).losses.empty()) << "the last one";
 }
 
+// ---- loaders
+
+HeldUp loader_held_up(std::uint32_t by, std::uint32_t loader, bool stuck) {
+  HeldUp message = held_up(by, loader, "data");
+  message.loader = true;
+  message.stuck = stuck;
+  message.waited_for = "3 micro-batches";
+  return message;
+}
+
+TEST(ClusterWatch, ALateLoaderIsNamedAndStays) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(3, 2, 2));
+  const auto first = watch.held_up(loader_held_up(0, 1, false));
+  ASSERT_EQ(first.events.size(), 1u);
+  EXPECT_EQ(first.events[0].integer("loader"), 1);
+  EXPECT_FALSE(first.events[0].has("replica"));
+  EXPECT_EQ(first.events[0].text("waited_for"), "3 micro-batches");
+  EXPECT_EQ(first.events[0].text("seen_by"), "replica 0");
+  EXPECT_TRUE(first.losses.empty());
+  EXPECT_TRUE(watch.held_up(loader_held_up(2, 1, false)).events.empty()) << "said already";
+  EXPECT_TRUE(watch.held_up(loader_held_up(0, 5, true)).losses.empty()) << "no member";
+}
+
+TEST(ClusterWatch, AStuckLoaderIsLostEvenIfItIsTheOnlyOne) {
+  for (const std::uint32_t loaders : {1u, 2u}) {
+    ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+    watch.entered(view_of(3, 2, loaders));
+    const auto judgement = watch.held_up(loader_held_up(2, 0, true));
+    ASSERT_EQ(judgement.losses.size(), 1u);
+    EXPECT_EQ(judgement.losses[0].name, (NodeName{true, 0}));
+    EXPECT_EQ(judgement.losses[0].noticed_by, "replica 2");
+    EXPECT_EQ(judgement.losses[0].reason,
+              "replica 2 has waited for it for 1234 ms, and it has done nothing for "
+              "cluster.straggler.stuck_after");
+  }
+}
+
+TEST(ClusterWatch, ALateLoaderIsEvictedIfTheJobSaysSoAndAnotherIsLeft) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2, 2));
+  EXPECT_EQ(watch.held_up(loader_held_up(0, 1, false)).losses.size(), 1u);
+  HeldUp link = loader_held_up(0, 1, false);
+  link.link_broken = true;
+  EXPECT_TRUE(watch.held_up(link).losses.empty()) << "a broken link is for the complaints";
+  watch.entered(view_of(3, 2, 1));
+  EXPECT_TRUE(watch.held_up(loader_held_up(0, 0, false)).losses.empty()) << "the only one";
+}
+
+TEST(ClusterWatch, OfABrokenLinkTheLoaderGoesIfItCanBeReplaced) {
+  const auto lost_for = [](ClusterConfig cluster, std::uint32_t loaders) {
+    ClusterWatch watch(cluster, milliseconds(50));
+    watch.entered(view_of(2, 2, loaders));
+    const NodeName loader{true, 0};
+    for (const NodeName& who : {replica(0), replica(1), loader}) watch.came(who, milliseconds(0));
+    watch.complained({replica(1), 4, true, loader, "no frame of it for 1000 ms"}, milliseconds(100));
+    for (const NodeName& who : {replica(0), replica(1), loader})
+      watch.heard({who, 0, 0, 0}, milliseconds(400));
+    watch.judge(everybody, milliseconds(400));  // a detector that was away looks once more
+    const auto losses = watch.judge(everybody, milliseconds(450)).losses;
+    return losses.size() == 1 ? losses[0].name : NodeName{false, 99};
+  };
+  ClusterConfig cluster;
+  EXPECT_EQ(lost_for(cluster, 2), (NodeName{true, 0}));
+  EXPECT_EQ(lost_for(cluster, 1), replica(1)) << "nobody else loads";
+  cluster.min_replicas = 2;
+  EXPECT_EQ(lost_for(cluster, 1), (NodeName{true, 0})) << "no replica can be spared";
+  cluster.min_replicas = 1;
+  cluster.on_loader_loss = OnLoaderLoss::load_here;
+  EXPECT_EQ(lost_for(cluster, 1), (NodeName{true, 0}));
+}
+
 // ---- drop
 
 HeldUp ready(std::uint32_t by, std::uint32_t slot) {

@@ -27,6 +27,40 @@ Join join_of(const NodeName& name) {
   return join;
 }
 
+// A run of two replicas whose only loader is lost, and that have closed the view.
+Roster without_loaders(OnLoaderLoss policy, bool replica1_reads, View& view) {
+  Job job = job_of(2, 1);
+  job.cluster.on_loader_loss = policy;
+  Roster roster(job);
+  for (const NodeName& name : {kReplica0, kReplica1, kLoader0}) {
+    EXPECT_EQ(roster.join(join_of(name), 0s).refusal, "");
+    Prepared prepared;
+    prepared.name = name;
+    prepared.loads = name != kReplica1 || replica1_reads;
+    EXPECT_EQ(roster.prepared(prepared), "");
+  }
+  view = roster.first_view();
+  roster.entered(view);
+  EXPECT_TRUE(roster.any_loader());
+  roster.lost(kLoader0);
+  EXPECT_FALSE(roster.any_loader());
+  roster.begin_close();
+  for (const NodeName& name : {kReplica0, kReplica1}) roster.closed({name, view.number, 4, 4});
+  return roster;
+}
+
+TEST(Roster, ReplicasLoadForThemselvesIfTheJobSaysSoAndAllCan) {
+  View view;
+  EXPECT_EQ(without_loaders(OnLoaderLoss::wait, true, view).next_view(view).missing, "a loader process");
+  EXPECT_EQ(without_loaders(OnLoaderLoss::fail, true, view).next_view(view).missing, "a loader process");
+  const auto next = without_loaders(OnLoaderLoss::load_here, true, view).next_view(view);
+  ASSERT_TRUE(next.view) << next.missing;
+  EXPECT_TRUE(next.view->loaders.empty());
+  EXPECT_EQ(next.view->replicas.size(), 2u);
+  EXPECT_EQ(without_loaders(OnLoaderLoss::load_here, false, view).next_view(view).missing,
+            "a loader process, for replica 1 cannot read the data itself");
+}
+
 Prepared prepared_of(const NodeName& name) {
   Prepared message;
   message.name = name;

@@ -21,6 +21,7 @@ struct Side {
   std::vector<Frame> demands;
   std::vector<std::string> refusals;
   std::vector<PeerId> failed;
+  std::vector<LoadingSight> sights;
 };
 
 struct Pair {
@@ -36,6 +37,8 @@ struct Pair {
       hooks.demand = [side](const Frame& frame) { side->demands.push_back(frame); };
       hooks.peer_failed = [side](PeerId peer, const std::string&) { side->failed.push_back(peer); };
       hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
+      hooks.starved = [side](LoadingSight sight) { side->sights.push_back(std::move(sight)); };
+      hooks.progress = [] { return ProgressWord{Activity::loading, 0, 1}; };
       side->engine = std::make_unique<Engine>(*side->transport, std::move(hooks));
     }
   }
@@ -103,6 +106,34 @@ TEST(Engine, BatchBeyondTheAgreedSizeIsRefusedAloud) {
   ASSERT_EQ(pair.replica.refusals.size(), 1u);
   EXPECT_NE(pair.replica.refusals[0].find(std::to_string(kBytesMax + 1)), std::string::npos);
   EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
+}
+
+TEST(Engine, ALoaderThatDoesNotAnswerIsSeenAndAskedAgainOnce) {
+  Pair pair;
+  pair.install();
+  Frame demand;
+  demand.kind = FrameKind::demand;
+  demand.node = 3;
+  demand.round = 8;
+  pair.replica.engine->send_loading(kLoader, demand, {});
+  for (int tick = 0; tick < 3; ++tick) {
+    pair.replica.engine->tick();
+    pair.run();
+  }
+  ASSERT_EQ(pair.replica.sights.size(), 2u) << "not at the first tick of a wait";
+  EXPECT_EQ(pair.replica.sights[1].loader.peer, kLoader);
+  EXPECT_EQ(pair.replica.sights[1].unanswered, 1u);
+  EXPECT_EQ(pair.replica.sights[1].owes, 1u) << "the loader has the demand";
+  EXPECT_FALSE(pair.replica.sights[1].loader.unanswered_since) << "and answers pings";
+  pair.replica.engine->ask_again(kLoader);
+  pair.run();
+  EXPECT_EQ(pair.loader.demands.size(), 1u) << "it is owed already";
+  pair.loader.engine->send_loading(kReplica, batch_frame(3, 8), pattern(1, 100));
+  pair.run();
+  EXPECT_EQ(pair.replica.batches.size(), 1u);
+  pair.replica.engine->tick();
+  pair.run();
+  EXPECT_EQ(pair.replica.sights.size(), 2u) << "nothing is waited for";
 }
 
 TEST(Engine, LoaderThatVanishesIsNoticed) {

@@ -1,0 +1,79 @@
+#include "muster/actors/rules/loader_watch.hpp"
+
+#include <algorithm>
+
+#include "muster/actors/rules/straggling.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+double milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::string no_frame_for(std::chrono::nanoseconds time) {
+  return "no frame of it for " +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+}
+
+}  // namespace
+
+// A loader that owes this node nothing does nothing for it, whatever it does for others.
+bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
+  const auto stuck_after = cluster_.straggler.stuck_after;
+  const Time moved =
+      sight.owes > 0 ? std::max(sight.loader.progress, sight.waiting_since) : sight.waiting_since;
+  return sight.now - moved >= stuck_after || sight.now - sight.waiting_since >= kStuckAtLast * stuck_after;
+}
+
+LoaderWatch::Time LoaderWatch::silence_allowed(const LoadingSight& sight) const {
+  return (sight.arriving ? kArrivingPatiences : 1) * Time(cluster_.detect.patience);
+}
+
+bool LoaderWatch::is_news(bool stuck, Time now) {
+  if (!stuck) return !std::exchange(said_.late, true);
+  if (said_.stuck && now - *said_.stuck < cluster_.detect.patience) return false;
+  said_.late = true;
+  said_.stuck = now;
+  return true;
+}
+
+LoaderWatch::Words LoaderWatch::of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step) {
+  if (said_.view != sight.view || said_.waiting_since != sight.waiting_since)
+    said_ = {sight.view, sight.waiting_since, false, said_.view == sight.view && said_.link, std::nullopt};
+  const NodeName name{false, self_};
+  const Time waited = sight.now - sight.waiting_since;
+  const Time silent = sight.loader.unanswered_since ? sight.now - *sight.loader.unanswered_since : Time{0};
+  const bool broken = silent >= silence_allowed(sight);
+  const bool stuck = !broken && is_stuck(sight);
+  Words words;
+  if (broken && !std::exchange(said_.link, true))
+    words.complaint = Failing{name, sight.view, true, loader, no_frame_for(silent)};
+  const auto given = cluster_.straggler.patience;
+  const auto patience = straggler_patience(
+      given.count() == 0 ? std::nullopt : std::optional<std::chrono::nanoseconds>(given), sight.median_step);
+  if ((stuck || broken || waited >= patience) && is_news(stuck, sight.now)) {
+    words.held_up = HeldUp{name,
+                           sight.view,
+                           0,
+                           0,
+                           step,
+                           loader.slot,
+                           text_of(broken ? LateCause::link : LateCause::data),
+                           std::to_string(sight.unanswered) + " micro-batches",
+                           milliseconds(waited),
+                           stuck,
+                           broken,
+                           false,
+                           true};
+  }
+  const Time asked_ago = sight.now - std::max(sight.asked_at, sight.waiting_since);
+  words.ask_again = !broken && !sight.arriving && sight.owes == 0 &&
+                    asked_ago >= kAskAgainPatiences * Time(cluster_.detect.patience) &&
+                    !canary("demand-asked-once");
+  return words;
+}
+
+}  // namespace muster

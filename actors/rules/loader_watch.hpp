@@ -1,0 +1,58 @@
+// What a replica's node makes of a loader process that it waits for: a pure rule over what the data plane
+// sees of it. It says who is late, that the link is broken, and when demands are to be asked again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "muster/actors/messages.hpp"
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+class LoaderWatch {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  /// While a micro-batch arrives, an answer to a ping may stand behind it: its loader may be silent for so
+  /// many times cluster.detect.patience.
+  static constexpr int kArrivingPatiences = 5;
+  /// A loader that owes nothing, although something was asked of it, is asked again after so many times
+  /// cluster.detect.patience.
+  static constexpr int kAskAgainPatiences = 5;
+  /// Without a single micro-batch for so many times cluster.straggler.stuck_after a loader is stuck, whatever
+  /// else it does.
+  static constexpr int kStuckAtLast = 10;
+
+  LoaderWatch(std::uint32_t self, const ClusterConfig& cluster) : self_(self), cluster_(cluster) {}
+
+  struct Words {
+    std::optional<HeldUp> held_up;
+    std::optional<Failing> complaint;  ///< of the link
+    bool ask_again = false;
+  };
+  /// `loader`: the one that is seen; `step`: the one that this node's replica loads for. Lateness is said
+  /// once for each micro-batch that is waited for, that a loader is stuck again and again: a coordinator that
+  /// was started anew has not heard of it.
+  Words of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step);
+
+ private:
+  struct Said {
+    std::uint32_t view = 0;
+    Time waiting_since{0};
+    bool late = false;
+    bool link = false;
+    std::optional<Time> stuck;
+  };
+
+  bool is_stuck(const LoadingSight& sight) const;
+  Time silence_allowed(const LoadingSight& sight) const;
+  bool is_news(bool stuck, Time now);
+
+  std::uint32_t self_;
+  ClusterConfig cluster_;
+  Said said_;  // of this wait
+};
+
+}  // namespace muster
