@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -13,52 +15,63 @@ namespace muster {
 
 namespace {
 
+// How long the end of an executor waits for a job that runs.
+constexpr auto kParting = std::chrono::seconds(2);
+
+// What the thread and its owner share. The thread may outlive the owner.
+struct Jobs {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> waiting;  // guarded by mutex; bounded by its users' credits
+  bool ended = false;                         // guarded by mutex: no further job is begun
+  bool gone = false;                          // guarded by mutex: the thread has nothing left to do
+};
+
+void run(const std::shared_ptr<Jobs>& jobs, const std::string& name, int core) {
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  if (core >= 0) stay_on({core});
+  for (;;) {
+    std::function<void()> job;
+    {
+      std::unique_lock lock(jobs->mutex);
+      jobs->changed.wait(lock, [&] { return jobs->ended || !jobs->waiting.empty(); });
+      jobs->gone = jobs->waiting.empty();
+      if (jobs->gone) break;
+      job = std::move(jobs->waiting.front());
+      jobs->waiting.pop_front();
+    }
+    job();
+  }
+  jobs->changed.notify_all();
+}
+
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(std::string name, int core)
-      : thread_([this, name = std::move(name), core] { run(name, core); }) {}
+  ThreadExecutor(const std::string& name, int core)
+      : thread_([jobs = jobs_, name, core] { run(jobs, name, core); }) {}
 
+  // A read or a driver call that never comes back must not keep the node from ending.
   ~ThreadExecutor() override {
-    {
-      std::lock_guard lock(mutex_);
-      ended_ = true;
-      jobs_.clear();
-    }
-    wake_.notify_one();
-    thread_.join();
+    std::deque<std::function<void()>> waiting;  // its jobs are destroyed without the lock
+    std::unique_lock lock(jobs_->mutex);
+    jobs_->ended = true;
+    waiting.swap(jobs_->waiting);
+    jobs_->changed.notify_all();
+    const bool gone = jobs_->changed.wait_for(lock, kParting, [this] { return jobs_->gone; });
+    lock.unlock();
+    gone ? thread_.join() : thread_.detach();
   }
 
   void submit(std::function<void()> job) override {
-    {
-      std::lock_guard lock(mutex_);
-      if (ended_) return;
-      jobs_.push_back(std::move(job));
-    }
-    wake_.notify_one();
+    const std::lock_guard lock(jobs_->mutex);
+    if (jobs_->ended) return;
+    jobs_->waiting.push_back(std::move(job));
+    jobs_->changed.notify_all();
   }
 
  private:
-  void run(const std::string& name, int core) {
-    pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-    if (core >= 0) stay_on({core});
-    for (;;) {
-      std::function<void()> job;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return ended_ || !jobs_.empty(); });
-        if (jobs_.empty()) return;
-        job = std::move(jobs_.front());
-        jobs_.pop_front();
-      }
-      job();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> jobs_;  // guarded by mutex_; bounded by its users' credits
-  bool ended_ = false;                      // guarded by mutex_
-  std::thread thread_;                      // last: starts when all else is there
+  const std::shared_ptr<Jobs> jobs_ = std::make_shared<Jobs>();
+  std::thread thread_;  // last: starts when all else is there
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // Muster with one more source, "paced": samples of a fixed function that come slowly, as from a slow disk,
 // until a file appears; then at once. So a test decides how long a run lasts, without a word on how fast the
-// machine is. And with one more model, "held": the linear one, which computes nothing as long as there is a
-// file with the number of its process: so a test decides who is slow. And a third, "taking", whose gradients
-// take a given time, as on a device of its own, until a file appears: however large it is, computing it takes
-// no core.
+// machine is. It reads nothing as long as there is a file with the number of its process: so a test freezes
+// the thread that loads. And with one more model, "held": the linear one, which computes nothing as long as
+// there is a file with the number of its process: so a test decides who is slow. And a third, "taking", whose
+// gradients take a given time, as on a device of its own, until a file appears: however large it is,
+// computing it takes no core.
 #include <poll.h>
 #include <unistd.h>
 
@@ -25,11 +26,13 @@ constexpr int kPaceMs = 1;  // of each sample
 
 class PacedSource : public muster::IndexedSource {
  public:
-  PacedSource(std::uint64_t samples, std::string gate) : samples_(samples), gate_(std::move(gate)) {}
+  PacedSource(std::uint64_t samples, std::string gate, const std::string& hold)
+      : samples_(samples), gate_(std::move(gate)), hold_(hold + "." + std::to_string(::getpid())) {}
 
   std::uint64_t size() const override { return samples_; }
   const std::vector<muster::Field>& fields() const override { return fields_; }
   void read(std::uint64_t index, muster::Row row) override {
+    while (::access(hold_.c_str(), F_OK) == 0) ::poll(nullptr, 0, kPaceMs);
     if (!open_ && !(open_ = ::access(gate_.c_str(), F_OK) == 0)) ::poll(nullptr, 0, kPaceMs);
     muster::SplitMix64 random(muster::mix(3, index));
     float sum = 0;
@@ -49,7 +52,7 @@ class PacedSource : public muster::IndexedSource {
 
  private:
   std::uint64_t samples_;
-  std::string gate_;
+  std::string gate_, hold_;
   bool open_ = false;
   std::vector<muster::Field> fields_{{muster::DType::float32, {kInputs}}, {muster::DType::float32, {1}}};
 };
@@ -64,12 +67,19 @@ std::vector<muster::OptionSpec> options() {
   gate.key = "gate";
   gate.type = muster::OptionType::text;
   gate.help = "once this file is there, samples come at once";
-  return {samples, gate};
+  muster::OptionSpec hold;
+  hold.key = "hold";
+  hold.type = muster::OptionType::text;
+  hold.help = "while the file of this name, a dot and the number of the process is there, nothing is read";
+  hold.default_value.emplace(std::string("/nowhere/hold"));
+  return {samples, gate, hold};
 }
 
 muster::Dataset make(const muster::Options& given) {
   const auto samples = static_cast<std::uint64_t>(muster::option<std::int64_t>(given, "samples"));
-  return {std::make_unique<PacedSource>(samples, muster::option<std::string>(given, "gate")), nullptr};
+  return {std::make_unique<PacedSource>(samples, muster::option<std::string>(given, "gate"),
+                                        muster::option<std::string>(given, "hold")),
+          nullptr};
 }
 
 class HeldModel : public muster::Model {
