@@ -112,7 +112,7 @@ def run_case(case, program, folder):
             hosts.drop(replica, loader)
         lost = cluster.events.wait("lost", lambda e: e["event"] == "lost")
         expect("lost is the loader", lost.get("loader"), 0)
-        expect("for the link", "the link between replica 0 and loader 0 is broken" in lost["reason"], True)
+        expect("for the link", "the link between loader 0 and replica 0 is broken" in lost["reason"], True)
         cluster.await_steps()
         hosts.heal()
         print("-- healed", flush=True)

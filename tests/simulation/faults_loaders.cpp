@@ -68,6 +68,7 @@ std::vector<FaultKind> frozen_threads() {
              fault.a = any_of(dice, false, scene.job.cluster.replicas);
              fault.b = "muster-disk";
              fault.lasts = dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(30)));
+             fault.costs = {fault.a};  // one that goes back to a checkpoint waits for its disk
              return true;
            },
            freeze, thaw},
