@@ -15,7 +15,7 @@ void draw_loaders(std::uint64_t seed, Job& job) {
 void draw_source(std::uint64_t seed, Job& job) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 43);
   if (!dice.one_in(5)) return;
-  const bool ready = dice.one_in(2);
+  const bool ready = dice.one_in(2) || job.train.steps;  // steps may end an epoch of unknown length
   job.data.source = ready ? "ready" : "generated";
   job.data.shuffle = std::nullopt;
   if (job.train.remainder != Remainder::pad || ready) job.train.remainder = Remainder::keep;
