@@ -145,6 +145,7 @@ class CoordinatorState {
   enum class Phase { forming, adopting, closing, paused, noting, installing, running };
   Phase phase_ = Phase::forming;
   std::uint64_t term_ = 1;
+  std::uint32_t first_view_ = 1;                // its number; a run that begins anew gives none twice
   Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause

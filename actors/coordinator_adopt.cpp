@@ -127,7 +127,8 @@ void CoordinatorState::on(const Adopt& message) {
   if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended", false, true});
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
-  if (phase_ == Phase::adopting && view_.number == 1 && message.view.number == 0 &&
+  // A newcomer observes before it is a member: only the first view is a replica's first word.
+  if (phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
       roster_->expects(who, message.join.incarnation) && !canary("first-view-is-waited-for")) {
     if (!begin_anew()) return;
   } else if (!learn_from(message)) {
@@ -159,6 +160,7 @@ bool CoordinatorState::begin_anew() {
   lost_.clear();
   roster_ = std::make_unique<Roster>(parts_.job, roster_->next_replica(), roster_->next_loader());
   watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
+  first_view_ = view_.number + 1;
   view_ = View{};
   begun_ = false;
   phase_ = Phase::forming;

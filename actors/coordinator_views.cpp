@@ -93,6 +93,7 @@ void CoordinatorState::on(const Prepared& message) {
 
 void CoordinatorState::form(const std::string& transport) {
   View view = roster_->first_view();
+  view.number = first_view_;
   if (parts_.resume) view.records = parts_.resume->records;
   view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
   report_.transport = transport;

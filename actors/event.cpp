@@ -93,8 +93,11 @@ std::vector<EventSpec> events_of_membership() {
              "of this time, in which something of it was on its way; `cluster.join_share`, unless there was "
              "cause for more"},
             {"step_ms_before", kNumber, true, "median of the last steps before; 0: there were none"},
-            {"step_ms", kNumber, true, "median of the steps meanwhile; 0: there were none"}}},
-          {"view",
+            {"step_ms", kNumber, true, "median of the steps meanwhile; 0: there were none"}}}};
+}
+
+std::vector<EventSpec> events_of_views() {
+  return {{"view",
            "A view is in force: every member has greeted every other one.",
            "before its first step",
            "coordinator",
@@ -391,9 +394,9 @@ std::vector<EventSpec> events_of_the_end() {
 
 std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
-  for (const auto& group :
-       {events_of_membership(), events_of_data(), events_of_progress(), events_of_checkpoints(),
-        events_of_kept_state(), events_of_failure(), events_of_stragglers(), events_of_the_end()}) {
+  for (const auto& group : {events_of_membership(), events_of_views(), events_of_data(), events_of_progress(),
+                            events_of_checkpoints(), events_of_kept_state(), events_of_failure(),
+                            events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

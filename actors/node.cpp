@@ -252,6 +252,7 @@ void NodeState::on(const Install& message) {
   may_be_member_ = true;
   begun_ = false;
   complaints_.clear();
+  broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
   try {
     if (parts_.name.loader) {
@@ -387,7 +388,17 @@ void NodeState::on(const Failing& message) {
   Failing named = message;
   named.name = parts_.name;
   named.view = view_.number;
+  broken_.push_back(named);
   complain(named);
+}
+
+// The end of a connection is met once. The coordinator forgets complaints that it cannot judge, and is told
+// again.
+void NodeState::complain_again() {
+  const auto now = self_->clock().now();
+  if (broken_.empty() || now - complained_at_ < job_->cluster.detect.patience) return;
+  complained_at_ = now;
+  for (const Failing& complaint : broken_) self_->send(parts_.coordinator, complaint);
 }
 
 void NodeState::complain(const Failing& message) {
@@ -405,6 +416,7 @@ void NodeState::fail(Failing message) {
 void NodeState::on(const Tick& message) {
   look_for_silence();
   look_for_answer();
+  complain_again();
   watch();
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }

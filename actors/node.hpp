@@ -123,6 +123,7 @@ class NodeState {
   ReductionShape shape_of(const View& view) const;
   void fail(Failing message);
   void complain(const Failing& message);
+  void complain_again();
   void look_for_silence();
   void ask_to_be_adopted();
   void look_for_answer();
@@ -169,6 +170,8 @@ class NodeState {
   Join join_;
   std::optional<Failing> failure_;
   std::map<NodeName, Failing> complaints_;  // by peer, in this view
+  std::vector<Failing> broken_;             // of them, those about connections that have ended
+  caf::actor_clock::time_point complained_at_{};
   std::optional<Leaving> leaving_;
 };
 

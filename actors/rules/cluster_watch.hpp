@@ -54,6 +54,8 @@ class ClusterWatch {
   /// After a silence, or a time in which this coordinator stood still, the connection may have ended for
   /// that.
   bool in_touch(const NodeName& name, Time now) const;
+  /// Whether members may lack words of this coordinator: what they owe is not judged.
+  bool in_doubt(Time now) const { return doubt_.in_doubt(now); }
   /// What is missing while the sight is not clear, for people.
   std::string missing() const;
 

@@ -42,15 +42,19 @@ bool LoaderWatch::is_news(bool stuck, Time now) {
 
 LoaderWatch::Words LoaderWatch::of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step) {
   if (said_.view != sight.view || said_.waiting_since != sight.waiting_since)
-    said_ = {sight.view, sight.waiting_since, false, said_.view == sight.view && said_.link, std::nullopt};
+    said_ = {sight.view, sight.waiting_since, false, said_.view == sight.view ? said_.link : std::nullopt,
+             std::nullopt};
   const NodeName name{false, self_};
   const Time waited = sight.now - sight.waiting_since;
   const Time silent = sight.loader.unanswered_since ? sight.now - *sight.loader.unanswered_since : Time{0};
   const bool broken = silent >= silence_allowed(sight);
   const bool stuck = !broken && is_stuck(sight);
   Words words;
-  if (broken && !std::exchange(said_.link, true))
+  // Again after each further patience: the coordinator forgets what it cannot judge.
+  if (broken && (!said_.link || sight.now - *said_.link >= cluster_.detect.patience)) {
+    said_.link = sight.now;
     words.complaint = Failing{name, sight.view, true, loader, no_frame_for(silent)};
+  }
   const auto given = cluster_.straggler.patience;
   const auto patience = straggler_patience(
       given.count() == 0 ? std::nullopt : std::optional<std::chrono::nanoseconds>(given), sight.median_step);

@@ -42,7 +42,7 @@ class LoaderWatch {
     std::uint32_t view = 0;
     Time waiting_since{0};
     bool late = false;
-    bool link = false;
+    std::optional<Time> link;
     std::optional<Time> stuck;
   };
 

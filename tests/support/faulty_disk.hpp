@@ -85,7 +85,7 @@ class FaultyDisk final : public Disk {
       const std::uint64_t fits = std::min<std::uint64_t>(piece.size(), room_);
       const auto written = piece.first(ends_here() ? random_() % (fits + 1) : fits);
       inode->content.insert(inode->content.end(), written.begin(), written.end());
-      room_ -= written.size();
+      if (room_ != kNever) room_ -= written.size();
       if (crashed_) throw DiskCrashed();
       if (fits < piece.size()) throw DiskError(ENOSPC, "cannot write " + name + ": No space left on device");
     }

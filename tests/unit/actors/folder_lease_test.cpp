@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "muster/actors/journal.hpp"
@@ -42,15 +42,13 @@ TEST(FolderLease, AHolderOfAnotherHostThatBeatsIsNotRobbed) {
   const auto path = folder.path() / "job.lock";
   const std::string other = lease_holder(42, "far", "another-boot");
   write_holder(path, other);
-  std::atomic<bool> over{false};
-  std::thread beats([&] {  // its lock does not reach this host
-    while (!over) {
+  std::promise<void> over;
+  std::thread beats([&path, ended = over.get_future()] {  // its lock does not reach this host
+    while (ended.wait_for(FolderLease::kBeat / 4) == std::future_status::timeout)
       std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
-      std::this_thread::sleep_for(FolderLease::kBeat / 4);
-    }
   });
   const std::string why = refusal(path);
-  over = true;
+  over.set_value();
   beats.join();
   EXPECT_NE(why.find(other), std::string::npos) << why;
 }

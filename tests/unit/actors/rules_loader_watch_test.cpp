@@ -95,7 +95,7 @@ TEST(LoaderWatch, ComplainsOfALinkOnWhichNothingComes) {
   EXPECT_TRUE(words.complaint->peer_known);
   EXPECT_EQ(words.complaint->reason, "no frame of it for 1000 ms");
   EXPECT_FALSE(words.ask_again);
-  EXPECT_FALSE(loaders.of(silent, kLoader, 17).complaint) << "once in a view";
+  EXPECT_FALSE(loaders.of(silent, kLoader, 17).complaint) << "once a patience";
 }
 
 TEST(LoaderWatch, AnAnswerMayStandBehindAMicroBatchThatArrives) {

@@ -33,7 +33,7 @@ Roster without_loaders(OnLoaderLoss policy, bool replica1_reads, View& view) {
   job.cluster.on_loader_loss = policy;
   Roster roster(job);
   for (const NodeName& name : {kReplica0, kReplica1, kLoader0}) {
-    EXPECT_EQ(roster.join(join_of(name), 0s).refusal, "");
+    EXPECT_EQ(roster.join(join_of(name)).refusal, "");
     Prepared prepared;
     prepared.name = name;
     prepared.loads = name != kReplica1 || replica1_reads;
@@ -449,68 +449,6 @@ TEST(Roster, WithTooFewReplicasOrWithoutLoaderThereIsNoView) {
   const auto next = with_loader.next_view(loaded);
   ASSERT_TRUE(next.view);
   EXPECT_EQ(next.view->loaders.front().name.slot, 1u);
-}
-
-Adopt adopt_of(const NodeName& name, const View& view, std::uint64_t incarnation) {
-  Adopt adopt;
-  adopt.join = join_of(name);
-  adopt.join.incarnation = incarnation;
-  adopt.prepared = prepared_of(name);
-  adopt.view = view;
-  adopt.begun = true;
-  return adopt;
-}
-
-TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
-  View view;
-  roster_in_view(2, 0, view);
-  Roster roster(job_of(2, 0));
-  roster.entered_before(view, 5, 0);
-  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 1)), "") << "another incarnation";
-  EXPECT_FALSE(roster.some_replica_returned());
-  EXPECT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
-  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 7000)), "") << "twice";
-  EXPECT_TRUE(roster.some_replica_returned());
-  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica1});
-  EXPECT_FALSE(roster.all(NodeStage::installed));
-  roster.lost(kReplica1);
-  EXPECT_TRUE(roster.not_returned().empty());
-  EXPECT_TRUE(roster.all(NodeStage::installed));
-  EXPECT_TRUE(roster.all_begun(view.number));
-  EXPECT_FALSE(roster.all_begun(view.number + 1));
-}
-
-TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
-  View view;
-  roster_in_view(2, 0, view);
-  Roster roster(job_of(2, 0));
-  roster.entered_before(view, 5, 0);
-  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
-  Adopt other = adopt_of(kReplica1, view, 7001);
-  other.prepared.state_sha256 = "bb";
-  EXPECT_NE(roster.adopt(other).find("begins with other weights than replica 0"), std::string::npos);
-  EXPECT_TRUE(roster.expects(kReplica1, 7001)) << "it is not in";
-  other = adopt_of(kReplica1, view, 7001);
-  other.prepared.shapes = "others";
-  EXPECT_NE(roster.adopt(other).find("other parameters"), std::string::npos);
-  EXPECT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
-}
-
-TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
-  View view;
-  roster_in_view(3, 0, view);
-  Roster roster(job_of(3, 0));
-  roster.entered_before(view, 5, 0);
-  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
-  ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
-  View newer = view;
-  newer.number = 7;
-  newer.replicas.erase(newer.replicas.begin() + 1);
-  roster.entered_before(newer, 1005, 1000);
-  EXPECT_TRUE(roster.lives(kReplica0, 7000));
-  EXPECT_FALSE(roster.lives(kReplica1, 7001)) << "it is not in the newer view";
-  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica2});
-  EXPECT_EQ(roster.next_replica(), 1005u);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+// Members that come back to a coordinator that was started anew.
+#include <gtest/gtest.h>
+
+#include "muster/actors/rules/roster.hpp"
+#include "muster/transport/frame.hpp"
+
+namespace muster {
+namespace {
+
+constexpr NodeName kReplica0{false, 0}, kReplica1{false, 1}, kReplica2{false, 2};
+
+Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
+  Job job;
+  job.train.shards = 5;
+  job.cluster.replicas = replicas;
+  job.cluster.loaders = loaders;
+  return job;
+}
+
+Join join_of(const NodeName& name) {
+  Join join;
+  join.protocol = kProtocolVersion;
+  join.name = name;
+  return join;
+}
+
+View view_of(std::uint32_t replicas) {
+  View view;
+  view.number = 3;
+  for (std::uint32_t slot = 0; slot < replicas; ++slot)
+    view.replicas.push_back({{false, slot}, 7000ull + slot, {}, slot, slot + 1, 0});
+  view.replicas.back().end = 5;
+  return view;
+}
+
+Adopt adopt_of(const NodeName& name, const View& view, std::uint64_t incarnation) {
+  Adopt adopt;
+  adopt.join = join_of(name);
+  adopt.join.incarnation = incarnation;
+  adopt.prepared.name = name;
+  adopt.prepared.state_sha256 = "aa";
+  adopt.view = view;
+  adopt.begun = true;
+  return adopt;
+}
+
+TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
+  const View view = view_of(2);
+  Roster roster(job_of(2, 0));
+  roster.entered_before(view, 5, 0);
+  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 1)), "") << "another incarnation";
+  EXPECT_FALSE(roster.some_replica_returned());
+  EXPECT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 7000)), "") << "twice";
+  EXPECT_TRUE(roster.some_replica_returned());
+  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica1});
+  EXPECT_FALSE(roster.all(NodeStage::installed));
+  roster.lost(kReplica1);
+  EXPECT_TRUE(roster.not_returned().empty());
+  EXPECT_TRUE(roster.all(NodeStage::installed));
+  EXPECT_TRUE(roster.all_begun(view.number));
+  EXPECT_FALSE(roster.all_begun(view.number + 1));
+}
+
+TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
+  const View view = view_of(2);
+  Roster roster(job_of(2, 0));
+  roster.entered_before(view, 5, 0);
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  Adopt other = adopt_of(kReplica1, view, 7001);
+  other.prepared.state_sha256 = "bb";
+  EXPECT_NE(roster.adopt(other).find("begins with other weights than replica 0"), std::string::npos);
+  EXPECT_TRUE(roster.expects(kReplica1, 7001)) << "it is not in";
+  other = adopt_of(kReplica1, view, 7001);
+  other.prepared.shapes = "others";
+  EXPECT_NE(roster.adopt(other).find("other parameters"), std::string::npos);
+  EXPECT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
+}
+
+TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
+  const View view = view_of(3);
+  Roster roster(job_of(3, 0));
+  roster.entered_before(view, 5, 0);
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
+  View newer = view;
+  newer.number = 7;
+  newer.replicas.erase(newer.replicas.begin() + 1);
+  roster.entered_before(newer, 1005, 1000);
+  EXPECT_TRUE(roster.lives(kReplica0, 7000));
+  EXPECT_FALSE(roster.lives(kReplica1, 7001)) << "it is not in the newer view";
+  EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica2});
+  EXPECT_EQ(roster.next_replica(), 1005u);
+}
+
+}  // namespace
+}  // namespace muster
