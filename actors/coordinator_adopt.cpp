@@ -39,7 +39,7 @@ bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards)
 // ---- the journal
 
 void CoordinatorState::note(const View& view, bool ended) {
-  if (!parts_.journal || (canary("no-journal") && view.number > 1)) return;
+  if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
   try {
     parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(),
                            ended, report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
@@ -171,8 +171,7 @@ bool CoordinatorState::begin_anew() {
 bool CoordinatorState::learn_from(const Adopt& message) {
   if (phase_ != Phase::adopting) return true;
   const bool newer = message.view.number > view_.number &&
-                     makes_sense(message.view, message.join.name, parts_.job.train.shards) &&
-                     !canary("old-journal-counts");
+                     makes_sense(message.view, message.join.name, parts_.job.train.shards);
   if (!newer && !roster_->expects(message.join.name, message.join.incarnation)) return true;
   if (message.term >= term_) {
     term_ = message.term + 1;

@@ -17,6 +17,9 @@ bool Roster::lives(const NodeName& name, std::uint64_t incarnation) const {
 
 std::string Roster::adopt(const Adopt& message) {
   const NodeName& name = message.join.name;
+  const NodeRecord* known = find(name);
+  if (known && known->stage == NodeStage::lost && known->incarnation == message.join.incarnation)
+    return "evicted while it could not be told; it may join again";
   if (!expects(name, message.join.incarnation))
     return name.text() + " is no member of the last view; it may join again";
   NodeRecord& record = nodes_[name];

@@ -68,7 +68,7 @@ void Invariants::say(ProcessId process, Wrong wrong) {
 
 void Invariants::process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) {
   const bool named = cluster_->world().name(process) == name.text();
-  seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}, false, false});
+  seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}, 0, false, false});
 }
 
 // ---- records
@@ -221,7 +221,9 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
     closing_ = close->view;
     in_force_ = false;
   } else if (const auto* closed = as<Closed>(message)) {
-    if (!closed->name.loader) say(from, seen(from).replica.promised(closed->view, closed->records));
+    // Asked twice, it may say so of an older view again.
+    if (!closed->name.loader && closed->view >= seen(from).installed)
+      say(from, seen(from).replica.promised(closed->view, closed->records));
   } else if (const auto* installed = as<Installed>(message)) {
     say(from, seen(from).frames.installed(installed->view));
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
@@ -237,6 +239,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {
+    seen(to).installed = install->view.number;
     if (views_.goes_back(install->view) && !seen(to).name.loader)
       seen(to).replica.goes_back(install->view.records);
   } else if (as<Observe>(message)) {
@@ -379,7 +382,8 @@ void Invariants::mistake(const std::string& what) {
 void Invariants::expect_progress(Nanoseconds patience) {
   if (paused_) patience += job_.cluster.give_up_after;
   if (adopting_) patience += job_.cluster.orphan_after;
-  if (tally_.of("fault: deaf-to-greetings") > 0) patience += 20 * job_.cluster.detect.patience;
+  if (!in_force_)
+    patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && !views_.latest() && faults_ > 0) {
     tally_.count("run: waits for nodes that are started by hand");

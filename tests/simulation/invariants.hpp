@@ -75,8 +75,9 @@ class Invariants final : public Watch {
     std::uint64_t incarnation = 0;
     ReplicaRule replica;
     FrameRule frames;
-    bool observes = false;      ///< has been told to
-    bool half_a_state = false;  ///< a piece of one has come, and not all of it
+    std::uint32_t installed = 0;  ///< the last view that it was told of
+    bool observes = false;        ///< has been told to
+    bool half_a_state = false;    ///< a piece of one has come, and not all of it
   };
 
   Nanoseconds now() const { return cluster_->world().now(); }

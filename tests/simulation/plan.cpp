@@ -117,7 +117,8 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
 // The coordinator can die at every message.
 Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   Moment moment = draw_moment(dice, span);
-  if (kind.rfind("coordinator-", 0) == 0 && dice.one_in(3)) return {"message", dice.between(1, 400), {}};
+  if (kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
+    return {"message", dice.between(1, dice.one_in(2) ? 30 : 400), {}};
   return moment;
 }
 

@@ -18,8 +18,9 @@ bool Engine::loads_still() {
 void Engine::look_at_loaders() {
   if (!hooks_.starved || !loads_still() || closing_) return;
   for (const PeerId loader : demands_.waited_for()) {
+    LoadingSight sight = sight_of(loader);  // of the question before
     ask_for_life(loader);
-    hooks_.starved(sight_of(loader));
+    hooks_.starved(std::move(sight));
   }
 }
 
