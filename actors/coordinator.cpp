@@ -185,7 +185,9 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
       if (ending_ && roster_->none_alive()) finish();
     } else if (watch_->in_touch(who, elapsed())) {
       lost(who, "coordinator", "its connection is closed");
-    }  // else it may live, and come back over another connection; its silence is what counts
+    } else {  // it may live, and come back over another connection; its silence is what counts
+      away_.insert(who);
+    }
     return;
   }
 }

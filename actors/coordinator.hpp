@@ -137,6 +137,7 @@ class CoordinatorState {
   std::unique_ptr<Roster> roster_;
   std::unique_ptr<ClusterWatch> watch_;
   std::map<NodeName, node_actor> actors_;
+  std::set<NodeName> away_;  // whose connection has ended, and who may come back
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
   View view_;
   // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew

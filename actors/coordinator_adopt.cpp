@@ -222,8 +222,13 @@ void CoordinatorState::go_on_with(const View& view) {
 // lost; a new view tells all of it again.
 void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   const NodeName& who = message.join.name;
-  actors_[who] = actor;
   watch_->came(who, elapsed());
+  // It asks until it hears something: over the same connection that says nothing new.
+  if (away_.erase(who) == 0 && actors_.at(who).address() == actor.address()) {
+    if (phase_ != Phase::adopting) self_->send(actor, Adopted{term_});
+    return;
+  }
+  actors_[who] = actor;
   self_->monitor(actor);
   if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
