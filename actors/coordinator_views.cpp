@@ -238,7 +238,8 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
   return begun_ && (keeping_ || !roster_->member(who) || parts_.job.cluster.on_loss == OnLoss::go_on);
 }
 
-void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason) {
+void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason,
+                            bool again) {
   const std::uint64_t step = std::max(report_.steps, roster_->at(who).last_step) + 1;
   const bool goes_on = goes_on_without(who);
   const bool member = roster_->member(who);
@@ -254,7 +255,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                 "; noticed by " + noticed_by + "): " + reason);
   }
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
-    self_->send(actor->second, Stop{false, "evicted: " + reason, true});  // in case it lives after all
+    self_->send(actor->second, Stop{false, "evicted: " + reason, again});  // in case it lives after all
   }
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
@@ -365,6 +366,7 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
+  if (std::exchange(doubted_, false)) doubt_all(next);
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;

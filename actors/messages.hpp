@@ -12,6 +12,7 @@
 
 #include <caf/all.hpp>
 
+#include "muster/actors/bits_messages.hpp"
 #include "muster/actors/checkpoint_messages.hpp"
 #include "muster/actors/end_messages.hpp"
 #include "muster/actors/epoch_end.hpp"
@@ -129,8 +130,9 @@ struct Closed {
   std::uint64_t records = 0;    ///< that this replica holds
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
   std::uint32_t took = 0;       ///< the latest view of which it has taken a record; 0: none
+  bool proven = false;          ///< its weights and gradients were compared (View::unproven)
 
-  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from, x.took); }
+  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven); }
 };
 MUSTER_MESSAGE(Closed)
 
@@ -262,6 +264,7 @@ struct Computed {
   std::vector<ShardMetrics> metrics;
   NodeId errand = 0;                 ///< not its own part, but this node of another one
   std::shared_ptr<const void> keep;  ///< what `nodes` of an errand point into
+  std::vector<AuditWord> audits;     ///< of the own shard that another replica computes, too
   std::string error;                 ///< not empty: the model failed
 };
 
@@ -283,6 +286,7 @@ struct Contribute {
   std::vector<ShardMetrics> metrics;
   std::shared_ptr<const void> keep;  ///< what `nodes` point into
   NodeId errand = 0;                 ///< if not 0: the one node, of another member, that it stands in for
+  std::vector<AuditWord> audits = {};
 };
 
 /// node -> replica that waits in an open round: computes a node of a late replica's shards, too
@@ -309,6 +313,7 @@ struct Updated {
   std::string error;
   NotFinite not_finite;
   double gradient_norm = 0;  ///< before it was clipped; 0 without train.clip_norm
+  WeightsHash weights;       ///< of a block of what it has become
 };
 
 /// compute thread -> replica: the state's hash.
@@ -337,6 +342,7 @@ struct Halted {
   std::uint64_t records = 0;
   std::uint64_t kept_from = 0;
   std::uint32_t took = 0;
+  bool proven = false;
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.

@@ -77,6 +77,7 @@ Engine::Hooks NodeState::hooks() const {
   hooks.reduction_failed = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
+  hooks.unlike = [board = board_](const Unlike& found) { caf::anon_send(board->node, unlike_bits(found)); };
   hooks.stalled = [board = board_](RoundSight sight) {
     caf::anon_send(board->node, Stalled{std::move(sight)});
   };
@@ -232,6 +233,7 @@ void NodeState::on(const Install& message) {
   may_be_member_ = true;
   begun_ = false;
   complaints_.clear();
+  unlike_.reset();
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -329,8 +331,8 @@ void NodeState::on(const Close& message) {
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(parts_.coordinator,
-              Closed{parts_.name, message.view, message.records, message.kept_from, message.took});
+  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records, message.kept_from,
+                                         message.took, message.proven});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
@@ -419,6 +421,7 @@ void NodeState::end_loading() {
   if (actors_.loader) end(actors_.loader);
   actors_.shards.clear();
   actors_.remote_shards.clear();
+  borrowed_.reset();
   actors_.loader = nullptr;
 }
 
@@ -458,6 +461,8 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Tick& message) { self->state.on(message); },
           [=](const StateKept& message) { self->state.on(message); },
           [=](const Checkpointed& message) { pass_on(message); },
+          [=](const Borrow& message) { self->state.on(message); },
+          [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

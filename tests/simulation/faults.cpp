@@ -354,7 +354,7 @@ std::vector<FaultKind> of_the_coordinator() {
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
   for (auto&& part : {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(),
-                      of_the_coordinator(), faults_of_disks(), ends()})
+                      of_the_coordinator(), faults_of_disks(), ends(), faults_of_bits()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -74,6 +74,8 @@ struct FaultKind {
 /// checkpoints.
 std::vector<FaultKind> faults_of_disks();
 std::vector<FaultKind> ends();
+/// The same; faults_bits.cpp. They are drawn by draw_bits alone.
+std::vector<FaultKind> faults_of_bits();
 
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);

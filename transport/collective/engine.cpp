@@ -64,8 +64,8 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
   if (shape) {
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
-    reduction_ = std::make_unique<Reduction>(*shape, transport_,
-                                             Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now});
+    reduction_ = std::make_unique<Reduction>(
+        *shape, transport_, Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.unlike});
   }
   replay_early_frames();
 }

@@ -48,6 +48,8 @@ class Engine final : public FrameSink {
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
     /// A newcomer that this node gave its state to is part of the view that is entered.
     std::function<void(PeerId newcomer, const Given& given)> gave = nullptr;
+    /// Members of the view hold other bits (round_check.hpp); at most once in a view.
+    std::function<void(const Unlike& found)> unlike = nullptr;
   };
 
   static constexpr std::size_t kEarlyFramesMax = 4096;

@@ -40,6 +40,8 @@ const std::vector<Canary>& canaries() {
       {"stops-without-state", "a run that is told to end writes no last checkpoint"},
       {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
       {"journal-full-fails", "a journal that cannot be written once ends the run"},
+      {"no-weight-hash", "nobody compares the weights"},
+      {"no-audit", "no gradient is computed twice"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"}};
 #else
