@@ -121,6 +121,7 @@ Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   const bool cut = kind == "coordinator-cut-off" || kind == "coordinator-cut-two";
   if (cut && (moment.what == "start" || moment.what == "install"))
     return {"begin", dice.between(1, 12), moment.later};
+  if (kind == "coordinator-mid-commit" && dice.one_in(2)) return {"message", dice.between(1, 12), {}};
   if (!cut && kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
     return {"message", dice.between(1, dice.one_in(2) ? 30 : 400), {}};
   return moment;
