@@ -129,7 +129,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
   // A newcomer observes before it is a member: only the first view is a replica's first word.
   if (phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
-      roster_->expects(who, message.join.incarnation) && !canary("first-view-is-waited-for")) {
+      roster_->expects(who, message.join.incarnation)) {
     if (!begin_anew()) return;
   } else if (!learn_from(message)) {
     return;

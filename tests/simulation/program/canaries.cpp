@@ -49,8 +49,7 @@ const std::vector<Canary>& canaries() {
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
       {"demand-asked-once", "a demand that was lost is not asked again"},
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
-      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
-      {"first-view-is-waited-for", "a view that was in the journal and never sent is waited for"}};
+      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"}};
 #else
   static const std::vector<Canary> all;
 #endif
