@@ -211,7 +211,7 @@ void CoordinatorState::on(const Tick& message) {
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) {
     pulse_at_ = self_->clock().now();
     for (const auto& [who, actor] : actors_) {
-      if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step});
+      if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step, roster_->free_numbers()});
     }
   }
   if (keeping_ && self_->clock().now() >= keeping_->until) {
@@ -221,7 +221,7 @@ void CoordinatorState::on(const Tick& message) {
   if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
     return give_up();
   }
-  if (judge()) return;
+  if (judge() || begin_with_those_here()) return;
   note_again();
   if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
     raise_late();
@@ -282,6 +282,8 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   report_.outcome = outcome;
   report_.reason = reason;
   if (report_.completed()) last_note(false);
+  for (const auto& [join, caller] : std::exchange(callers_, {}))
+    refuse(caller, join.name, "the run has ended");
   for (const auto& [who, actor] : actors_) {
     const bool good = outcome == "completed" || roster_->at(who).leaving;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false});

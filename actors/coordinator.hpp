@@ -88,9 +88,13 @@ class CoordinatorState {
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
-  void form(const std::string& transport);
+  void admit(const Join& message, const node_actor& actor);
+  void admit_callers();
+  void form();
+  void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
+  bool begin_with_those_here();
   void look_into_journal();
-  void wait_for_members(const View& view, std::uint32_t next_replica, std::uint32_t next_loader);
+  void wait_for_members(const View& view, const FreeNumbers& free);
   void taken_over(const std::string& reason);
   void tell_resumed();
   bool begin_anew();
@@ -159,10 +163,16 @@ class CoordinatorState {
   int installing_ticks_ = 0;         // likewise, since it was sent
   int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
   LocalErrors errors_;
-  bool close_again_ = false;                // losses are to be told to those who close
-  bool journal_behind_ = false;             // it lacks what a member told
-  bool taken_over_ = false;                 // another coordinator has the journal
-  std::map<NodeName, Prepared> unchecked_;  // of newcomers, until there are members to compare them with
+  bool close_again_ = false;     // losses are to be told to those who close
+  bool journal_behind_ = false;  // it lacks what a member told
+  bool taken_over_ = false;      // another coordinator has the journal
+  struct Caller {
+    Join join;
+    node_actor actor;
+  };
+  std::vector<Caller> callers_;     // newcomers, until the members are back that they are compared with
+  bool anew_ = false;               // the first view is void; its end is not in the journal yet
+  std::optional<int> short_ticks_;  // by hand, before the first view: since one who was there is missing
   // Nothing is decided for silence while members are silent together (rules/self_doubt).
   SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
   Time unseen_since_{};

@@ -12,9 +12,6 @@ namespace muster {
 
 namespace {
 
-// An older journal does not know which numbers were given to newcomers since.
-constexpr std::uint32_t kNumbersSkipped = 1000;
-
 std::int64_t number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
@@ -41,9 +38,9 @@ bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards)
 void CoordinatorState::note(const View& view, bool ended) {
   if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
   try {
-    parts_.journal->write({parts_.job_hash, term_, view, roster_->next_replica(), roster_->next_loader(),
-                           ended, report_.completed(), report_.steps, report_.samples, report_.weights_sha256,
-                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}});
+    parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
+                           report_.steps, report_.samples, report_.weights_sha256,
+                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_});
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
@@ -68,8 +65,11 @@ void CoordinatorState::look_into_journal() {
   if (!parts_.journal) return;
   const auto entry = parts_.journal->read();
   if (entry) term_ = entry->term + 1;
-  if (entry && !entry->ended && entry->view.number == 0)  // nodes may live that were given numbers
-    roster_ = std::make_unique<Roster>(parts_.job, entry->next_replica, entry->next_loader);
+  if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
+    roster_ = std::make_unique<Roster>(parts_.job, entry->free);
+    first_view_ = entry->first_view;
+    if (first_view_ > 1) short_ticks_ = 0;  // all were there once
+  }
   // A run that goes on from a checkpoint has no members to wait for.
   if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
   if (entry->job_hash != parts_.job_hash) {
@@ -78,20 +78,19 @@ void CoordinatorState::look_into_journal() {
                 "checkpoint.folder, or move the journal away");
   }
   if (entry->completed) return say_completed(*entry);
-  wait_for_members(entry->view, entry->next_replica, entry->next_loader);
+  wait_for_members(entry->view, entry->free);
   note(view_);
 }
 
 // The members of that view look for this coordinator.
-void CoordinatorState::wait_for_members(const View& view, std::uint32_t next_replica,
-                                        std::uint32_t next_loader) {
+void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);
   begun_ = true;
   phase_ = Phase::adopting;
-  roster_->entered_before(view_, next_replica, next_loader);
+  roster_->entered_before(view_, free);
   trained_from_ = self_->clock().now();
   raise(make_event(
       "restarted",
@@ -126,6 +125,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (taken_over_) return;  // it is another coordinator's
   if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended", false, true});
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
+  roster_->given(message.free);
   if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
   // A newcomer observes before it is a member: only the first view is a replica's first word.
   if (phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
@@ -147,23 +147,28 @@ void CoordinatorState::on(const Adopt& message) {
 // The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
+  auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
+  std::swap(roster, roster_);  // the numbers of its places go into the journal
+  const std::uint32_t first_before = std::exchange(first_view_, view_.number + 1);
   try {
     note(View{});
   } catch (const Error&) {
+    std::swap(roster, roster_);
+    first_view_ = first_before;
     return false;
   }
   for (const auto& [who, actor] : actors_) {
-    if (roster_->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
+    if (roster->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
   }
   actors_.clear();
-  unchecked_.clear();
+  away_.clear();
   lost_.clear();
-  roster_ = std::make_unique<Roster>(parts_.job, roster_->next_replica(), roster_->next_loader());
   watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
-  first_view_ = view_.number + 1;
   view_ = View{};
   begun_ = false;
   phase_ = Phase::forming;
+  short_ticks_ = 0;
+  admit_callers();
   return true;
 }
 
@@ -190,13 +195,8 @@ bool CoordinatorState::learn_from(const Adopt& message) {
   return true;
 }
 
-// Newcomers join again.
+// Who is in no newer view joins again.
 void CoordinatorState::go_on_with(const View& view) {
-  const std::uint32_t replicas = roster_->next_replica(), loaders = roster_->next_loader();
-  const auto highest = [&](const std::vector<Member>& members, std::uint32_t known) {
-    for (const Member& member : members) known = std::max(known, member.name.slot + 1);
-    return known + kNumbersSkipped;
-  };
   std::vector<NodeName> stay;
   for (const auto& [who, actor] : actors_) {
     if (!roster_->alive(who)) continue;
@@ -209,13 +209,12 @@ void CoordinatorState::go_on_with(const View& view) {
   std::erase_if(actors_, [&](const auto& each) {
     return std::find(stay.begin(), stay.end(), each.first) == stay.end();
   });
-  unchecked_.clear();
   lost_.clear();
   raise(
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
-  wait_for_members(view, highest(view.replicas, replicas), highest(view.loaders, loaders));
+  wait_for_members(view, roster_->free_numbers());
 }
 
 // A member whose connection broke, and that has reached this coordinator again. What was on its way may be
@@ -258,7 +257,7 @@ void CoordinatorState::adopted_all() {
   } else {
     close_view();
   }
-  for (const auto& [who, prepared] : std::exchange(unchecked_, {})) on(prepared);
+  admit_callers();
 }
 
 // Where no member is back they may still look for this coordinator; where one is, the others follow soon.

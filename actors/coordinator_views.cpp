@@ -1,4 +1,4 @@
-// How the coordinator makes views: who comes, who is lost, who goes, and what follows.
+// How the coordinator makes views: who is lost, who goes, and what follows.
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
@@ -28,131 +28,6 @@ double milliseconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-// ---- who comes
-
-void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason,
-                              bool again) {
-  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
-  self_->send(node, Stop{false, reason, again});
-}
-
-void CoordinatorState::on(const Join& message) {
-  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
-  if (!actor) return refuse(actor, message.name, "it has no address to answer to");
-  if (ending_) return refuse(actor, message.name, "the run has ended");
-  const auto numbers = std::pair(roster_->next_replica(), roster_->next_loader());
-  const auto [who, refusal] = roster_->join(message);
-  if (!refusal.empty()) return refuse(actor, who, refusal);
-  if (numbers != std::pair(roster_->next_replica(), roster_->next_loader())) {
-    try {
-      note(view_);  // its number is never given again
-    } catch (const Error& error) {
-      roster_->lost(who);
-      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
-    }
-  }
-  actors_[who] = actor;
-  watch_->came(who, elapsed());
-  self_->monitor(actor);
-  Welcome welcome;
-  welcome.name = who;
-  welcome.term = term_;
-  welcome.job_toml = parts_.job_toml;
-  const auto& placed = parts_.placement.devices;
-  const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
-  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];
-  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
-  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
-  roster_->placed(who, welcome.device);
-  self_->send(actor, welcome);
-}
-
-void CoordinatorState::on(const Prepared& message) {
-  if (ending_ || !roster_->alive(message.name)) return;
-  if (phase_ == Phase::adopting && !canary("adopting-admits-all")) {
-    unchecked_[message.name] = message;  // there is nobody yet to compare it with
-    return;
-  }
-  if (const std::string reason = roster_->prepared(message); !reason.empty()) {
-    if (!begun_) return fail(reason);
-    roster_->lost(message.name);
-    return refuse(actors_.at(message.name), message.name, reason);
-  }
-  if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
-    raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
-  if (!begun_) {
-    if (phase_ == Phase::forming && roster_->all(NodeStage::prepared)) form(message.transport);
-  } else if (!message.name.loader) {
-    feed_newcomers();
-  } else if (phase_ == Phase::running) {
-    close_view();  // a loader has no state to catch up with
-  } else if (phase_ == Phase::paused) {
-    next_view();
-  }
-}
-
-void CoordinatorState::form(const std::string& transport) {
-  View view = roster_->first_view();
-  view.number = first_view_;
-  if (parts_.resume) view.records = parts_.resume->records;
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
-  report_.transport = transport;
-  report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
-  if (view.facts.take_asked >= 0) {
-    raise(make_event("exhausted", {{"scope", "job"},
-                                   {"what", "data.take"},
-                                   {"asked", view.facts.take_asked},
-                                   {"had", view.facts.take_had}}));
-  }
-  install(view);
-}
-
-// A newcomer gets its state from a member, while the others train on.
-void CoordinatorState::feed_newcomers() {
-  if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return;
-  const auto donor = roster_->donor();
-  if (!donor) return;
-  for (const NodeName& who : roster_->hungry()) {
-    roster_->fed(who, *donor);
-    self_->send(actors_.at(who), Observe{view_, *donor});
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false, false});
-  }
-}
-
-void CoordinatorState::end_donation(const NodeName& who) {
-  const NodeName donor{false, roster_->at(who).fed_by};
-  if (begun_ && roster_->at(who).fed_in == view_.number && roster_->member(donor))
-    self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
-}
-
-// It knows its donor now; what that one sends will not come from a stranger.
-void CoordinatorState::newcomer_ready(const NodeName& who) {
-  if ((phase_ != Phase::running && phase_ != Phase::paused) || !roster_->alive(who)) return;
-  const NodeRecord& record = roster_->at(who);
-  const NodeName donor{false, record.fed_by};
-  if (record.fed_in != view_.number || !roster_->member(donor)) return;
-  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), true, false});
-}
-
-// A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
-void CoordinatorState::turn_away(const NodeName& who, const std::string& reason, bool again) {
-  roster_->lost(who);
-  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
-  self_->send(actors_.at(who), Stop{false, reason, again});
-  end_donation(who);
-}
-
-void CoordinatorState::on(const CaughtUp& message) {
-  if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
-  if (phase_ != Phase::running && phase_ != Phase::paused) return;
-  roster_->caught_up(message);
-  if (phase_ == Phase::running) {
-    close_view();
-  } else {
-    next_view();
-  }
-}
-
 // ---- who is lost, who goes
 
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
@@ -171,6 +46,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                             {"step", number(step)},
                             {"noticed_by", noticed_by},
                             {"reason", reason}}));
+  if (!begun_ && parts_.by_hand) return lost_before_begin(who, reason, again);
   if (!goes_on) {
     return fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + shards +
                 "; noticed by " + noticed_by + "): " + reason);
@@ -188,7 +64,10 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
 
 void CoordinatorState::on(const Leaving& message) {
   if (ending_ || !roster_->alive(message.name)) return;
-  if (!begun_) return lost(message.name, message.name.text(), message.reason);
+  if (!begun_) {
+    if (parts_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
+    return lost(message.name, message.name.text(), message.reason);
+  }
   roster_->leaving(message.name);
   if (keeping_) return;  // it goes when the state is kept
   if (!roster_->member(message.name)) {
@@ -223,7 +102,7 @@ void CoordinatorState::ask_to_close() {
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != Phase::closing || !roster_->alive(message.name) ||
+  if (ending_ || phase_ != Phase::closing || anew_ || !roster_->alive(message.name) ||
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
@@ -328,7 +207,7 @@ void CoordinatorState::let_leavers_go() {
 void CoordinatorState::on(const Installed& message) {
   if (ending_ || message.view != view_.number) return;
   if (!roster_->member(message.name)) return newcomer_ready(message.name);
-  if (phase_ != Phase::installing) return;
+  if (phase_ != Phase::installing || anew_) return;
   roster_->installed(message.name);
   if (roster_->all(NodeStage::installed)) set_out();
 }

@@ -46,7 +46,7 @@ void CoordinatorState::on(const Heartbeat& message) {
 
 void CoordinatorState::on(const HeldUp& message) {
   if (ending_ || !in_force() || !roster_->alive(message.late())) return;
-  const ClusterWatch::Judgement judgement = watch_->held_up(message);
+  const ClusterWatch::Judgement judgement = watch_->held_up(message, elapsed());
   if (!follow(judgement) && judgement.drops) close_view();
 }
 

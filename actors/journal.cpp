@@ -176,14 +176,15 @@ std::string encode_journal(const JournalEntry& entry) {
   const Json json{{"job_hash", entry.job_hash},
                   {"term", entry.term},
                   {"view", to_json(entry.view)},
-                  {"next_replica", entry.next_replica},
-                  {"next_loader", entry.next_loader},
+                  {"next_replica", entry.free.replica},
+                  {"next_loader", entry.free.loader},
                   {"ended", entry.ended},
                   {"completed", entry.completed},
                   {"steps", entry.steps},
                   {"samples", entry.samples},
                   {"weights_sha256", entry.weights_sha256},
-                  {"epochs", epochs}};
+                  {"epochs", epochs},
+                  {"first_view", entry.first_view}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -195,11 +196,13 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
   if (sha256_hex(std::as_bytes(bytes)) != text.substr(bytes.size())) return std::nullopt;
   try {
     const Json json = Json::from_cbor(bytes.begin(), bytes.end());
-    JournalEntry entry{json.at("job_hash"),      json.at("term"),        view_from(json.at("view")),
-                       json.at("next_replica"),  json.at("next_loader"), json.at("ended"),
-                       json.at("completed"),     json.at("steps"),       json.at("samples"),
+    JournalEntry entry{json.at("job_hash"),        json.at("term"),
+                       view_from(json.at("view")), {json.at("next_replica"), json.at("next_loader")},
+                       json.at("ended"),           json.at("completed"),
+                       json.at("steps"),           json.at("samples"),
                        json.at("weights_sha256")};
     for (const Json& epoch : json.at("epochs")) entry.epochs.push_back(epoch_from(epoch));
+    entry.first_view = json.value("first_view", 1u);
     return entry;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

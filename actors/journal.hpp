@@ -17,14 +17,15 @@ namespace muster {
 
 struct JournalEntry {
   std::string job_hash;
-  std::uint64_t term = 0;                           ///< raised at each start, before anybody is listened to
-  View view;                                        ///< sent last; number 0: none yet
-  std::uint32_t next_replica = 0, next_loader = 0;  ///< the first numbers that nobody had
+  std::uint64_t term = 0;  ///< raised at each start, before anybody is listened to
+  View view;               ///< sent last; number 0: none yet
+  FreeNumbers free;
   bool ended = false;      ///< the run came to its end, whatever it was, and all were told
   bool completed = false;  ///< it was completed, with what follows; some may not know yet
   std::uint64_t steps = 0, samples = 0;
   std::string weights_sha256 = {};
   std::vector<EpochEnd> epochs = {};
+  std::uint32_t first_view = 1;  ///< the number of the first one, where earlier ones were void
 };
 
 /// Another coordinator has written to the journal since: its term is higher.

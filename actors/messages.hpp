@@ -32,7 +32,8 @@ namespace muster {
 
 // ------------------------------------------------------------ 1. coming together
 
-/// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once.
+/// node -> coordinator, once it runs. Owed: Welcome, or Stop with the reason; at once, but that a coordinator
+/// which was started anew waits for the members of the last view first.
 ///
 /// A process that was launched for a place comes under its name. One that comes by itself (`joins`), at any
 /// time, gets the next free number; numbers are never used twice, so that nothing of the dead can be taken
@@ -150,8 +151,9 @@ struct Pulse {
   std::uint64_t term = 0;
   std::uint64_t kept_step =
       0;  ///< of the last checkpoint that it was told of; no replica removes a later one
+  FreeNumbers free;
 
-  static auto fields(Pulse& x) { return std::tie(x.term, x.kept_step); }
+  static auto fields(Pulse& x) { return std::tie(x.term, x.kept_step, x.free); }
 };
 MUSTER_MESSAGE(Pulse)
 
@@ -164,8 +166,11 @@ struct Adopt {
   View view;           ///< whole: the coordinator's journal may be older; number 0: it was told of none
   bool begun = false;  ///< the view is in force
   std::string job_hash;
+  FreeNumbers free;  ///< as it was told last
 
-  static auto fields(Adopt& x) { return std::tie(x.join, x.prepared, x.term, x.view, x.begun, x.job_hash); }
+  static auto fields(Adopt& x) {
+    return std::tie(x.join, x.prepared, x.term, x.view, x.begun, x.job_hash, x.free);
+  }
 };
 MUSTER_MESSAGE(Adopt)
 

@@ -369,6 +369,7 @@ void NodeState::on(const CaughtUp& message) {
 }
 
 void NodeState::on(const Leaving& message) {
+  if (parts_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
   leaving_ = Leaving{parts_.name, message.reason};
   self_->send(parts_.coordinator, *leaving_);
 }

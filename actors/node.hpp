@@ -156,7 +156,8 @@ class NodeState {
   View view_;
   Prepared prepared_;
   std::uint64_t term_ =
-      0;  ///< the highest that was seen; what comes from a lower one is of a dead coordinator
+      0;              ///< the highest that was seen; what comes from a lower one is of a dead coordinator
+  FreeNumbers free_;  ///< as the coordinator said last
   /// Of the view in force, or of one that was made and that it has not been told of: then it waits for a
   /// coordinator that is gone.
   bool may_be_member_ = false;

@@ -16,6 +16,7 @@ void NodeState::on(const Pulse& message) {
   term_ = message.term;
   pulse_ = self_->clock().now();
   found_.reset();
+  free_.beyond(message.free);
   if (checkpointer_) checkpointer_->known(message.kept_step);
   if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
 }
@@ -52,6 +53,8 @@ void NodeState::ask_to_be_adopted() {
   adopt.view = view_;
   adopt.begun = begun_;
   adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
+  adopt.free = free_;
+  adopt.free.beyond(parts_.name);
   self_->send(parts_.coordinator, std::move(adopt));
   asked_ = self_->clock().now();
 }

@@ -1,6 +1,7 @@
 // Who takes part: the names of nodes, what they say of their data, and the view, a numbered membership.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,26 @@ struct NodeName {
   static auto fields(NodeName& x) { return std::tie(x.loader, x.slot); }
 };
 MUSTER_MESSAGE(NodeName)
+
+/// The first numbers that nobody had, by kind. None is given twice, also not by a coordinator that finds an
+/// older copy of its journal: nodes tell it what the one before had given.
+struct FreeNumbers {
+  std::uint32_t replica = 0, loader = 0;
+
+  std::uint32_t& of(const NodeName& name) { return name.loader ? loader : replica; }
+  /// Beyond this node's, too. Far from the end: what a node says may be anything.
+  void beyond(const NodeName& name) {
+    constexpr std::uint32_t kMax = 1u << 30;
+    of(name) = std::max(of(name), std::min(name.slot, kMax) + 1);
+  }
+  void beyond(const FreeNumbers& other) {
+    if (other.replica > 0) beyond(NodeName{false, other.replica - 1});
+    if (other.loader > 0) beyond(NodeName{true, other.loader - 1});
+  }
+  bool operator==(const FreeNumbers&) const = default;
+  static auto fields(FreeNumbers& x) { return std::tie(x.replica, x.loader); }
+};
+MUSTER_MESSAGE(FreeNumbers)
 
 /// What the loading side knows of the data; the same on every node that reads it.
 struct DataFacts {

@@ -358,7 +358,9 @@ std::vector<Key> cluster_keys() {
                "With the last loader lost: pause, let the replicas read the data, or end the run."),
            MUSTER_MEMBER(cluster.on_loader_loss)),
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
-               "Time for all processes to join and be ready; too short a time refuses slow disks."),
+               "Time for all processes to join and be ready; too short a time refuses slow disks. Nodes that "
+               "are started by hand have no such deadline; where one of them goes before the first view, its "
+               "place is free for so long."),
            MUSTER_MEMBER(cluster.start_patience)),
   };
 }

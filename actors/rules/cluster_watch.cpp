@@ -175,12 +175,12 @@ Event ClusterWatch::late_event(const HeldUp& message) const {
 }
 
 // A broken link is judged by complaints.
-ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message) {
+ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time now) {
   Judgement judgement;
   if (message.view != view_.number || !view_.holds(message.late())) return judgement;
   if (said_.insert({message.step, message.late(), message.cause, message.stuck}).second)
     judgement.events.push_back(late_event(message));
-  if (message.link_broken || canary("loaders-not-watched")) return judgement;
+  if (message.link_broken || doubt_.in_doubt(now) || canary("loaders-not-watched")) return judgement;
   const std::string held =
       message.name.text() + " has waited for it for " + rounded(message.waited_ms) + " ms";
   if (message.stuck) {
@@ -193,8 +193,8 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message) {
   return judgement;
 }
 
-ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
-  if (message.loader) return loader_held_up(message);
+ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now) {
+  if (message.loader) return loader_held_up(message, now);
   const auto late = std::find_if(view_.replicas.begin(), view_.replicas.end(),
                                  [&](const Member& member) { return member.name.slot == message.slot; });
   Judgement judgement;
@@ -202,6 +202,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message) {
   if (said_.insert({message.step, message.late(), message.cause, message.stuck}).second)
     judgement.events.push_back(late_event(message, *late));
   const bool others_wait = message.name != late->name;
+  // What was said long ago comes when the link is good again.
+  if (doubt_.in_doubt(now)) return judgement;
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);

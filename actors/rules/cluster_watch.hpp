@@ -64,7 +64,7 @@ class ClusterWatch {
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
   /// without the replica; but not twice, and not without all shards.
   /// A loader process is lost by itself: if it is stuck, or if the job evicts and another one is left.
-  Judgement held_up(const HeldUp& message);
+  Judgement held_up(const HeldUp& message, Time now);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of
   /// it.
@@ -78,7 +78,7 @@ class ClusterWatch {
   SelfDoubt::Sight look(Time now);
   Event late_event(const HeldUp& message, const Member& late) const;
   Event late_event(const HeldUp& message) const;
-  Judgement loader_held_up(const HeldUp& message);
+  Judgement loader_held_up(const HeldUp& message, Time now);
   std::string cause_of(const HeldUp& message) const;
   bool drop(const HeldUp& message, const Member& late);
 

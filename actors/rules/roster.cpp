@@ -24,8 +24,10 @@ bool gone(const NodeRecord& record) {
 
 }  // namespace
 
-Roster::Roster(const Job& job, std::uint32_t first_replica, std::uint32_t first_loader)
+Roster::Roster(const Job& job, const FreeNumbers& first)
     : shards_(job.train.shards),
+      free_(first),
+      places_{job.cluster.replicas, job.cluster.loaders},
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
       strict_(job.cluster.reproducible == Reproducible::strict),
       needs_loader_(job.cluster.loaders > 0),
@@ -34,10 +36,8 @@ Roster::Roster(const Job& job, std::uint32_t first_replica, std::uint32_t first_
       buddies_within_hosts_(job.train.shards_have_state() &&
                             job.train.compression.second_copy == SecondCopy::same_host),
       memory_bytes_(job.data.memory_bytes) {
-  next_replica_ = first_replica + job.cluster.replicas;
-  next_loader_ = first_loader + job.cluster.loaders;
-  for (std::uint32_t slot = first_replica; slot < next_replica_; ++slot) nodes_[{false, slot}];
-  for (std::uint32_t slot = first_loader; slot < next_loader_; ++slot) nodes_[{true, slot}];
+  for (std::uint32_t i = 0; i < job.cluster.replicas; ++i) nodes_[{false, free_.replica++}];
+  for (std::uint32_t i = 0; i < job.cluster.loaders; ++i) nodes_[{true, free_.loader++}];
 }
 
 Roster::Admission Roster::join(const Join& join) {
@@ -57,7 +57,7 @@ Roster::Admission Roster::join(const Join& join) {
     if (expected != nodes_.end()) {
       name.slot = expected->first.slot;
     } else {
-      name.slot = (name.loader ? next_loader_ : next_replica_)++;
+      name.slot = free_.of(name)++;
     }
   } else if (nodes_.count(name) == 0) {
     return {name, "the run has no " + name.text()};

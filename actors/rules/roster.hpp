@@ -41,8 +41,8 @@ struct NodeRecord {
 
 class Roster {
  public:
-  /// Numbers begin with these, where others were given before.
-  explicit Roster(const Job& job, std::uint32_t first_replica = 0, std::uint32_t first_loader = 0);
+  /// Places for those that the job starts with. Numbers begin with these, where others were given before.
+  explicit Roster(const Job& job, const FreeNumbers& first = {});
 
   /// The name under which the node takes part; or the reason of the refusal, which changes nothing.
   struct Admission {
@@ -56,7 +56,7 @@ class Roster {
   std::string adopt(const Adopt& message);
   /// The view that a coordinator before this one sent last: its members are waited for, but for those that
   /// have come back.
-  void entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader);
+  void entered_before(const View& view, const FreeNumbers& free);
   /// A member of that view that is waited for.
   bool expects(const NodeName& name, std::uint64_t incarnation) const;
   std::vector<NodeName> not_returned() const;
@@ -67,10 +67,15 @@ class Roster {
   bool lives(const NodeName& name, std::uint64_t incarnation) const;
   /// Some newcomer gets its state from it.
   bool feeds(const NodeName& donor) const;
-  /// The first numbers that nobody had.
-  std::uint32_t next_replica() const { return next_replica_; }
-  std::uint32_t next_loader() const { return next_loader_; }
+  const FreeNumbers& free_numbers() const { return free_; }
+  /// Others were given, as a node says.
+  void given(const FreeNumbers& free) { free_.beyond(free); }
   bool all_begun(std::uint32_t view) const;
+  /// Before the first view: every place of the job is taken by one that lives; or enough are to go on with.
+  bool full() const;
+  bool suffices() const;
+  /// Nobody is waited for any more who has not joined.
+  void drop_expected();
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
 
   /// The device of one that came by itself: what it asked for, or its host's cores in turn.
@@ -155,6 +160,7 @@ class Roster {
 
  private:
   bool waited_for(const NodeRecord& record) const;
+  std::uint32_t here(bool loader) const;
   std::string misfit(const Prepared& message) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
@@ -167,7 +173,8 @@ class Roster {
   void pair_up(View& view) const;
 
   std::uint32_t shards_;
-  std::uint32_t next_replica_ = 0, next_loader_ = 0;
+  FreeNumbers free_;
+  FreeNumbers places_;  // how many the job has
   std::uint32_t min_replicas_;
   bool strict_;
   bool needs_loader_, loads_here_;

@@ -45,17 +45,17 @@ void Roster::returned(const Adopt& message) {
   record.begun = message.begun;
 }
 
-void Roster::entered_before(const View& view, std::uint32_t next_replica, std::uint32_t next_loader) {
+void Roster::entered_before(const View& view, const FreeNumbers& free) {
   std::map<NodeName, NodeRecord> members;
   for (const auto* all : {&view.replicas, &view.loaders}) {
     for (const Member& member : *all) {
       if (lives(member.name, member.incarnation)) members[member.name] = at(member.name);
       members[member.name].incarnation = member.incarnation;
+      free_.beyond(member.name);
     }
   }
   nodes_ = std::move(members);
-  next_replica_ = next_replica;
-  next_loader_ = next_loader;
+  free_.beyond(free);
   entered(view);
 }
 

@@ -13,6 +13,23 @@ bool gone(const NodeRecord& record) {
 
 }  // namespace
 
+std::uint32_t Roster::here(bool loader) const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      nodes_, [&](const auto& node) { return node.first.loader == loader && alive(node.first); }));
+}
+
+bool Roster::full() const {
+  return here(false) >= places_.replica && here(true) >= places_.loader;
+}
+
+bool Roster::suffices() const {
+  return here(false) >= min_replicas_ && (!needs_loader_ || loads_here_ || here(true) > 0);
+}
+
+void Roster::drop_expected() {
+  std::erase_if(nodes_, [](const auto& node) { return node.second.stage == NodeStage::expected; });
+}
+
 std::vector<NodeName> Roster::begin_close() {
   for (auto& [name, record] : nodes_) {
     if (record.stage == NodeStage::caught_up) record.member = true;

@@ -34,7 +34,8 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
     if (patiences != std::exchange(complained_[{sight.view, late.slot}], patiences) && patiences > 0)
       words.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
     const bool past = late.waited >= options.patience || late.stuck;
-    if (!past || sight.kind == RoundKind::greeting || !said_.is_news(sight.view, sight.round, late)) continue;
+    if (!past || sight.kind == RoundKind::greeting) continue;
+    if (!said_.is_news(sight.view, sight.round, late, options.link_patience)) continue;
     words.held_up.push_back({name, sight.view, sight.round, sight.record, sight.step, late.slot,
                              text_of(late.cause), late.waited_for, milliseconds(late.waited), late.stuck,
                              late.link_broken, late.ready});

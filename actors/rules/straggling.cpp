@@ -1,6 +1,7 @@
 #include "muster/actors/rules/straggling.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 
@@ -75,11 +76,18 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
   return all;
 }
 
-bool LateMemory::is_news(std::uint32_t view, std::uint64_t round, const Lateness& late) {
-  if (view != view_ || round != round_) said_.clear();
+bool LateMemory::is_news(std::uint32_t view, std::uint64_t round, const Lateness& late,
+                         std::chrono::nanoseconds patience) {
+  if (view != view_ || round != round_) {
+    said_.clear();
+    stuck_.clear();
+  }
   view_ = view;
   round_ = round;
-  return said_.insert({late.slot, late.cause, late.stuck, late.ready}).second;
+  const bool news = said_.insert({late.slot, late.cause, late.stuck, late.ready}).second;
+  if (!late.stuck) return news;
+  const std::int64_t patiences = late.waited / patience;
+  return std::exchange(stuck_[late.slot], patiences) != patiences || news;
 }
 
 }  // namespace muster

@@ -327,9 +327,10 @@ void Invariants::event(const Event& event) {
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined_.insert(who_of(event));
   if (event.name == "left") left_.insert(who_of(event));
-  if (event.name == "paused") paused_ = true;
+  if (event.name == "paused")
+    (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
-  if (event.name == "heard_again") paused_ = false;
+  if (event.name == "heard_again" || event.name == "lost") unheard_ = false;
   if (event.name == "restarted") adopting_ = true;
   if (event.name == "view" || event.name == "lost") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted")
@@ -380,12 +381,12 @@ void Invariants::mistake(const std::string& what) {
 // ---- the end
 
 void Invariants::expect_progress(Nanoseconds patience) {
-  if (paused_) patience += job_.cluster.give_up_after;
+  if (paused_ || unheard_) patience += job_.cluster.give_up_after;
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
   if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && !views_.latest() && faults_ > 0) {
+  if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
     tally_.count("run: waits for nodes that are started by hand");
     waits_for_hands_ = true;
     return;
@@ -393,6 +394,17 @@ void Invariants::expect_progress(Nanoseconds patience) {
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// The first view waits for nodes that somebody has to start.
+bool Invariants::too_few_to_begin() const {
+  if (tally_.of("event: view") > 0) return false;
+  std::map<bool, std::uint32_t> here;
+  for (const auto& [process, who] : seen_) {
+    if (who.named && cluster_->world().alive(process)) ++here[who.name.loader];
+  }
+  const bool loads = job_.cluster.loaders == 0 || job_.cluster.on_loader_loss == OnLoaderLoss::load_here;
+  return here[false] < std::max(job_.cluster.min_replicas, 1u) || (!loads && here[true] == 0);
 }
 
 // Members of a kind that were neither lost nor left.

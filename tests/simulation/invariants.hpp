@@ -89,6 +89,7 @@ class Invariants final : public Watch {
   bool fails_by_errors(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
   bool all_excused() const;
+  bool too_few_to_begin() const;
   void made(const View& view);
   void count_view(const View& view);
   void count_parts(const View& view);
@@ -111,7 +112,8 @@ class Invariants final : public Watch {
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
-  bool paused_ = false;  // for want of nodes, as the coordinator has said
+  bool paused_ = false;   // for want of nodes, as the coordinator has said
+  bool unheard_ = false;  // for want of a word from the nodes
   bool waits_for_hands_ = false;
   bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed

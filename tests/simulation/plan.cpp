@@ -114,13 +114,10 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
   return {what, nth, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(dice.one_in(2) ? 1 : 20)))};
 }
 
-// The coordinator can die at every message. A node that is cut off from it before the first view joins anew,
-// and its old place is lost: that ends a run.
+// The coordinator can die at every message.
 Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   Moment moment = draw_moment(dice, span);
   const bool cut = kind == "coordinator-cut-off" || kind == "coordinator-cut-two";
-  if (cut && (moment.what == "start" || moment.what == "install"))
-    return {"begin", dice.between(1, 12), moment.later};
   if (kind == "coordinator-mid-commit" && dice.one_in(2)) return {"message", dice.between(1, 12), {}};
   if (!cut && kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
     return {"message", dice.between(1, dice.one_in(2) ? 30 : 400), {}};

@@ -182,6 +182,7 @@ Request read(const po::variables_map& given) {
   }
   request.trace = given.count("trace") > 0;
   if (request.trace) request.work.workers = 1;
+  if (request.trace) std::cout << std::unitbuf;  // a check that fails ends it at once
   return request;
 }
 

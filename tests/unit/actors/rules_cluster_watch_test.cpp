@@ -30,6 +30,8 @@ bool everybody(const NodeName&) {
   return true;
 }
 
+constexpr ClusterWatch::Time kNow{0};
+
 HeldUp held_up(std::uint32_t by, std::uint32_t slot, const std::string& cause = "compute") {
   HeldUp message;
   message.name = replica(by);
@@ -47,7 +49,7 @@ HeldUp held_up(std::uint32_t by, std::uint32_t slot, const std::string& cause = 
 TEST(ClusterWatch, LatenessIsSaidOnceAndEvictsNobodyByItself) {
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
   watch.entered(view_of(3, 2));
-  const auto first = watch.held_up(held_up(0, 2));
+  const auto first = watch.held_up(held_up(0, 2), kNow);
   ASSERT_EQ(first.events.size(), 1u);
   const Event& event = first.events[0];
   EXPECT_EQ(event.name, "late");
@@ -57,12 +59,12 @@ TEST(ClusterWatch, LatenessIsSaidOnceAndEvictsNobodyByItself) {
   EXPECT_EQ(event.text("cause"), "compute");
   EXPECT_EQ(event.text("seen_by"), "replica 0");
   EXPECT_TRUE(first.losses.empty());
-  const auto second = watch.held_up(held_up(1, 2));
+  const auto second = watch.held_up(held_up(1, 2), kNow);
   EXPECT_TRUE(second.events.empty() && second.losses.empty()) << "seen by another one, too";
   HeldUp old = held_up(0, 1);
   old.view = 3;
-  EXPECT_TRUE(watch.held_up(old).events.empty());
-  EXPECT_TRUE(watch.held_up(held_up(0, 9)).events.empty()) << "no member";
+  EXPECT_TRUE(watch.held_up(old, kNow).events.empty());
+  EXPECT_TRUE(watch.held_up(held_up(0, 9), kNow).events.empty()) << "no member";
 }
 
 TEST(ClusterWatch, StuckIsLostWhateverTheActionIs) {
@@ -70,7 +72,7 @@ TEST(ClusterWatch, StuckIsLostWhateverTheActionIs) {
   watch.entered(view_of(3, 2));
   HeldUp stuck = held_up(0, 2);
   stuck.stuck = true;
-  const auto judgement = watch.held_up(stuck);
+  const auto judgement = watch.held_up(stuck, kNow);
   ASSERT_EQ(judgement.losses.size(), 1u);
   EXPECT_EQ(judgement.losses[0].name, replica(2));
   EXPECT_EQ(judgement.losses[0].noticed_by, "replica 0");
@@ -79,16 +81,29 @@ TEST(ClusterWatch, StuckIsLostWhateverTheActionIs) {
       "it holds up step 17 for 1234 ms (compute) and has done nothing for cluster.straggler.stuck_after");
 }
 
+TEST(ClusterWatch, WhatWasSaidBeforeASilenceOfAllIsNotJudged) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  for (std::uint32_t slot = 0; slot < 3; ++slot) watch.heard({replica(slot), 16, 0, 0}, kNow);
+  const auto all = [](const NodeName&) { return true; };
+  for (int tick = 0; tick < 400; ++tick) watch.judge(all, milliseconds(50) * tick);
+  HeldUp stuck = held_up(0, 2);
+  stuck.stuck = true;
+  const auto judgement = watch.held_up(stuck, std::chrono::seconds(20));
+  EXPECT_TRUE(judgement.losses.empty()) << "it may have moved on since";
+  EXPECT_EQ(judgement.events.size(), 1u);
+}
+
 TEST(ClusterWatch, EvictIsForThoseForWhomOthersWaitAndCanGoOn) {
   ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
   watch.entered(view_of(3, 2));
-  EXPECT_EQ(watch.held_up(held_up(0, 2)).losses.size(), 1u);
-  EXPECT_TRUE(watch.held_up(held_up(1, 1, "data")).losses.empty()) << "it says so of itself";
+  EXPECT_EQ(watch.held_up(held_up(0, 2), kNow).losses.size(), 1u);
+  EXPECT_TRUE(watch.held_up(held_up(1, 1, "data"), kNow).losses.empty()) << "it says so of itself";
   HeldUp link = held_up(0, 1, "link");
   link.link_broken = true;
-  EXPECT_TRUE(watch.held_up(link).losses.empty()) << "a broken link is for the complaints";
+  EXPECT_TRUE(watch.held_up(link, kNow).losses.empty()) << "a broken link is for the complaints";
   watch.entered(view_of(1, 2));
-  EXPECT_TRUE(watch.held_up(held_up(1, 0)).losses.empty()) << "the last one";
+  EXPECT_TRUE(watch.held_up(held_up(1, 0), kNow).losses.empty()) << "the last one";
 }
 
 // ---- loaders
@@ -104,22 +119,22 @@ HeldUp loader_held_up(std::uint32_t by, std::uint32_t loader, bool stuck) {
 TEST(ClusterWatch, ALateLoaderIsNamedAndStays) {
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
   watch.entered(view_of(3, 2, 2));
-  const auto first = watch.held_up(loader_held_up(0, 1, false));
+  const auto first = watch.held_up(loader_held_up(0, 1, false), kNow);
   ASSERT_EQ(first.events.size(), 1u);
   EXPECT_EQ(first.events[0].integer("loader"), 1);
   EXPECT_FALSE(first.events[0].has("replica"));
   EXPECT_EQ(first.events[0].text("waited_for"), "3 micro-batches");
   EXPECT_EQ(first.events[0].text("seen_by"), "replica 0");
   EXPECT_TRUE(first.losses.empty());
-  EXPECT_TRUE(watch.held_up(loader_held_up(2, 1, false)).events.empty()) << "said already";
-  EXPECT_TRUE(watch.held_up(loader_held_up(0, 5, true)).losses.empty()) << "no member";
+  EXPECT_TRUE(watch.held_up(loader_held_up(2, 1, false), kNow).events.empty()) << "said already";
+  EXPECT_TRUE(watch.held_up(loader_held_up(0, 5, true), kNow).losses.empty()) << "no member";
 }
 
 TEST(ClusterWatch, AStuckLoaderIsLostEvenIfItIsTheOnlyOne) {
   for (const std::uint32_t loaders : {1u, 2u}) {
     ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
     watch.entered(view_of(3, 2, loaders));
-    const auto judgement = watch.held_up(loader_held_up(2, 0, true));
+    const auto judgement = watch.held_up(loader_held_up(2, 0, true), kNow);
     ASSERT_EQ(judgement.losses.size(), 1u);
     EXPECT_EQ(judgement.losses[0].name, (NodeName{true, 0}));
     EXPECT_EQ(judgement.losses[0].noticed_by, "replica 2");
@@ -132,12 +147,12 @@ TEST(ClusterWatch, AStuckLoaderIsLostEvenIfItIsTheOnlyOne) {
 TEST(ClusterWatch, ALateLoaderIsEvictedIfTheJobSaysSoAndAnotherIsLeft) {
   ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
   watch.entered(view_of(3, 2, 2));
-  EXPECT_EQ(watch.held_up(loader_held_up(0, 1, false)).losses.size(), 1u);
+  EXPECT_EQ(watch.held_up(loader_held_up(0, 1, false), kNow).losses.size(), 1u);
   HeldUp link = loader_held_up(0, 1, false);
   link.link_broken = true;
-  EXPECT_TRUE(watch.held_up(link).losses.empty()) << "a broken link is for the complaints";
+  EXPECT_TRUE(watch.held_up(link, kNow).losses.empty()) << "a broken link is for the complaints";
   watch.entered(view_of(3, 2, 1));
-  EXPECT_TRUE(watch.held_up(loader_held_up(0, 0, false)).losses.empty()) << "the only one";
+  EXPECT_TRUE(watch.held_up(loader_held_up(0, 0, false), kNow).losses.empty()) << "the only one";
 }
 
 TEST(ClusterWatch, OfABrokenLinkTheLoaderGoesIfItCanBeReplaced) {
@@ -174,24 +189,24 @@ HeldUp ready(std::uint32_t by, std::uint32_t slot) {
 TEST(ClusterWatch, AStepGoesOnWithoutThoseWhoAreLateForIt) {
   ClusterWatch watch(config(StragglerAction::drop), milliseconds(50));
   watch.entered(view_of(3, 2));
-  EXPECT_FALSE(watch.held_up(held_up(0, 2)).drops) << "it has not applied the step before";
-  EXPECT_FALSE(watch.held_up(ready(2, 2)).drops) << "nobody else waits";
-  EXPECT_TRUE(watch.held_up(ready(0, 2)).drops);
-  EXPECT_FALSE(watch.held_up(ready(1, 2)).drops) << "not twice";
+  EXPECT_FALSE(watch.held_up(held_up(0, 2), kNow).drops) << "it has not applied the step before";
+  EXPECT_FALSE(watch.held_up(ready(2, 2), kNow).drops) << "nobody else waits";
+  EXPECT_TRUE(watch.held_up(ready(0, 2), kNow).drops);
+  EXPECT_FALSE(watch.held_up(ready(1, 2), kNow).drops) << "not twice";
   View next = view_of(3, 2);
   next.number = 5;
   next.dropping = watch.dropping();
   watch.entered(next);
   HeldUp other = ready(0, 1);
   other.view = 5;
-  EXPECT_TRUE(watch.held_up(other).drops);
+  EXPECT_TRUE(watch.held_up(other, kNow).drops);
   EXPECT_EQ(watch.dropping(), (Dropping{3, {{4, 6}, {2, 4}}}));
   other = ready(1, 0);
   other.view = 5;
-  EXPECT_FALSE(watch.held_up(other).drops) << "nothing would be left";
+  EXPECT_FALSE(watch.held_up(other, kNow).drops) << "nothing would be left";
   other.round = 4;
   other.record = 4;
-  EXPECT_TRUE(watch.held_up(other).drops) << "the next record";
+  EXPECT_TRUE(watch.held_up(other, kNow).drops) << "the next record";
   EXPECT_EQ(watch.dropping(), (Dropping{4, {{0, 2}}}));
 }
 
@@ -199,7 +214,7 @@ TEST(ClusterWatch, OnlyAJobThatSaysSoDrops) {
   for (const auto action : {StragglerAction::wait, StragglerAction::shed, StragglerAction::speculate}) {
     ClusterWatch watch(config(action), milliseconds(50));
     watch.entered(view_of(3, 2));
-    EXPECT_FALSE(watch.held_up(ready(0, 2)).drops);
+    EXPECT_FALSE(watch.held_up(ready(0, 2), kNow).drops);
     EXPECT_EQ(watch.dropping(), Dropping{});
   }
 }
@@ -215,7 +230,7 @@ TEST(ClusterWatch, ADropOfTheCoordinatorBeforeIsKept) {
 TEST(ClusterWatch, ALateLoaderIsNamedAndItsReplicaStays) {
   ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
   watch.entered(view_of(3, 2, 2));
-  const auto judgement = watch.held_up(held_up(0, 1, "data"));
+  const auto judgement = watch.held_up(held_up(0, 1, "data"), kNow);
   ASSERT_EQ(judgement.events.size(), 1u);
   EXPECT_EQ(judgement.events[0].text("cause"), "loader 1");
   EXPECT_TRUE(judgement.losses.empty());

@@ -47,7 +47,7 @@ Adopt adopt_of(const NodeName& name, const View& view, std::uint64_t incarnation
 TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
   const View view = view_of(2);
   Roster roster(job_of(2, 0));
-  roster.entered_before(view, 5, 0);
+  roster.entered_before(view, {5, 0});
   EXPECT_NE(roster.adopt(adopt_of(kReplica0, view, 1)), "") << "another incarnation";
   EXPECT_FALSE(roster.some_replica_returned());
   EXPECT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
@@ -65,7 +65,7 @@ TEST(Roster, AfterARestartOnlyMembersOfTheLastViewAreAdopted) {
 TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
   const View view = view_of(2);
   Roster roster(job_of(2, 0));
-  roster.entered_before(view, 5, 0);
+  roster.entered_before(view, {5, 0});
   ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
   Adopt other = adopt_of(kReplica1, view, 7001);
   other.prepared.state_sha256 = "bb";
@@ -80,17 +80,17 @@ TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
 TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
   const View view = view_of(3);
   Roster roster(job_of(3, 0));
-  roster.entered_before(view, 5, 0);
+  roster.entered_before(view, {5, 0});
   ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
   ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
   View newer = view;
   newer.number = 7;
   newer.replicas.erase(newer.replicas.begin() + 1);
-  roster.entered_before(newer, 1005, 1000);
+  roster.entered_before(newer, {3, 4});
   EXPECT_TRUE(roster.lives(kReplica0, 7000));
   EXPECT_FALSE(roster.lives(kReplica1, 7001)) << "it is not in the newer view";
   EXPECT_EQ(roster.not_returned(), std::vector<NodeName>{kReplica2});
-  EXPECT_EQ(roster.next_replica(), 1005u);
+  EXPECT_EQ(roster.free_numbers(), (FreeNumbers{5, 4})) << "none is given twice";
 }
 
 }  // namespace

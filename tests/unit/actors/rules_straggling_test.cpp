@@ -170,21 +170,36 @@ TEST(WhoIsLate, SeveralAreNamedInOrder) {
   EXPECT_LT(late[0].slot, late[1].slot);
 }
 
+TEST(LateMemory, ThatOneIsStuckIsSaidAgainAfterEachPatience) {
+  LateMemory memory;
+  Lateness late;
+  late.stuck = true;
+  late.waited = milliseconds(500);
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
+  EXPECT_FALSE(memory.is_news(1, 5, late, seconds(1)));
+  late.waited = milliseconds(1100);
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
+  late.waited = milliseconds(1900);
+  EXPECT_FALSE(memory.is_news(1, 5, late, seconds(1)));
+  late.waited = milliseconds(3000);
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
+}
+
 TEST(LateMemory, EachIsSaidOnceARound) {
   LateMemory memory;
   Lateness late;
   late.slot = 2;
   late.waited = seconds(2);
-  EXPECT_TRUE(memory.is_news(1, 5, late));
-  EXPECT_FALSE(memory.is_news(1, 5, late));
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
+  EXPECT_FALSE(memory.is_news(1, 5, late, seconds(1)));
   late.waited = seconds(3);
-  EXPECT_FALSE(memory.is_news(1, 5, late)) << "a longer wait is no news";
+  EXPECT_FALSE(memory.is_news(1, 5, late, seconds(1))) << "a longer wait is no news";
   late.stuck = true;
-  EXPECT_TRUE(memory.is_news(1, 5, late));
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
   late.cause = LateCause::link;
-  EXPECT_TRUE(memory.is_news(1, 5, late));
-  EXPECT_TRUE(memory.is_news(1, 6, late)) << "another round";
-  EXPECT_TRUE(memory.is_news(2, 6, late)) << "another view";
+  EXPECT_TRUE(memory.is_news(1, 5, late, seconds(1)));
+  EXPECT_TRUE(memory.is_news(1, 6, late, seconds(1))) << "another round";
+  EXPECT_TRUE(memory.is_news(2, 6, late, seconds(1))) << "another view";
 }
 
 }  // namespace

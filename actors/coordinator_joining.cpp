@@ -1,0 +1,180 @@
+// Who comes to the coordinator: admission, the first view, and newcomers while training is under way.
+#include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
+#include "muster/config/error.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kCallersMax = 1024;
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+const char* kind(const NodeName& name) {
+  return name.loader ? "loader" : "replica";
+}
+
+}  // namespace
+
+void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const std::string& reason,
+                              bool again) {
+  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+  self_->send(node, Stop{false, reason, again});
+}
+
+void CoordinatorState::on(const Join& message) {
+  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  if (!actor) return refuse(actor, message.name, "it has no address to answer to");
+  if (ending_) return refuse(actor, message.name, "the run has ended");
+  // Nobody is there yet to compare it with, or to say which numbers were given.
+  if (phase_ == Phase::adopting && message.joins && !canary("adopting-admits-all")) {
+    if (callers_.size() >= kCallersMax) return refuse(actor, message.name, "too many want to join", true);
+    return callers_.push_back({message, actor});
+  }
+  admit(message, actor);
+}
+
+void CoordinatorState::admit_callers() {
+  for (const auto& [join, actor] : std::exchange(callers_, {})) admit(join, actor);
+}
+
+void CoordinatorState::admit(const Join& message, const node_actor& actor) {
+  const FreeNumbers free = roster_->free_numbers();
+  const auto [who, refusal] = roster_->join(message);
+  if (!refusal.empty()) return refuse(actor, who, refusal);
+  if (free != roster_->free_numbers()) {
+    try {
+      note(view_);  // its number is never given again
+    } catch (const Error& error) {
+      roster_->lost(who);
+      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
+    }
+  }
+  actors_[who] = actor;
+  watch_->came(who, elapsed());
+  self_->monitor(actor);
+  Welcome welcome;
+  welcome.name = who;
+  welcome.term = term_;
+  welcome.job_toml = parts_.job_toml;
+  const auto& placed = parts_.placement.devices;
+  const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
+  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];
+  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
+  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
+  roster_->placed(who, welcome.device);
+  self_->send(actor, welcome);
+}
+
+void CoordinatorState::on(const Prepared& message) {
+  if (ending_ || !roster_->alive(message.name)) return;
+  if (const std::string reason = roster_->prepared(message); !reason.empty()) {
+    if (!begun_) return fail(reason);
+    roster_->lost(message.name);
+    return refuse(actors_.at(message.name), message.name, reason);
+  }
+  if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
+    raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
+  if (!begun_) {
+    if (roster_->full()) form();
+  } else if (!message.name.loader) {
+    feed_newcomers();
+  } else if (phase_ == Phase::running) {
+    close_view();  // a loader has no state to catch up with
+  } else if (phase_ == Phase::paused) {
+    next_view();
+  }
+}
+
+// Once all who are here are ready.
+void CoordinatorState::form() {
+  if (phase_ != Phase::forming || !roster_->all(NodeStage::prepared)) return;
+  short_ticks_.reset();
+  View view = roster_->first_view();
+  view.number = first_view_;
+  if (parts_.resume) view.records = parts_.resume->records;
+  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  report_.transport = roster_->at(view.replicas.front().name).prepared.transport;
+  report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
+  if (view.facts.take_asked >= 0) {
+    raise(make_event("exhausted", {{"scope", "job"},
+                                   {"what", "data.take"},
+                                   {"asked", view.facts.take_asked},
+                                   {"had", view.facts.take_had}}));
+  }
+  install(view);
+}
+
+// By hand nothing is lost with one that goes before the first step: its place is free, and the others wait
+// for a while. A view that was sent already is void, and all join anew.
+void CoordinatorState::lost_before_begin(const NodeName& who, const std::string& reason, bool again) {
+  if (const auto actor = actors_.find(who); actor != actors_.end())
+    self_->send(actor->second, Stop{false, "lost before the first view: " + reason, again});
+  raise(make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
+                                           std::to_string(parts_.job.cluster.start_patience.count()) +
+                                           " ms (cluster.start_patience); then the run begins without it, if "
+                                           "cluster.min_replicas are there"}}));
+  short_ticks_ = 0;
+  if (phase_ != Phase::forming) anew_ = !begin_anew();
+}
+
+// Whether the time is over in which its place could be taken.
+bool CoordinatorState::begin_with_those_here() {
+  if (anew_) anew_ = !begin_anew();
+  if (!short_ticks_ || phase_ != Phase::forming) return false;
+  if (++*short_ticks_ * kTick < parts_.job.cluster.start_patience || !roster_->suffices()) return false;
+  roster_->drop_expected();
+  form();
+  return true;
+}
+
+// A newcomer gets its state from a member, while the others train on.
+void CoordinatorState::feed_newcomers() {
+  if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return;
+  const auto donor = roster_->donor();
+  if (!donor) return;
+  for (const NodeName& who : roster_->hungry()) {
+    roster_->fed(who, *donor);
+    self_->send(actors_.at(who), Observe{view_, *donor});
+    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false, false});
+  }
+}
+
+void CoordinatorState::end_donation(const NodeName& who) {
+  const NodeName donor{false, roster_->at(who).fed_by};
+  if (begun_ && roster_->at(who).fed_in == view_.number && roster_->member(donor))
+    self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
+}
+
+// It knows its donor now; what that one sends will not come from a stranger.
+void CoordinatorState::newcomer_ready(const NodeName& who) {
+  if ((phase_ != Phase::running && phase_ != Phase::paused) || !roster_->alive(who)) return;
+  const NodeRecord& record = roster_->at(who);
+  const NodeName donor{false, record.fed_by};
+  if (record.fed_in != view_.number || !roster_->member(donor)) return;
+  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), true, false});
+}
+
+// A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
+void CoordinatorState::turn_away(const NodeName& who, const std::string& reason, bool again) {
+  roster_->lost(who);
+  raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+  self_->send(actors_.at(who), Stop{false, reason, again});
+  end_donation(who);
+}
+
+void CoordinatorState::on(const CaughtUp& message) {
+  if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
+  if (phase_ != Phase::running && phase_ != Phase::paused) return;
+  roster_->caught_up(message);
+  if (phase_ == Phase::running) {
+    close_view();
+  } else {
+    next_view();
+  }
+}
+
+}  // namespace muster
