@@ -33,7 +33,8 @@ SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
     if (sight_ != Sight::all_silent) since_ = now - shortest;
     return sight_ = Sight::all_silent;
   }
-  if (sight_ == Sight::all_silent) excused_until_ = now + std::min(now - since_, return_max_);
+  if (sight_ == Sight::all_silent)
+    excused_until_ = std::max(excused_until_, now + std::min(now - since_, return_max_));
   const bool majority = of_ >= kLeastForMajority && 2 * silent_ > of_ && longest >= patience_;
   return sight_ = majority ? Sight::majority_silent : Sight::clear;
 }
