@@ -81,6 +81,7 @@ bool CoordinatorState::noted(const View& view) {
   try {
     note(view);
   } catch (const Error& error) {
+    if (taken_over_) return false;
     if (canary("journal-full-fails")) {
       fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
       return false;

@@ -47,6 +47,9 @@ class Journal {
 /// on another host (folder_lease.hpp).
 std::shared_ptr<Journal> make_journal(const std::filesystem::path& path);
 
+/// Throws TakenOver if the term that lies `there` is of a later coordinator.
+void refuse_usurped(std::uint64_t term, std::uint64_t there, const std::string& where);
+
 std::string encode_journal(const JournalEntry& entry);
 /// Nothing if the text is damaged.
 std::optional<JournalEntry> decode_journal(const std::string& text);

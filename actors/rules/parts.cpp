@@ -107,6 +107,12 @@ PartSource source_after(const View& ended, std::uint32_t took) {
   return {ended.number, holders_in(ended), ended.source.checkpoint, ended.source.records, ended.source.step};
 }
 
+bool holds_part(const PartSource& source, std::uint32_t slot) {
+  return std::ranges::any_of(source.holders, [slot](const PartHolder& holder) {
+    return holder.owner == slot || holder.buddy == slot;
+  });
+}
+
 std::optional<PartHolder> lost_part(const PartSource& source, const std::set<std::uint32_t>& left) {
   for (const PartHolder& holder : source.holders) {
     if (!left.contains(holder.owner) && !left.contains(holder.buddy)) return holder;

@@ -62,5 +62,7 @@ PartSource source_after(const View& ended, std::uint32_t took);
 /// A part of which no holder is left; nothing if each has one. Parts that come from a checkpoint are not
 /// lost.
 std::optional<PartHolder> lost_part(const PartSource& source, const std::set<std::uint32_t>& left);
+/// Whether this replica holds one, as owner or as buddy.
+bool holds_part(const PartSource& source, std::uint32_t slot);
 
 }  // namespace muster

@@ -368,7 +368,8 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
     }
     const bool comes = (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up) &&
                        record.records <= records;
-    if ((was_in || comes) && record.records + 1 >= kept_from) names.push_back(name);
+    const bool ahead = in_parts_ && record.records > records;
+    if ((was_in || comes) && !ahead && record.records + 1 >= kept_from) names.push_back(name);
   }
   return names;
 }
@@ -376,28 +377,30 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
 Roster::Next Roster::next_view(const View& last) const {
   PartSource source = in_parts_ ? source_after(last, took()) : PartSource{};
   const std::set<std::uint32_t> held_back = to_hold_back(source);
-  // Who wants to leave and is held back counts as any other.
-  const auto leaves = [&](const NodeName& name, const NodeRecord& record) {
-    return record.leaving && !held_back.contains(name.slot);
+  const auto lost = lost_part(source, replicas_left());
+  const bool from_disk = in_parts_ && (lost || source.view == 0);
+  // Who may say where the view begins: who wants to leave and is held back counts as any other; one that came
+  // last and holds no part of the optimiser yet does not, for the others hold the parts where they are.
+  const auto counts = [&](const NodeName& name, const NodeRecord& record) {
+    const bool leaves = record.leaving && !held_back.contains(name.slot);
+    return view_.holds(name) && !name.loader && !gone(record) && !leaves &&
+           (!in_parts_ || from_disk || holds_part(source, name.slot));
   };
   std::uint64_t records = 0;
   for (const auto& [name, record] : nodes_) {
-    if (view_.holds(name) && !name.loader && !gone(record) && !leaves(name, record))
+    if (counts(name, record))
       records = canary("least-records") ? record.records : std::max(records, record.records);
   }
   // The donor: of those that hold every record, the one that can go back furthest.
   const NodeRecord* best = nullptr;
   std::uint32_t donor = 0;
   for (const auto& [name, record] : nodes_) {
-    if (!view_.holds(name) || name.loader || gone(record) || leaves(name, record) || record.records < records)
-      continue;
+    if (!counts(name, record) || record.records < records) continue;
     if (best && record.kept_from >= best->kept_from) continue;
     best = &record;
     donor = name.slot;
   }
   if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
-  const auto lost = lost_part(source, replicas_left());
-  const bool from_disk = in_parts_ && (lost || source.view == 0);
   if (from_disk) records = source.records;
   View view =
       make_view(next_number(last), from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})

@@ -13,17 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-CoordinatorParts coordinator_parts(const Job& job, const Registry& registry) {
-  CoordinatorParts parts;
-  parts.job = job;
-  parts.job_toml = to_toml(job);
-  parts.job_hash = job_hash(job, registry.declarations());
-  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
-    parts.placement.devices.push_back("cpu:0");
-  parts.placement.loader_threads = 1;
-  return parts;
-}
-
 }  // namespace
 
 caf::actor_system_config& Cluster::configured(caf::actor_system_config& config) {
@@ -62,26 +51,6 @@ void Cluster::start() {
   const bool joins = options_.by_hand;
   for (std::uint32_t slot = 0; slot < job_.cluster.replicas; ++slot) start_node({false, slot}, joins, {});
   for (std::uint32_t slot = 0; slot < job_.cluster.loaders; ++slot) start_node({true, slot}, joins, {});
-}
-
-void Cluster::start_coordinator() {
-  const ProcessId process = coordinator_process_ = world_->add_process(kCoordinator);
-  CoordinatorParts parts = coordinator_parts(job_, registry_);
-  parts.on_end = [this, process](const Report& report) {
-    if (world_->alive(process)) report_ = report;
-  };
-  parts.on_event = [this, process](const Event& event) {
-    if (!world_->alive(process)) return;
-    world_->trace(to_json_line(event));
-    if (watch_) watch_->event(event);
-  };
-  parts.by_hand = options_.by_hand;
-  if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
-  if (options_.by_hand) {
-    parts.journal = std::make_shared<MemoryJournal>(
-        journal_, [this, process] { return world_->alive(process); }, [this] { crash_coordinator(); });
-  }
-  world_->as(process, [&] { coordinator_ = system_->spawn(coordinator, std::move(parts)); });
 }
 
 // ---- a node's process
@@ -126,7 +95,7 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
 }
 
 // As `muster join` does: it tries until there is a coordinator that can be reached.
-void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off) {
+void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off, bool unlike) {
   constexpr auto kConnectAgain = milliseconds(200);
   if (over_) return;
   NodeProcess started;
@@ -134,10 +103,12 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off)
   started.pid = static_cast<std::int64_t>(started.number + 1) / 2;
   started.errors = std::make_shared<PlantedErrors>();
   started.errors->cursed = cursed_;
+  started.errors->unlike = unlike;
   started.node = joins ? NodeName{name.loader, 0} : name;
   started.name = joins ? "newcomer " + std::to_string(started.number) : name.text();
   if (!coordinator_reachable()) {
-    return world_->after(kConnectAgain, [this, name, joins, back_off] { start_node(name, joins, back_off); });
+    return world_->after(
+        kConnectAgain, [this, name, joins, back_off, unlike] { start_node(name, joins, back_off, unlike); });
   }
   started.process = world_->add_process(started.name);
   started.joins = joins;
@@ -230,7 +201,10 @@ void Cluster::reap(const std::string& name) {
 }
 
 void Cluster::pause(const std::string& name) {
-  if (name == kCoordinator && coordinator_alive()) return world_->pause(coordinator_process_);
+  if (name == kCoordinator && coordinator_alive()) {
+    paused_coordinators_.push_back(coordinator_process_);
+    return world_->pause(coordinator_process_);
+  }
   const NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
   network_->pause(name);
@@ -238,7 +212,12 @@ void Cluster::pause(const std::string& name) {
 }
 
 void Cluster::resume(const std::string& name) {
-  if (name == kCoordinator && coordinator_alive()) return world_->resume(coordinator_process_);
+  if (name == kCoordinator) {
+    for (const ProcessId process : std::exchange(paused_coordinators_, {})) {
+      if (world_->alive(process)) world_->resume(process);
+    }
+    return;
+  }
   const NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
   network_->resume(name);
@@ -318,29 +297,8 @@ void Cluster::join(bool loader) {
   start_node({loader, 0}, true, {});
 }
 
-void Cluster::crash_coordinator(bool told) {
-  if (!coordinator_alive() || !options_.by_hand) return;
-  const ProcessId process = coordinator_process_;
-  const Nanoseconds back_after = coordinator_back_after_;
-  control_->ended(process, told);
-  world_->end(process);
-  caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
-  world_->after(back_after, [this, process, back_after] {
-    if (over_ || coordinator_alive()) return;
-    control_->machine_is_back(process, back_after);
-    ended_unseen_ = journal_->entry && journal_->entry->ended;
-    if (!ended_unseen_) start_coordinator();
-  });
-}
-
-void Cluster::disturb_coordinator(const std::string& node, const Disturbance& disturbance) {
-  disturb_control(node, kCoordinator, disturbance);
-  disturb_control(kCoordinator, node, disturbance);
-}
-
-void Cluster::cut_coordinator_from_all(bool cut) {
-  coordinator_cut_ += cut ? 1 : -1;
-  for (const std::string& node : nodes()) disturb_coordinator(node, {.blocked = cut});
+void Cluster::join_unlike() {
+  start_node({false, 0}, true, {}, true);
 }
 
 // ---- looking
@@ -356,17 +314,14 @@ bool Cluster::alive(const std::string& name) const {
   return who && world_->alive(who->process);
 }
 
+bool Cluster::unlike(const std::string& name) const {
+  const NodeProcess* who = find(name);
+  return who && who->errors->unlike;
+}
+
 std::size_t Cluster::nodes_alive() const {
   return static_cast<std::size_t>(std::count_if(
       nodes_.begin(), nodes_.end(), [this](const NodeProcess& each) { return world_->alive(each.process); }));
-}
-
-void Cluster::end_coordinator() {
-  over_ = true;
-  if (!coordinator_alive()) return;
-  control_->ended(coordinator_process_, true);
-  world_->end(coordinator_process_);
-  caf::anon_send_exit(coordinator_, caf::exit_reason::user_shutdown);
 }
 
 std::string Cluster::tear_down() {
@@ -383,6 +338,7 @@ std::string Cluster::tear_down() {
     each.actor = nullptr;
   }
   coordinator_ = nullptr;
+  usurped_ = nullptr;
   world_->finish();
   drain();
   control_->close_all();

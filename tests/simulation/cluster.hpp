@@ -92,20 +92,29 @@ class Cluster {
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   /// A new process comes by itself.
   void join(bool loader);
+  /// A replica with other weights, which must never be let in.
+  void join_unlike();
   /// The coordinator's process is killed, and started anew some time later. Only by hand. `told`: as of
   /// `crash`.
   void crash_coordinator(bool told = true);
+  /// Another one begins with the journal of the one that lives, and takes its place for all who look for a
+  /// coordinator. The one before keeps its connections, but for that with `cut_off`.
+  void start_second_coordinator(const std::string& cut_off);
+  void cut_usurped_from(const std::string& node, bool cut);
   /// The way between the coordinator's machine and a node; `cut_from_all` also holds for those to come.
   void disturb_coordinator(const std::string& node, const Disturbance& disturbance);
   void cut_coordinator_from_all(bool cut);
   void set_coordinator_back_after(Nanoseconds delay) { coordinator_back_after_ = delay; }
   JournalDisk& journal() { return *journal_; }
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
+  bool usurped(ProcessId process) const { return process == usurped_process_; }
+  bool two_coordinators() const { return usurped_process_ != kNobody; }
   bool coordinator_reachable() const { return coordinator_alive() && coordinator_cut_ == 0; }
 
   // ---- looking
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
   bool alive(const std::string& name) const;
+  bool unlike(const std::string& name) const;
   std::size_t nodes_alive() const;
   const ControlNet& control() const { return *control_; }
   SimulatedCounts frames() const { return network_->counts(); }
@@ -148,7 +157,12 @@ class Cluster {
 
   static caf::actor_system_config& configured(caf::actor_system_config& config);
   void start_coordinator();
-  void start_node(const NodeName& name, bool joins, Nanoseconds back_off);
+  void coordinator_ended(ProcessId process, const Report& report);
+  void end_process(ProcessId process, const coordinator_actor& actor, bool told);
+  void start_again(ProcessId process);
+  void end_usurped();
+  void reinstate();
+  void start_node(const NodeName& name, bool joins, Nanoseconds back_off, bool unlike = false);
   SeamParts seams_of(const NodeProcess& started);
   NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
   void named(ProcessId process, const NodeName& name);
@@ -172,6 +186,10 @@ class Cluster {
   std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;
+  coordinator_actor usurped_;  // lives on beside the one that took its place
+  ProcessId usurped_process_ = kNobody;
+  std::uint64_t writes_before_usurper_ = 0;
+  std::vector<ProcessId> paused_coordinators_;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
   int coordinator_cut_ = 0;  // faults that cut it from everybody
   std::uint64_t fault_ = 0;

@@ -260,6 +260,9 @@ std::vector<FaultKind> comings_and_goings() {
          return true;
        },
        join, nullptr},
+      {"join-unlike", "a replica with other weights comes by itself",
+       [](Dice&, const Scene&, Fault&) { return true; },
+       [](Cluster& cluster, const Fault&) { cluster.join_unlike(); }, nullptr},
       {"join-loader", "a loader comes by itself",
        [](Dice&, const Scene& scene, Fault& fault) {
          fault.a = kLoaders;

@@ -115,6 +115,16 @@ std::vector<FaultKind> faults_of_the_coordinator() {
                  },
                  [](Cluster& cluster, const Fault&) { cluster.journal().full = true; },
                  [](Cluster& cluster, const Fault&) { cluster.journal().full = false; }});
+  all.push_back({"coordinator-second", "another coordinator begins with the journal of the one that lives",
+                 [](Dice& dice, const Scene& scene, Fault& fault) {
+                   const auto one = static_cast<std::uint32_t>(dice.below(scene.job.cluster.replicas));
+                   fault.a = NodeName{false, one}.text();
+                   fault.lasts = dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(20)));
+                   fault.costs = {fault.a};
+                   return scene.cluster.by_hand;
+                 },
+                 [](Cluster& cluster, const Fault& fault) { cluster.start_second_coordinator(fault.a); },
+                 [](Cluster& cluster, const Fault& fault) { cluster.cut_usurped_from(fault.a, false); }});
   return all;
 }
 

@@ -213,6 +213,7 @@ void Invariants::view_closed(ProcessId process, std::uint32_t view) {
 // ---- views
 
 void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
+  if (cluster_->usurped(from)) return said_by_usurped(message);
   if (const auto* install = as<Install>(message)) {
     const View* latest = views_.latest();
     if (!latest || install->view.number != latest->number) made(install->view);
@@ -232,6 +233,16 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
     begun_ = begin->view;
+  }
+}
+
+// Of a coordinator that another one has taken the place of.
+void Invariants::said_by_usurped(const caf::message& message) {
+  const auto* install = as<Install>(message);
+  const View* latest = views_.latest();
+  if (install && (!latest || install->view.number > latest->number)) {
+    say({6, "a coordinator made view " + std::to_string(install->view.number) +
+                ", although another one had taken its journal over"});
   }
 }
 
@@ -325,7 +336,11 @@ void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
-  if (event.name == "joined") joined_.insert(who_of(event));
+  if (event.name == "joined") joined(who_of(event));
+  if (event.name == "refused" &&
+      event.text("reason").find("begins with other weights") != std::string::npos && event.has("replica") &&
+      !cluster_->unlike(who_of(event)))
+    say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
@@ -337,15 +352,29 @@ void Invariants::event(const Event& event) {
     progress_at_ = now();
 }
 
+void Invariants::joined(const std::string& who) {
+  joined_.insert(who);
+  if (!cluster_->unlike(who)) return;
+  const View* view = views_.latest();
+  const bool alone = !view || std::ranges::all_of(view->replicas, [&](const Member& each) {
+    return cluster_->unlike(each.name.text());
+  });
+  if (!alone) return say({7, who + " was let in, although its weights are not those of the others"});
+  tally_.count("run: begins anew with nobody but one that would not fit");
+  over_ = true;
+}
+
 // Of a broken link either end may go, also the one that has no fault.
 bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (excused_.count(who) > 0) return true;
-  if (reason.rfind("it has not come back", 0) == 0 && !cluster_->alive(who))
-    return true;  // it was told to end
+  if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
+    return true;  // it was told to end, or is the other one's
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   const std::string link = "the link between ";
   if (reason.rfind(link, 0) != 0) return false;
+  // The one that was taken over had told members that the others are lost: they had cut their links.
+  if (tally_.of("fault: coordinator-second") > 0) return true;
   const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
   const std::size_t and_at = ends.find(" and ");
   if (excused_.count(ends.substr(0, and_at)) == 0 && excused_.count(ends.substr(and_at + 5)) == 0)
@@ -388,7 +417,7 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
     tally_.count("run: waits for nodes that are started by hand");
-    waits_for_hands_ = true;
+    over_ = true;
     return;
   }
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
@@ -439,6 +468,9 @@ void Invariants::expect_good_end(const Report& report) {
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
     tally_.count("run: fails before its first view");
+  } else if (tally_.of("fault: join-unlike") > 0 &&
+             report.reason.find("begins with other weights") != std::string::npos) {
+    tally_.count("run: begins anew with one that does not fit");
   } else if (tally_.of("fault: journal-full") > 0 &&
              (report.reason.find("the journal could not be written for") != std::string::npos ||
               report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart
@@ -474,7 +506,10 @@ void Invariants::expect_kept(const Report& report) {
   tally_.count("run: is to end and has nothing to keep");
   if (tally_.of("event: view") == 0 || commits_ == 0) return;
   for (const Event& event : report.events) {
-    if (event.name == "state_not_kept" && (faults_ > 1 || event.text("reason") == "no step was done")) return;
+    if (event.name != "state_not_kept") continue;
+    const std::string reason = event.text("reason");
+    if (faults_ > 1 || reason == "no step was done") return;
+    if (reason == "a part of the state was lost with a replica" && !lost_.empty()) return;
   }
   say({8, "the run was to end, and kept no state: " + report.reason});
 }

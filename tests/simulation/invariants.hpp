@@ -34,8 +34,8 @@ class Invariants final : public Watch {
 
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
-  /// Instead: nodes have gone before the first view, and only a person can start others.
-  bool waits_for_hands() const { return waits_for_hands_; }
+  /// Nothing more is expected: nodes have gone before the first view, and only a person can start others.
+  bool over() const { return over_; }
   void expect_good_end(const Report& report);
   void expect_kept(const Report& report);
   void expect_all_ended();
@@ -88,8 +88,10 @@ class Invariants final : public Watch {
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
+  void joined(const std::string& who);
   bool all_excused() const;
   bool too_few_to_begin() const;
+  void said_by_usurped(const caf::message& message);
   void made(const View& view);
   void count_view(const View& view);
   void count_parts(const View& view);
@@ -114,7 +116,7 @@ class Invariants final : public Watch {
   std::set<std::string> joined_, left_, leaving_;
   bool paused_ = false;   // for want of nodes, as the coordinator has said
   bool unheard_ = false;  // for want of a word from the nodes
-  bool waits_for_hands_ = false;
+  bool over_ = false;
   bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed
   Nanoseconds progress_at_{0};

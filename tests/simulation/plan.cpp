@@ -117,6 +117,7 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
 // The coordinator can die at every message.
 Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   Moment moment = draw_moment(dice, span);
+  if (kind == "join-unlike" && moment.what != "begin") return {"begin", dice.between(1, 12), moment.later};
   const bool cut = kind == "coordinator-cut-off" || kind == "coordinator-cut-two";
   if (kind == "coordinator-mid-commit" && dice.one_in(2)) return {"message", dice.between(1, 12), {}};
   if (!cut && kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
@@ -161,6 +162,17 @@ class FaultBudget {
   std::set<std::string> touched_;
 };
 
+// Where two coordinators live, nothing else happens to either of them, or to their journal.
+void keep_second_coordinator_alone(std::vector<Fault>& faults) {
+  const auto second = std::ranges::find(faults, "coordinator-second", &Fault::kind);
+  if (second == faults.end()) return;
+  const Fault kept = *second;
+  std::erase_if(faults, [](const Fault& fault) {
+    return fault.kind.rfind("coordinator-", 0) == 0 || fault.kind == "journal-full";
+  });
+  faults.push_back(kept);
+}
+
 std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions& options, Nanoseconds span) {
   std::vector<Fault> faults;
   if (options.faults.empty()) return faults;
@@ -174,6 +186,7 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
     fault.moment = draw_moment_of(dice, kind.name, span);
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
+  keep_second_coordinator_alone(faults);
   return faults;
 }
 
@@ -279,6 +292,22 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (!dice.one_in(3)) draw(dice.one_in(5) ? errors_everywhere() : ends());
 }
 
+// A coordinator that was started anew has nobody at first to compare a newcomer with.
+void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 37);
+  const std::string kind = "join-unlike";
+  if (!plan.cluster.by_hand || plan.job.cluster.replicas < 2 || !dice.one_in(3) ||
+      std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
+    return;
+  const bool restarts = std::ranges::any_of(
+      plan.faults, [](const Fault& fault) { return fault.kind.rfind("coordinator-", 0) == 0; });
+  if (!restarts) return;
+  Fault fault;
+  fault.kind = kind;
+  fault.moment = {"restarted", 1, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(100)))};
+  plan.faults.push_back(std::move(fault));
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -300,6 +329,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_cards(seed, plan);
   draw_ending(seed, options, plan);
   draw_stuck_after(seed, plan);
+  draw_unlike(seed, options, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

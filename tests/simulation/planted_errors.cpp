@@ -1,5 +1,6 @@
 #include "tests/simulation/planted_errors.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "muster/config/error.hpp"
@@ -24,7 +25,10 @@ class FailingModel final : public Model {
       : model_(std::move(model)), errors_(std::move(errors)) {}
 
   const Layout& layout() const override { return model_->layout(); }
-  void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
+  void initialize(std::uint64_t seed, std::span<float> state) override {
+    model_->initialize(seed, state);
+    if (errors_->unlike) state[0] = std::nextafter(state[0], 2.0f);
+  }
   double weight(const Batch& batch) const override { return model_->weight(batch); }
   bool mixes_samples() const override { return model_->mixes_samples(); }
   bool takes_bfloat16() const override { return model_->takes_bfloat16(); }

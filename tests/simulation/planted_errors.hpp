@@ -25,6 +25,7 @@ struct CursedBatch {
 struct PlantedErrors {
   Planted next = Planted::nothing;  ///< the process's next gradient, or next sample
   std::shared_ptr<CursedBatch> cursed;
+  bool unlike = false;  ///< its weights begin an ulp beside those of the others
 };
 
 /// The registry with model linear and source synthetic as ever, but for these errors.

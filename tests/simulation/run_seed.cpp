@@ -43,6 +43,9 @@ class Schedule final : public Watch {
     if (message.match_elements<Install>()) moment("install");
     if (message.match_elements<Begin>()) moment("begin");
   }
+  void event(const Event& event) override {
+    if (event.name == "restarted") moment("restarted");
+  }
 
  private:
   void moment(const std::string& what) {
@@ -101,8 +104,7 @@ class Schedule final : public Watch {
 // Until the run has ended, or something is wrong.
 void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& schedule, const Plan& plan) {
   World& world = cluster.world();
-  while (!cluster.report() && !cluster.ended_unseen() && !invariants.waits_for_hands() &&
-         !invariants.wrong()) {
+  while (!cluster.report() && !cluster.ended_unseen() && !invariants.over() && !invariants.wrong()) {
     if (world.deliveries() > kDeliveriesMax) invariants.say({11, "the run goes in circles"});
     if (schedule.calm()) invariants.expect_progress(plan.patience);
     if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});

@@ -49,6 +49,8 @@ const std::vector<Canary>& canaries() {
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
       {"demand-asked-once", "a demand that was lost is not asked again"},
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
+      {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
+      {"no-fencing", "a coordinator goes on although another one has taken its journal over"},
       {"no-self-doubt", "a coordinator that hears nobody takes all for dead"}};
 #else
   static const std::vector<Canary> all;

@@ -1,0 +1,147 @@
+// The coordinators of the simulated cluster: the one that nodes can reach, those that come after it, and one
+// that lives on beside the one that took its place.
+#include <algorithm>
+
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/run.hpp"
+#include "muster/config/job_file.hpp"
+#include "tests/simulation/cluster.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+const std::string kUsurped = "coordinator before";
+
+CoordinatorParts coordinator_parts(const Job& job, const Registry& registry) {
+  CoordinatorParts parts;
+  parts.job = job;
+  parts.job_toml = to_toml(job);
+  parts.job_hash = job_hash(job, registry.declarations());
+  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
+    parts.placement.devices.push_back("cpu:0");
+  parts.placement.loader_threads = 1;
+  return parts;
+}
+
+// Its word at the end is none of the run.
+bool taken_over(const Report& report) {
+  return report.reason.rfind("another coordinator has taken", 0) == 0;
+}
+
+bool gave_up_silence(const Report& report) {
+  return report.reason.rfind("no word from any member", 0) == 0;
+}
+
+}  // namespace
+
+void Cluster::start_coordinator() {
+  const ProcessId process = coordinator_process_ = world_->add_process(kCoordinator);
+  CoordinatorParts parts = coordinator_parts(job_, registry_);
+  parts.on_end = [this, process](const Report& report) {
+    if (world_->alive(process)) coordinator_ended(process, report);
+  };
+  parts.on_event = [this, process](const Event& event) {
+    if (!world_->alive(process)) return;
+    world_->trace(to_json_line(event));
+    if (watch_ && process == coordinator_process_) watch_->event(event);
+  };
+  parts.by_hand = options_.by_hand;
+  if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
+  if (options_.by_hand) {
+    parts.journal = std::make_shared<MemoryJournal>(
+        journal_, [this, process] { return world_->alive(process); },
+        [this, process] { usurped(process) ? end_usurped() : crash_coordinator(); });
+  }
+  world_->as(process, [&] { coordinator_ = system_->spawn(coordinator, std::move(parts)); });
+}
+
+// The word of one that another has taken the place of counts, unless it has lost its nodes to that one.
+void Cluster::coordinator_ended(ProcessId process, const Report& report) {
+  const bool usurped_ends = usurped(process);
+  const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
+  if (usurped_ends && lost_to_other) return end_usurped();
+  if (usurped_ends || report.completed() || (!two_coordinators() && !lost_to_other)) {
+    report_ = report;
+    return;
+  }
+  // Nobody came to it, or the other one has written to the journal: that one goes on.
+  end_process(process, coordinator_, true);
+  if (two_coordinators()) return reinstate();
+  start_again(process);
+}
+
+void Cluster::end_process(ProcessId process, const coordinator_actor& actor, bool told) {
+  control_->ended(process, told);
+  world_->end(process);
+  caf::anon_send_exit(actor, caf::exit_reason::kill);
+}
+
+void Cluster::start_again(ProcessId process) {
+  world_->after(coordinator_back_after_, [this, process, back_after = coordinator_back_after_] {
+    if (over_ || coordinator_alive()) return;
+    control_->machine_is_back(process, back_after);
+    ended_unseen_ = journal_->entry && journal_->entry->ended;
+    if (!ended_unseen_) start_coordinator();
+  });
+}
+
+void Cluster::crash_coordinator(bool told) {
+  if (!coordinator_alive() || !options_.by_hand) return;
+  const ProcessId process = coordinator_process_;
+  end_process(process, coordinator_, told);
+  // One that died before it wrote a word has taken nothing over.
+  if (two_coordinators() && journal_->writes == writes_before_usurper_) return reinstate();
+  start_again(process);
+}
+
+// ---- two of them
+
+void Cluster::start_second_coordinator(const std::string& cut_off) {
+  if (!coordinator_alive() || !options_.by_hand || two_coordinators() || report_) return;
+  if (journal_->entry && journal_->entry->ended) return;
+  writes_before_usurper_ = journal_->writes;
+  usurped_process_ = coordinator_process_;
+  usurped_ = coordinator_;
+  world_->rename(usurped_process_, kUsurped);
+  cut_usurped_from(cut_off, true);
+  start_coordinator();
+}
+
+void Cluster::cut_usurped_from(const std::string& node, bool cut) {
+  disturb_control(node, kUsurped, {.blocked = cut});
+  disturb_control(kUsurped, node, {.blocked = cut});
+}
+
+void Cluster::end_usurped() {
+  end_process(usurped_process_, usurped_, true);
+  usurped_process_ = kNobody;
+  usurped_ = nullptr;
+}
+
+void Cluster::reinstate() {
+  coordinator_process_ = std::exchange(usurped_process_, kNobody);
+  coordinator_ = std::exchange(usurped_, nullptr);
+  world_->rename(coordinator_process_, kCoordinator);
+}
+
+void Cluster::disturb_coordinator(const std::string& node, const Disturbance& disturbance) {
+  disturb_control(node, kCoordinator, disturbance);
+  disturb_control(kCoordinator, node, disturbance);
+}
+
+void Cluster::cut_coordinator_from_all(bool cut) {
+  coordinator_cut_ += cut ? 1 : -1;
+  for (const std::string& node : nodes()) disturb_coordinator(node, {.blocked = cut});
+}
+
+void Cluster::end_coordinator() {
+  over_ = true;
+  if (two_coordinators()) end_usurped();
+  if (!coordinator_alive()) return;
+  control_->ended(coordinator_process_, true);
+  world_->end(coordinator_process_);
+  caf::anon_send_exit(coordinator_, caf::exit_reason::user_shutdown);
+}
+
+}  // namespace muster::simulation
