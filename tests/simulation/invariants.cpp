@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/planted_errors.hpp"
 
 namespace muster::simulation {
@@ -22,10 +21,6 @@ const Message* as(const caf::message& message) {
 std::string who_of(const Event& event) {
   const bool replica = event.has("replica");
   return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
-}
-
-bool reason_is_planted(const Report& report) {
-  return report.reason.find(kPlantedError) != std::string::npos;
 }
 
 }  // namespace
@@ -405,129 +400,6 @@ void Invariants::lost(const Event& event) {
 
 void Invariants::mistake(const std::string& what) {
   say({5, what});
-}
-
-// ---- the end
-
-void Invariants::expect_progress(Nanoseconds patience) {
-  if (paused_ || unheard_) patience += job_.cluster.give_up_after;
-  if (adopting_) patience += job_.cluster.orphan_after;
-  if (!in_force_)
-    patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
-  if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
-    tally_.count("run: waits for nodes that are started by hand");
-    over_ = true;
-    return;
-  }
-  say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
-               " s of virtual time; " + std::to_string(commits_) + " of " +
-               std::to_string(oracle_.records.size()) + " records are committed"});
-}
-
-// The first view waits for nodes that somebody has to start.
-bool Invariants::too_few_to_begin() const {
-  if (tally_.of("event: view") > 0) return false;
-  std::map<bool, std::uint32_t> here;
-  for (const auto& [process, who] : seen_) {
-    if (who.named && cluster_->world().alive(process)) ++here[who.name.loader];
-  }
-  const bool loads = job_.cluster.loaders == 0 || job_.cluster.on_loader_loss == OnLoaderLoss::load_here;
-  return here[false] < std::max(job_.cluster.min_replicas, 1u) || (!loads && here[true] == 0);
-}
-
-// Members of a kind that were neither lost nor left.
-std::uint32_t Invariants::members_left(const std::string& kind) const {
-  return static_cast<std::uint32_t>(
-      std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
-        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0 &&
-               leaving_.count(who) == 0;
-      }));
-}
-
-bool Invariants::all_excused() const {
-  return std::all_of(joined_.begin(), joined_.end(), [&](const std::string& who) {
-    return who.rfind("replica", 0) != 0 || lost_.count(who) > 0 || left_.count(who) > 0 ||
-           excused_.count(who) > 0;
-  });
-}
-
-// A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
-void Invariants::expect_good_end(const Report& report) {
-  if (report.completed()) {
-    tally_.count("run: completed");
-    return say(report_rule(report, oracle_));
-  }
-  if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
-  const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
-  if (told > 0 && report.outcome == "interrupted") return expect_kept(report);
-  const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
-  const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
-                         job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
-  if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
-  if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
-  if (tally_.of("event: view") == 0 && !excused_.empty()) {
-    tally_.count("run: fails before its first view");
-  } else if (tally_.of("fault: join-unlike") > 0 &&
-             report.reason.find("begins with other weights") != std::string::npos) {
-    tally_.count("run: begins anew with one that does not fit");
-  } else if (tally_.of("fault: journal-full") > 0 &&
-             (report.reason.find("the journal could not be written for") != std::string::npos ||
-              report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart
-    tally_.count("run: fails without its journal");
-  } else if (report.reason.rfind("no word from any member", 0) == 0 && all_excused()) {
-    tally_.count("run: gives up without a word from anybody");
-  } else if (too_few || no_loader) {
-    tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
-  } else {
-    say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
-  }
-}
-
-// A run whose last replica, or last loader, fails; or two of them at the same micro-batch.
-bool Invariants::fails_by_errors(const Report& report) const {
-  if (!reason_is_planted(report)) return false;
-  const auto says = [&](const char* text) { return report.reason.find(text) != std::string::npos; };
-  if (says("no other replica is left")) return members_left("replica") <= 1;
-  if (says("no other loader is left")) return members_left("loader") <= 1;
-  return says("two nodes have failed at") && tally_.of("fault: local-error") > 1;
-}
-
-// A run that was told to end keeps its state; it may fail to do so where other faults keep it from that.
-void Invariants::expect_kept(const Report& report) {
-  const auto count = [&](const char* event) {
-    const auto found = report.event_counts.find(event);
-    return found == report.event_counts.end() ? std::uint64_t{0} : found->second;
-  };
-  const bool told = report.outcome == "interrupted";
-  if (count("state_kept") > 0)
-    return tally_.count(told ? "run: keeps its state when it is told to end"
-                             : "run: keeps its state when no replica can go on");
-  tally_.count("run: is to end and has nothing to keep");
-  if (tally_.of("event: view") == 0 || commits_ == 0) return;
-  for (const Event& event : report.events) {
-    if (event.name != "state_not_kept") continue;
-    const std::string reason = event.text("reason");
-    if (faults_ > 1 || reason == "no step was done") return;
-    if (reason == "a part of the state was lost with a replica" && !lost_.empty()) return;
-  }
-  say({8, "the run was to end, and kept no state: " + report.reason});
-}
-
-void Invariants::expect_all_ended() {
-  for (const std::string& name : cluster_->nodes()) {
-    if (cluster_->alive(name)) say({12, name + " has not ended although the run is over"});
-  }
-}
-
-void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry) {
-  const CheckpointsChecked checked = check_checkpoints(job_, registry, std::move(disk), oracle_);
-  if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
-  say(checked.wrong);
-}
-
-void Invariants::expect_nothing_left(const std::string& left) {
-  if (!left.empty()) say({10, "left over at the end: " + left});
 }
 
 }  // namespace muster::simulation
