@@ -225,6 +225,8 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
+  } else if (const auto* failing = as<Failing>(message)) {
+    if (!failing->peer_known) excused_.insert(failing->name.text());  // it says so itself
   } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
     begun_ = begin->view;
@@ -362,6 +364,8 @@ void Invariants::joined(const std::string& who) {
 // Of a broken link either end may go, also the one that has no fault.
 bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (excused_.count(who) > 0) return true;
+  // A newcomer whose connection breaks goes by itself, and comes again.
+  if (joined_.count(who) == 0 && !cluster_->alive(who)) return true;
   if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
     return true;  // it was told to end, or is the other one's
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)

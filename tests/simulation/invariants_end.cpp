@@ -81,6 +81,8 @@ void Invariants::expect_good_end(const Report& report) {
              (report.reason.find("the journal could not be written for") != std::string::npos ||
               report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart
     tally_.count("run: fails without its journal");
+  } else if (tally_.of("fault: coordinator-second") > 0) {
+    tally_.count("run: fails with two coordinators");  // what the first one saw is not looked at
   } else if (report.reason.rfind("no word from any member", 0) == 0 && all_excused()) {
     tally_.count("run: gives up without a word from anybody");
   } else if (too_few || no_loader) {

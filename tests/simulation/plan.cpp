@@ -64,11 +64,18 @@ void draw_data(Dice& dice, Job& job) {
     job.train.remainder = Remainder::keep;  // nothing would be left to train on
 }
 
-Job draw_job(Dice& dice, const PlanOptions& options) {
+// Few make most of what can go wrong, and take the least time. From dice of its own.
+std::uint32_t many_replicas(std::uint64_t seed, std::uint32_t few) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 41);
+  return dice.one_in(40) ? static_cast<std::uint32_t>(dice.between(7, 24)) : few;
+}
+
+Job draw_job(Dice& dice, const PlanOptions& options, std::uint64_t seed) {
   Job job;
   job.name = "simulated";
   job.seed = dice.below(1000);
-  job.cluster.replicas = options.nodes.value_or(static_cast<std::uint32_t>(dice.between(1, 6)));
+  const auto few = static_cast<std::uint32_t>(dice.between(1, 6));
+  job.cluster.replicas = options.nodes.value_or(many_replicas(seed, few));
   job.train.shards = static_cast<std::uint32_t>(dice.between(job.cluster.replicas, job.cluster.replicas + 5));
   job.train.batch = static_cast<std::uint32_t>(dice.between(1, 5));
   draw_data(dice, job);
@@ -97,6 +104,8 @@ ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
   cluster.pace.loading_max = microseconds(dice.between(10, 5000));
   cluster.by_hand = dice.one_in(2);
   if (dice.one_in(2)) cluster.lag_max = microseconds(dice.between(50, 3000));
+  if (Dice own(seed * 0x2545f4914f6cdd1dull + 43); own.one_in(10))
+    cluster.lag_max = microseconds(own.between(3000, 10000));
   if (dice.one_in(2)) cluster.network.at_once_bytes = dice.between(0, 200);
   cluster.network.delay_max = microseconds(dice.between(20, 1000));
   cluster.network.notice_max = milliseconds(dice.between(1, 800));
@@ -314,7 +323,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 1);
   Plan plan;
   plan.seed = seed;
-  plan.job = draw_job(dice, options);
+  plan.job = draw_job(dice, options, seed);
   draw_loaders(seed, plan.job);
   draw_source(seed, plan.job);
   plan.cluster = draw_cluster(dice, plan.job, seed);
