@@ -15,6 +15,7 @@
 #include "muster/actors/report.hpp"
 #include "muster/actors/resume.hpp"
 #include "muster/actors/rules/cluster_watch.hpp"
+#include "muster/actors/rules/corruption.hpp"
 #include "muster/actors/rules/local_errors.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
@@ -40,6 +41,9 @@ struct CoordinatorParts {
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
 
+/// Every replica of the view is compared with others at its first step.
+void doubt_all(View& view);
+
 class CoordinatorState {
  public:
   static inline const char* name = "coordinator";
@@ -63,6 +67,7 @@ class CoordinatorState {
   void on(const HeldUp& message);
   void on(const Progress& message);
   void on(const Checkpointed& message);
+  void on(const UnlikeBits& message);
   void raise(Event event);
 
  private:
@@ -85,6 +90,12 @@ class CoordinatorState {
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason,
             bool again = true);
   void local_error(const Failing& message);
+  Suspects suspects_in(const UnlikeBits& message) const;
+  std::uint32_t source_of(std::uint32_t slot) const;
+  std::uint64_t first_in_doubt(const UnlikeBits& message) const;
+  std::string advice_of(const UnlikeBits& message) const;
+  void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
+  void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
@@ -180,7 +191,9 @@ class CoordinatorState {
   std::optional<Unnoted> unnoted_;
   std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
   std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
-  bool ending_ = false;                     // the outcome is known
+  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;   // the outcome is known
   bool finished_ = false;
 };
 

@@ -300,6 +300,7 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
+  if (std::exchange(doubted_, false)) doubt_all(next);
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;

@@ -366,11 +366,6 @@ std::vector<EventSpec> events_of_failure() {
         {"shard", kInteger, false, "the first shard whose loss is not finite"},
         {"stops", kBoolean, true, "whether the run ends with it"},
         {"hint", kText, true, "what may help"}}},
-      {"diverged",
-       "Replicas that must hold the same bits do not.",
-       "when hashes differ",
-       "coordinator",
-       {{"what", kText, true, "what differs, and where"}}},
       {"refused",
        "Something was not let in: a node, a frame, a message.",
        "when it arrives",
@@ -395,7 +390,7 @@ std::vector<EventSpec> events_of_the_end() {
 std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
   for (const auto& group : {events_of_membership(), events_of_views(), events_of_data(), events_of_progress(),
-                            events_of_checkpoints(), events_of_kept_state(), events_of_failure(),
+                            events_of_checkpoints(), events_of_kept_state(), events_of_failure(), events_of_bits(),
                             events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }

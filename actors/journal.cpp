@@ -76,7 +76,8 @@ Json to_json(const View& view) {
             {"facts", to_json(view.facts)},
             {"source", to_json(view.source)},
             {"sums_on_cards", view.sums_on_cards},
-            {"last", view.last}};
+            {"last", view.last},
+            {"unproven", view.unproven}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -108,6 +109,7 @@ View view_from(const Json& json) {
   view.source = source_from(json.at("source"));
   view.sums_on_cards = json.at("sums_on_cards");
   view.last = json.at("last");
+  json.at("unproven").get_to(view.unproven);
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

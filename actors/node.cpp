@@ -92,6 +92,7 @@ Engine::Hooks NodeState::hooks() const {
   hooks.reduction_broke = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
+  hooks.unlike = [board = board_](const Unlike& found) { caf::anon_send(board->node, unlike_bits(found)); };
   hooks.stalled = [board = board_](RoundSight sight) {
     caf::anon_send(board->node, Stalled{std::move(sight)});
   };
@@ -254,6 +255,7 @@ void NodeState::on(const Install& message) {
   complaints_.clear();
   broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
+  unlike_.reset();
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -325,8 +327,8 @@ void NodeState::on(const Close& message) {
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(parts_.coordinator,
-              Closed{parts_.name, message.view, message.records, message.kept_from, message.took});
+  self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records, message.kept_from,
+                                         message.took, message.proven});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
@@ -428,6 +430,7 @@ void NodeState::end_loading() {
   if (actors_.loader) end(actors_.loader);
   actors_.shards.clear();
   actors_.remote_shards.clear();
+  borrowed_.reset();
   actors_.loader = nullptr;
 }
 
@@ -469,6 +472,8 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Tick& message) { self->state.on(message); },
           [=](const StateKept& message) { self->state.on(message); },
           [=](const Checkpointed& message) { pass_on(message); },
+          [=](const Borrow& message) { self->state.on(message); },
+          [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

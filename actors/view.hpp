@@ -133,6 +133,9 @@ struct View {
   PartSource source;
   bool sums_on_cards = false;  ///< sums and results of steps lie on the replicas' cards, and go between these
   bool last = false;           ///< no step is made in it: its first member writes a last checkpoint
+  /// Replicas whose weights are compared before its first step, and whose gradients in that: they are new, or
+  /// are in doubt.
+  std::vector<std::uint32_t> unproven;
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -146,7 +149,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last);
+                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven);
   }
 };
 MUSTER_MESSAGE(View)

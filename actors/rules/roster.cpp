@@ -170,6 +170,7 @@ void Roster::closed(const Closed& message) {
   record.records = message.records;
   record.kept_from = message.kept_from;
   record.took = message.took;
+  record.proven = message.proven;
 }
 
 void Roster::caught_up(const CaughtUp& message) {
@@ -289,6 +290,7 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
     if (!name.loader) {
       member.begin = intervals[view.replicas.size()].begin;
       member.end = intervals[view.replicas.size()].end;
+      if (!at(name).proven) view.unproven.push_back(name.slot);
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
   }

@@ -32,6 +32,7 @@ struct NodeRecord {
   std::uint64_t records = 0;    ///< as of its last Closed or CaughtUp
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
   std::uint32_t took = 0;       ///< the latest view of which it has taken a record
+  bool proven = false;          ///< its bits were compared with those of others
   std::uint32_t in_view = 0;    ///< the last one that it was told of
   bool begun = false;           ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`

@@ -47,7 +47,7 @@ Wrong ReplicaRule::compare(const RoundRecord& record, const OracleRecord& expect
 }
 
 Wrong ReplicaRule::record(std::uint32_t view, std::uint64_t from, const RoundRecord& record) {
-  if (record.kind == RoundKind::greeting || record.kind == RoundKind::sketch || strays_) return {};
+  if (!is_recorded(record.kind) || strays_) return {};
   if (promise_ >= view)
     return {5, "it took a record of view " + text(view) + " after its promise to take none"};
   if (view != in_) {  // its first in this view: it has what the view began with

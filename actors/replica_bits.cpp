@@ -1,0 +1,64 @@
+// Weights that are compared with those of the other members: a block with each round, and all of them in a
+// round of its own, the check, before anything depends on them that outlives this view.
+#include "muster/actors/replica.hpp"
+
+namespace muster {
+
+// Every replica looks at every place, so that all know alike where a checkpoint is due.
+void ReplicaState::look_at_place() {
+  const CoursePoint here = course_point(course_->cursor(), course_->steps());
+  if (here == looked_at_) return;
+  const CoursePoint before = std::exchange(looked_at_, here);
+  write_due_ = parts_.checkpoints && checkpoint_due(parts_.checkpoints->every(), before, here);
+  due_at_.reset();
+  if (write_due_) due_at_ = records_;
+}
+
+bool ReplicaState::check_due() const {
+  const View& view = part_.view;
+  if (view.replicas.size() < 2 || checked_ == std::pair(view.number, records_)) return false;
+  const bool given =
+      !view.unproven.empty() || !view.behind.empty();  // states or records, from one to another
+  return (given && checked_.first != view.number) || view.last || course_->finished() || due_at_ == records_;
+}
+
+void ReplicaState::begin_check() {
+  parts_.bench->progress->now(Activity::updating);
+  lap();
+  compute([step = course_->steps()](Workbench& bench) { return Weighed{0, weigh_all(bench, step), {}}; });
+}
+
+void ReplicaState::on(const Weighed& message) {
+  if (message.turn != turn_) return;
+  if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
+  if (halted_) return;
+  parts_.bench->progress->now(Activity::reducing);
+  phases_.update_s += lap();
+  RoundHeader opening = header(RoundKind::check);
+  opening.weights = message.weights;
+  self_->send(reducer_, Open{part_.view.number, std::move(opening), nullptr, 0});
+}
+
+// All members have these weights.
+void ReplicaState::checked(const RoundRecord& check) {
+  checked_ = {part_.view.number, records_};
+  traffic_ += check.sent;
+  phases_.reduce_s += lap();
+  next_round();
+}
+
+// Members whose gradients were compared in this step, or cannot be, are as good as the others.
+void ReplicaState::prove(const RoundRecord& record) {
+  if (unproven_.empty() || observing_ || behind_) return;
+  std::erase_if(unproven_, [&](std::uint32_t slot) {
+    const auto audit =
+        std::find_if(audits_.begin(), audits_.end(), [&](const Audit& each) { return each.owner == slot; });
+    if (audit == audits_.end() || audit->shards.empty()) return true;
+    return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
+      return word.present() && std::count(audit->shards.begin(), audit->shards.end(), word.shard) > 0;
+    });
+  });
+  proven_ = !unproven_.contains(parts_.slot);
+}
+
+}  // namespace muster
