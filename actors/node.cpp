@@ -273,7 +273,7 @@ void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_
   const std::uint32_t depth = prefetch_depth_for(view, end - begin);
   actors_.loader = make_loader(view);
   for (std::uint32_t number = begin; number < end; ++number) {
-    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node);
+    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node, 0u);
   }
 }
 

@@ -157,6 +157,7 @@ class NodeState {
   std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
   Actors actors_;
   std::optional<std::uint32_t> borrowed_;  // a shard of another replica, for an audit
+  std::uint64_t borrows_ = 0;
   View view_;
   Prepared prepared_;
   std::uint64_t term_ =

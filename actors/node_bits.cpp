@@ -16,7 +16,10 @@ void NodeState::on(const Borrow& message) {
   auto& shard_of = actors_.shards[message.shard];
   if (!shard_of) {
     const CourseOptions course = course_options(*job_, view_.facts.has_test);
-    shard_of = self_->spawn(shard, message.shard, 1u, course, actors_.loader, board_->node);
+    // What was asked for an audit before may still be answered, and is of no use here.
+    constexpr std::uint64_t kTicketsMax = std::uint64_t{1} << 32;
+    shard_of = self_->spawn(shard, message.shard, 1u, course, actors_.loader, board_->node,
+                            ++borrows_ * kTicketsMax);
     borrowed_ = message.shard;
     plane_->post([board = board_, actors = actors_](Engine&) { board->actors = actors; });
   }

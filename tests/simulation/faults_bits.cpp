@@ -20,6 +20,7 @@ bool draw_victim(Dice& dice, const Scene& scene, Fault& fault) {
 bool draw_audited(Dice& dice, const Scene& scene, Fault& fault) {
   const TrainConfig& train = scene.job.train;
   const bool audits = !train.shards_have_state() && train.audit.every > 0 &&
+                      scene.job.data.source != "generated" &&
                       scene.job.cluster.straggler.action != StragglerAction::speculate;
   return audits && draw_victim(dice, scene, fault);
 }

@@ -6,7 +6,7 @@
 namespace muster::simulation {
 
 void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 37);
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 61);
   plan.job.train.audit.every = dice.one_of(std::vector<std::uint64_t>{1, 2, 3, 256});
   if (!dice.one_in(4)) return;
   const FaultKind kind = dice.one_of(faults_of_bits());
