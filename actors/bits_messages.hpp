@@ -41,6 +41,12 @@ struct Weighed {
   std::string error;
 };
 
+/// replica -> node: of each replica of the view the last step whose gradient was compared, as in Member.
+struct Compared {
+  std::uint32_t view = 0;
+  std::vector<std::uint64_t> clean;
+};
+
 /// node -> coordinator: members of the view hold other bits; no step of it is applied any more, unless the
 /// job says so. All members say the same. Owed: Close, unless the job goes on.
 struct UnlikeBits {
@@ -52,10 +58,11 @@ struct UnlikeBits {
   std::vector<std::uint32_t> slots;   ///< that were compared
   std::vector<std::uint32_t> groups;  ///< of each; equal: the same bits
   std::vector<std::uint32_t> shards;
-  std::string text;  ///< for people
+  std::string text;                  ///< for people
+  std::vector<std::uint64_t> clean;  ///< of the view's replicas, as in Member
 
   static auto fields(UnlikeBits& x) {
-    return std::tie(x.name, x.view, x.bits, x.first, x.step, x.slots, x.groups, x.shards, x.text);
+    return std::tie(x.name, x.view, x.bits, x.first, x.step, x.slots, x.groups, x.shards, x.text, x.clean);
   }
 };
 MUSTER_MESSAGE(UnlikeBits)

@@ -2,9 +2,8 @@
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
-#include "muster/actors/rules/audit.hpp"
+#include "muster/actors/coordinator_bits.hpp"
 #include "muster/actors/rules/other_bits.hpp"
-#include "muster/actors/rules/weight_blocks.hpp"
 
 namespace muster {
 
@@ -18,11 +17,16 @@ bool holds(const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
 }
 
+}  // namespace
+
 Bits bits_of(const UnlikeBits& message) {
   return static_cast<Bits>(std::min<std::uint8_t>(message.bits, 2));
 }
 
-}  // namespace
+// Gradients of a step are compared before it is applied.
+std::uint64_t last_done(const UnlikeBits& message) {
+  return bits_of(message) == Bits::gradient && message.step > 0 ? message.step - 1 : message.step;
+}
 
 void doubt_all(View& view) {
   view.unproven.clear();
@@ -52,8 +56,12 @@ std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
 void CoordinatorState::on(const UnlikeBits& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
   if (std::exchange(judged_, message.view) == message.view) return;
+  roster_->compared(message.view, message.clean);
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   raise_corrupt(message, judgement);
+  const std::uint64_t from = first_in_doubt(message, judgement);
+  if (judgement.act == Judgement::Act::evict && from <= last_done(message))
+    suspect_from_ = std::min(from, suspect_from_.value_or(from));
   switch (judgement.act) {
     case Judgement::Act::report:
       return;
@@ -63,21 +71,26 @@ void CoordinatorState::on(const UnlikeBits& message) {
       doubted_ = true;
       if (phase_ != Phase::adopting) close_view();
       return;
-    case Judgement::Act::stop:
-      return fail("diverged: " + message.text + "; " + advice_of(message));
+    case Judgement::Act::stop: {
+      const std::string follows = what_follows(message, judgement, from);
+      if (from <= last_done(message)) set_suspects_aside(from);
+      return fail("diverged: " + message.text + "; " + advice_of(message) + "; " + follows);
+    }
   }
 }
 
 // One event for each that is wrong; one without a name where nobody knows who is.
 void CoordinatorState::raise_corrupt(const UnlikeBits& message, const Judgement& judgement) {
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  const std::uint64_t from = first_in_doubt(message, judgement);
   const auto raise_for = [&](std::optional<std::uint32_t> slot) {
     std::vector<std::pair<std::string, EventValue>> fields{
         {"what", std::string(kWhat[static_cast<std::size_t>(bits_of(message))])},
         {"step", whole(message.step)},
-        {"from_step", whole(first_in_doubt(message))},
+        {"from_step", whole(from)},
         {"text", message.text},
-        {"action", std::string(kActions[static_cast<std::size_t>(judgement.act)])}};
+        {"action", std::string(kActions[static_cast<std::size_t>(judgement.act)])},
+        {"advice", what_follows(message, judgement, from)}};
     if (slot) {
       fields.emplace_back("replica", whole(*slot));
       fields.emplace_back("device", roster_->at({false, *slot}).device);
@@ -88,20 +101,9 @@ void CoordinatorState::raise_corrupt(const UnlikeBits& message, const Judgement&
   if (judgement.odd.empty()) raise_for(std::nullopt);
 }
 
-// Results of steps before this one were not computed with what is wrong.
-std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message) const {
-  const std::uint64_t elements = roster_->at(view_.replicas.front().name).prepared.elements;
-  const bool first_step = bits_of(message) == Bits::gradient && !view_.unproven.empty();
-  std::uint64_t window = 0;
-  if (bits_of(message) == Bits::weights) window = weight_blocks(elements);
-  if (bits_of(message) == Bits::gradient && !first_step)
-    window = audit_window(parts_.job.train.audit.every, view_.replicas.size());
-  return message.step > window ? std::max<std::uint64_t>(message.step - window, 1) : 1;
-}
-
 std::string CoordinatorState::advice_of(const UnlikeBits& message) const {
   if (bits_of(message) != Bits::gradient || message.slots.size() < 2)
-    return "no majority tells which of them is right: go on from a checkpoint with --resume";
+    return "no majority tells which of them is right";
   const auto& one = roster_->at({false, message.slots.front()}).prepared;
   const auto other = std::find_if(message.groups.begin(), message.groups.end(),
                                   [&](std::uint32_t group) { return group != message.groups.front(); });

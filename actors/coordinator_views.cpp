@@ -240,6 +240,7 @@ void CoordinatorState::next_view() {
   lost_.clear();
   View view = *next.view;
   if (next.lost) go_back(view, *next.lost);
+  go_back_before_suspects(view);
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of

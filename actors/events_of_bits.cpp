@@ -14,9 +14,11 @@ std::vector<EventSpec> events_of_bits() {
             {"what", kText, true, "\"weights\", \"gradients\" or \"records\""},
             {"step", kInteger, true, "the last step that was applied; gradients: the step that they are of"},
             {"from_step", kInteger, true,
-             "the first step whose result may be wrong: what was compared before it was right"},
+             "the first step whose result may be wrong, as far as can be told; no step is, if it has not been "
+             "applied"},
             {"text", kText, true, "who was compared; replicas with the same letter agree"},
-            {"action", kText, true, "what follows"}}},
+            {"action", kText, true, "what follows for the replicas"},
+            {"advice", kText, true, "which steps may hold wrong results, and what can be done about it"}}},
           {"diverged",
            "Replicas that must count, or end, alike do not.",
            "at the end of an epoch, or of the run",

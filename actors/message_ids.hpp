@@ -39,6 +39,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Borrow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Borrowed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Audited)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Weighed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(muster::Compared)
 
 CAF_BEGIN_TYPE_ID_BLOCK(muster, first_custom_type_id)
 CAF_ADD_TYPE_ID(muster, (muster::EventField))

@@ -133,8 +133,11 @@ struct Closed {
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
   std::uint32_t took = 0;       ///< the latest view of which it has taken a record; 0: none
   bool proven = false;          ///< its weights and gradients were compared (View::unproven)
+  std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
 
-  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven); }
+  static auto fields(Closed& x) {
+    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean);
+  }
 };
 MUSTER_MESSAGE(Closed)
 

@@ -256,6 +256,8 @@ void NodeState::on(const Install& message) {
   broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
   unlike_.reset();
+  clean_.clear();
+  for (const Member& member : view_.replicas) clean_.push_back(member.clean);
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -328,7 +330,8 @@ void NodeState::on(const Close& message) {
 
 void NodeState::on(const Halted& message) {
   self_->send(parts_.coordinator, Closed{parts_.name, message.view, message.records, message.kept_from,
-                                         message.took, message.proven});
+                                         message.took, message.proven,
+                                         message.view == view_.number ? clean_ : std::vector<std::uint64_t>{}});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
@@ -474,6 +477,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Checkpointed& message) { pass_on(message); },
           [=](const Borrow& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
+          [=](const Compared& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

@@ -45,7 +45,12 @@ void NodeState::on(const UnlikeBits& message) {
   unlike_ = message;
   unlike_->name = parts_.name;
   unlike_->view = view_.number;
+  unlike_->clean = clean_;
   self_->send(parts_.coordinator, *unlike_);
+}
+
+void NodeState::on(const Compared& message) {
+  if (message.view == view_.number) clean_ = message.clean;
 }
 
 }  // namespace muster

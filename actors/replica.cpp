@@ -70,6 +70,9 @@ void ReplicaState::on(const Assignment& message) {
   stopping_.reset();
   behind_ = records_ < part_.view.records;
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
+  clean_.clear();
+  for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
+  if (part_.view.back) back_in_ = part_.view.number;
   proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(
@@ -85,7 +88,7 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
-  if (in_parts() && part_.view.source.view == 0) return go_back();
+  if (part_.view.back || (in_parts() && part_.view.source.view == 0)) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
   kept_.clear();  // of the view before; records to come are kept anew
   behind_ ? catch_up() : next_round();

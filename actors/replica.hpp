@@ -90,6 +90,8 @@ class ReplicaState {
   void begin_check();
   void checked(const RoundRecord& check);
   void prove(const RoundRecord& record);
+  void note_clean(const RoundRecord& record);
+  bool was_compared(const Audit& audit, const RoundRecord& record) const;
   void begin_audits(const Cursor& cursor);
   std::optional<std::uint32_t> own_audit() const;
   void ask_for_audit();
@@ -201,6 +203,8 @@ class ReplicaState {
   // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
   std::set<std::uint32_t> unproven_;                       // of the view: slots
   bool proven_ = false;                                    // this replica, in some view
+  std::vector<std::uint64_t> clean_;                       // of the view's replicas, as in Member
+  std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;

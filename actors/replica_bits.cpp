@@ -17,8 +17,8 @@ void ReplicaState::look_at_place() {
 bool ReplicaState::check_due() const {
   const View& view = part_.view;
   if (view.replicas.size() < 2 || checked_ == std::pair(view.number, records_)) return false;
-  const bool given =
-      !view.unproven.empty() || !view.behind.empty();  // states or records, from one to another
+  // States or records, from one to another or from a disk.
+  const bool given = !view.unproven.empty() || !view.behind.empty() || view.back;
   return (given && checked_.first != view.number) || view.last || course_->finished() || due_at_ == records_;
 }
 
@@ -47,18 +47,40 @@ void ReplicaState::checked(const RoundRecord& check) {
   next_round();
 }
 
+bool ReplicaState::was_compared(const Audit& audit, const RoundRecord& record) const {
+  return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
+    return word.present() && std::count(audit.shards.begin(), audit.shards.end(), word.shard) > 0;
+  });
+}
+
 // Members whose gradients were compared in this step, or cannot be, are as good as the others.
 void ReplicaState::prove(const RoundRecord& record) {
-  if (unproven_.empty() || observing_ || behind_) return;
+  if (observing_ || behind_) return;
+  note_clean(record);
+  if (unproven_.empty()) return;
   std::erase_if(unproven_, [&](std::uint32_t slot) {
     const auto audit =
         std::find_if(audits_.begin(), audits_.end(), [&](const Audit& each) { return each.owner == slot; });
-    if (audit == audits_.end() || audit->shards.empty()) return true;
-    return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
-      return word.present() && std::count(audit->shards.begin(), audit->shards.end(), word.shard) > 0;
-    });
+    return audit == audits_.end() || audit->shards.empty() || was_compared(*audit, record);
   });
   proven_ = !unproven_.contains(parts_.slot);
+}
+
+// Two replicas had the same gradient of a shard: both are right.
+void ReplicaState::note_clean(const RoundRecord& record) {
+  const std::vector<Member>& replicas = part_.view.replicas;
+  const std::vector<std::uint64_t> before = clean_;
+  for (std::uint64_t& clean : clean_) {
+    if (clean == kCleanUntilView) clean = record.step - 1;  // its first step
+  }
+  for (const Audit& audit : audits_) {
+    if (!was_compared(audit, record)) continue;
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      const std::uint32_t slot = replicas[i].name.slot;
+      if (slot == audit.owner || slot == audit.auditor) clean_[i] = record.step;
+    }
+  }
+  if (clean_ != before) self_->send(parts_.node, Compared{part_.view.number, clean_});
 }
 
 }  // namespace muster

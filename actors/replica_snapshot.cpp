@@ -95,6 +95,7 @@ void ReplicaState::on(const Snapped& message) {
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;
+  written.view = message.view;
   written.parting = message.use == SnapshotUse::parting;
   written.turn = message.turn;
   written.last = message.use == SnapshotUse::last_checkpoint;
@@ -179,6 +180,10 @@ void ReplicaState::on(const WriteAgain& message) {
 }
 
 void ReplicaState::on(const Written& message) {
+  if (message.view < back_in_ && !message.last && !message.parting) {  // it was set aside
+    writing_ = false;
+    return;
+  }
   if (writes_again(message)) return;
   raise_written(message);
   if (message.parting && part_.view.last && !message.error.empty())
@@ -219,7 +224,7 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"step", step},
                                  {"bytes", static_cast<std::int64_t>(message.bytes)},
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
-  const Checkpointed told{message.manifest, message.records, message.step, message.path, message.folder};
+  const Checkpointed told{message.manifest, message.records, message.step, message.path, message.folder, message.view};
   if (message.folder.empty()) checkpointed_ = told;
   self_->send(parts_.node, told);
 }

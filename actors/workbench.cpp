@@ -191,7 +191,7 @@ void go_back_to(Workbench& bench, const Snapshot& snapshot) {
     return;  // the part has been prepared, and is 0
   }
   restore(bench, snapshot);
-  bench.next_part->fill_from(snapshot);
+  if (bench.next_part) bench.next_part->fill_from(snapshot);
 }
 
 DataFacts data_facts(const Workbench& bench) {

@@ -133,7 +133,7 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot) {
 }
 
 bool ViewRule::goes_back(const View& view) const {
-  return in_parts_ && view.source.view == 0;
+  return view.back || (in_parts_ && view.source.view == 0);
 }
 
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {

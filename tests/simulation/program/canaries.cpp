@@ -46,6 +46,7 @@ const std::vector<Canary>& canaries() {
        "a process of another host is taken for the child with the same pid that has ended"},
       {"no-weight-hash", "nobody compares the weights"},
       {"no-audit", "no gradient is computed twice"},
+      {"keeps-wrong-results", "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link"},
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
