@@ -103,7 +103,8 @@ void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_
       disk.rename(each.manifest, each.manifest + kSetAside);
     } catch (const DiskError&) {
       const auto left = list_checkpoints(disk, job_hash);
-      if (std::any_of(left.begin(), left.end(), [&](const auto& one) { return one.manifest == each.manifest; }))
+      if (std::any_of(left.begin(), left.end(),
+                      [&](const auto& one) { return one.manifest == each.manifest; }))
         throw;
     }
   }

@@ -33,9 +33,9 @@ struct CoordinatorParts {
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
   /// coordinator that dies is not replaced.
   std::shared_ptr<Journal> journal;
-  std::optional<Resume> resume;  ///< the checkpoint to go on from
+  std::optional<Resume> resume;                 ///< the checkpoint to go on from
   std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
-  bool by_hand = false;          ///< nodes are started by hand: no deadline for the first of them
+  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
@@ -195,9 +195,9 @@ class CoordinatorState {
     Time again;
   };
   std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
-  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  std::optional<Time> unnoted_since_;          // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};     // the wait after the next refusal
+  std::uint32_t judged_ = 0;                   // the view of which it is known that members differ; 0: none
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view

@@ -100,13 +100,12 @@ void CoordinatorState::go_back_before_suspects(View& view) {
     const std::string path = parts_.checkpoints->folder() + "/" + good->weights;
     kept_ = {good->manifest, good->records, good->step, path, {}, view_.number};
     view.source = {0, {}, good->manifest, good->records, good->step};
-    raise(make_event("went_back",
-                     {{"view", number(view.number)},
-                      {"step", number(report_.steps)},
-                      {"to_step", number(good->step)},
-                      {"checkpoint", good->manifest},
-                      {"reason", "results of step " + std::to_string(*from) +
-                                     " and later may be wrong (event corrupt)"}}));
+    raise(make_event("went_back", {{"view", number(view.number)},
+                                   {"step", number(report_.steps)},
+                                   {"to_step", number(good->step)},
+                                   {"checkpoint", good->manifest},
+                                   {"reason", "results of step " + std::to_string(*from) +
+                                                  " and later may be wrong (event corrupt)"}}));
   } else if (!goes_back_again(view)) {
     return;
   }
@@ -114,8 +113,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   view.records = view.source.records;
   view.behind.clear();
   back_in_ = view.number;
-  for (Member& member : view.replicas)
-    member.clean = clean_after_going_back(member.clean, view.source.step);
+  for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, view.source.step);
 }
 
 }  // namespace muster

@@ -391,8 +391,8 @@ std::vector<EventSpec> events_of_the_end() {
 std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
   for (const auto& group : {events_of_membership(), events_of_views(), events_of_data(), events_of_progress(),
-                            events_of_checkpoints(), events_of_kept_state(), events_of_failure(), events_of_bits(),
-                            events_of_stragglers(), events_of_the_end()}) {
+                            events_of_checkpoints(), events_of_kept_state(), events_of_failure(),
+                            events_of_bits(), events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

@@ -37,8 +37,8 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Stalled>, caf::reacts_to<Starved>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
     caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
-    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>,
-    caf::reacts_to<Borrow>, caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>>;
+    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>, caf::reacts_to<Borrow>,
+    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;

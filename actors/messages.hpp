@@ -129,10 +129,10 @@ MUSTER_MESSAGE(Close)
 struct Closed {
   NodeName name;
   std::uint32_t view = 0;
-  std::uint64_t records = 0;    ///< that this replica holds
-  std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
-  std::uint32_t took = 0;       ///< the latest view of which it has taken a record; 0: none
-  bool proven = false;          ///< its weights and gradients were compared (View::unproven)
+  std::uint64_t records = 0;              ///< that this replica holds
+  std::uint64_t kept_from = 0;            ///< the oldest record that it can hand out
+  std::uint32_t took = 0;                 ///< the latest view of which it has taken a record; 0: none
+  bool proven = false;                    ///< its weights and gradients were compared (View::unproven)
   std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
 
   static auto fields(Closed& x) {

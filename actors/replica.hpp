@@ -201,9 +201,9 @@ class ReplicaState {
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
   // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
-  std::set<std::uint32_t> unproven_;                       // of the view: slots
-  bool proven_ = false;                                    // this replica, in some view
-  std::vector<std::uint64_t> clean_;                       // of the view's replicas, as in Member
+  std::set<std::uint32_t> unproven_;  // of the view: slots
+  bool proven_ = false;               // this replica, in some view
+  std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records

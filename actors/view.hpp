@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/rules/clean_steps.hpp"
 #include "muster/actors/message.hpp"
+#include "muster/actors/rules/clean_steps.hpp"
 
 namespace muster {
 

@@ -236,7 +236,8 @@ Member Roster::member_of(const NodeName& name) const {
 void Roster::entered(const View& view) {
   view_ = view;
   for (const Member& member : view.replicas) {
-    if (const auto found = nodes_.find(member.name); found != nodes_.end()) found->second.clean = member.clean;
+    if (const auto found = nodes_.find(member.name); found != nodes_.end())
+      found->second.clean = member.clean;
   }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);

@@ -34,9 +34,9 @@ struct NodeRecord {
   std::uint32_t took = 0;       ///< the latest view of which it has taken a record
   bool proven = false;          ///< its bits were compared with those of others
   std::uint64_t clean = kCleanUntilView;  ///< as in Member
-  std::uint32_t in_view = 0;    ///< the last one that it was told of
-  bool begun = false;           ///< adopted in a view that is in force
-  std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`
+  std::uint32_t in_view = 0;              ///< the last one that it was told of
+  bool begun = false;                     ///< adopted in a view that is in force
+  std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
   std::uint64_t last_step = 0;
 };

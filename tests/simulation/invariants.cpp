@@ -159,14 +159,6 @@ void Invariants::handed_out(ProcessId process) {
   tally_.count("view: a record is handed out");
 }
 
-void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
-  if (!cluster_->world().alive(process)) return;
-  const Wrong wrong = seen(process).replica.applied(step, state);
-  if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
-  if (wrong.invariant == 2 && taint(process)) return;
-  say(process, wrong);
-}
-
 // ---- frames
 
 std::uint64_t Invariants::incarnation_of(std::uint32_t view, PeerId peer) const {
@@ -263,6 +255,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
 }
 
 void Invariants::made(const View& view) {
+  found_again(view);
   std::map<std::uint32_t, ViewRule::Holds> holds;
   constexpr ViewRule::Holds kAny{0, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& [process, who] : seen_) {
@@ -335,6 +328,7 @@ void Invariants::count_parts(const View& view) {
 void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
+  if (event.name == "corrupt") corrupt(event);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined_.insert(who_of(event));
   if (event.name == "left") left_.insert(who_of(event));

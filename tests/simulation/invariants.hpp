@@ -91,6 +91,8 @@ class Invariants final : public Watch {
   void observes(ProcessId process);
   void lost(const Event& event);
   void lose_bits();
+  void found_again(const View& view);
+  void corrupt(const Event& event);
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
@@ -134,6 +136,8 @@ class Invariants final : public Watch {
   bool flips_ = false, bits_lost_ = false;
   std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
   std::optional<ProcessId> odd_;
+  std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
+  bool must_go_back_ = false;
   std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};
   Wrong wrong_;

@@ -23,13 +23,43 @@ void Invariants::flipped(ProcessId) {
 void Invariants::computes_odd(ProcessId process) {
   odd_ = process;
   if (commits_ == 0) return;
+  std::uint64_t held = 0;  // by anybody: from before
+  for (const auto& [each, who] : seen_) {
+    if (cluster_->world().alive(each)) held = std::max(held, who.replica.least());
+  }
   lose_bits();
+  lost_at_ = held;
   tally_.count("bits: others are computed from some step on");
+}
+
+void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
+  if (!cluster_->world().alive(process)) return;
+  const Wrong wrong = seen(process).replica.applied(step, state);
+  if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
+  if (wrong.invariant == 2 && taint(process)) return;
+  say(process, wrong);
 }
 
 void Invariants::lose_bits() {
   bits_lost_ = true;
+  lost_at_ = 0;
   for (auto& [process, who] : seen_) who.replica.strays();
+}
+
+// The run said that it goes back before what may be wrong. Then all has the oracle's bits again.
+void Invariants::found_again(const View& view) {
+  if (std::exchange(must_go_back_, false) && !view.back)
+    say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
+  if (!view.back) return;
+  tally_.count("bits: back to a checkpoint");
+  if (!bits_lost_ || view.records > lost_at_) return;
+  bits_lost_ = false;
+  tally_.count("bits: right again after going back");
+}
+
+void Invariants::corrupt(const Event& event) {
+  if (event.text("advice").find("; the run goes back to ") != std::string::npos) must_go_back_ = true;
+  tally_.count("corrupt: " + event.text("what") + ", " + event.text("action"));
 }
 
 // Whether the rule is not to say so: its weights may be wrong, and it must be found.

@@ -74,7 +74,7 @@ void ReplicaRule::observes() {
 
 void ReplicaRule::goes_back(std::uint64_t records) {
   observes_ = true;
-  records_ = std::min(records_, records);
+  records_ = std::exchange(strays_, false) ? records : std::min(records_, records);
 }
 
 Wrong ReplicaRule::caught_up(std::uint64_t records) {

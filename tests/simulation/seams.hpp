@@ -8,8 +8,8 @@
 
 #include "muster/actors/node.hpp"
 #include "muster/transport/simulated/network.hpp"
-#include "tests/simulation/frozen_threads.hpp"
 #include "tests/simulation/bits.hpp"
+#include "tests/simulation/frozen_threads.hpp"
 #include "tests/simulation/watch.hpp"
 #include "tests/simulation/world.hpp"
 
