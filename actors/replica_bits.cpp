@@ -66,21 +66,24 @@ void ReplicaState::prove(const RoundRecord& record) {
   proven_ = !unproven_.contains(parts_.slot);
 }
 
-// Two replicas had the same gradient of a shard: both are right.
+// Two replicas had the same gradient of a shard: both are right. Most steps have nothing to tell.
 void ReplicaState::note_clean(const RoundRecord& record) {
   const std::vector<Member>& replicas = part_.view.replicas;
-  const std::vector<std::uint64_t> before = clean_;
+  bool changed = false;
+  const auto set = [&](std::uint64_t& clean, std::uint64_t step) {
+    changed |= std::exchange(clean, step) != step;
+  };
   for (std::uint64_t& clean : clean_) {
-    if (clean == kCleanUntilView) clean = record.step - 1;  // its first step
+    if (clean == kCleanUntilView) set(clean, record.step - 1);  // its first step
   }
   for (const Audit& audit : audits_) {
     if (!was_compared(audit, record)) continue;
     for (std::size_t i = 0; i < replicas.size(); ++i) {
       const std::uint32_t slot = replicas[i].name.slot;
-      if (slot == audit.owner || slot == audit.auditor) clean_[i] = record.step;
+      if (slot == audit.owner || slot == audit.auditor) set(clean_[i], record.step);
     }
   }
-  if (clean_ != before) self_->send(parts_.node, Compared{part_.view.number, clean_});
+  if (changed) self_->send(parts_.node, Compared{part_.view.number, clean_});
 }
 
 }  // namespace muster
