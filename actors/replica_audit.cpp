@@ -93,6 +93,8 @@ void ReplicaState::done_with(std::vector<NodeValue> nodes, std::vector<ShardMetr
                                 own_part_->nodes,
                                 {0, reduced_elements(*parts_.bench).step},
                                 parts_.bench});
+  // Loaders are watched while a replica does nothing but wait for them.
+  if (waits && !auditing_->item) parts_.bench->progress->now(Activity::loading);
   audit_if_ready();
   contribute_if_audited();
 }
