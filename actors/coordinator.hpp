@@ -200,6 +200,7 @@ class CoordinatorState {
   std::uint32_t judged_ = 0;                   // the view of which it is known that members differ; 0: none
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
+  std::uint64_t doubted_step_ = 0;             // the last one at which that was so
   bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;   // the outcome is known
   bool finished_ = false;

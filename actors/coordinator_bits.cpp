@@ -36,7 +36,8 @@ void doubt_all(View& view) {
 Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   Suspects suspects;
   suspects.bits = bits_of(message);
-  suspects.all_compared = view_.unproven.size() == view_.replicas.size();
+  // Of a view in which all are unproven only the first step compares all; others compare two.
+  suspects.all_compared = view_.unproven.size() == view_.replicas.size() && message.step == doubted_step_;
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
     suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot});
@@ -69,6 +70,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
       return evict_corrupt(message, judgement.odd);
     case Judgement::Act::again:
       doubted_ = true;
+      doubted_step_ = message.step;
       if (phase_ != Phase::adopting) close_view();
       return;
     case Judgement::Act::stop: {
