@@ -36,6 +36,7 @@ struct StateKept {
 /// disk thread -> replica: a checkpoint was written, or was not.
 struct Written {
   std::uint64_t turn = 0;  ///< of the replica that asked
+  std::uint32_t view = 0;  ///< in which it was asked for
   bool last = false;       ///< at the end of the run, which waits for it
   bool parting = false;    ///< asked for by KeepState
   std::string path;        ///< of the weights
@@ -68,8 +69,11 @@ struct Checkpointed {
   std::uint64_t step = 0;
   std::string path = {};    ///< of the weights
   std::string folder = {};  ///< where it is, if not in checkpoint.folder
+  std::uint32_t view = 0;   ///< in which it was taken
 
-  static auto fields(Checkpointed& x) { return std::tie(x.manifest, x.records, x.step, x.path, x.folder); }
+  static auto fields(Checkpointed& x) {
+    return std::tie(x.manifest, x.records, x.step, x.path, x.folder, x.view);
+  }
 };
 MUSTER_MESSAGE(Checkpointed)
 

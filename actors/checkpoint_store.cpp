@@ -65,7 +65,51 @@ Layout layout_of_slots(const Layout& model, const std::vector<std::string>& slot
   return layout;
 }
 
+std::optional<Manifest> manifest_in(Disk& disk, const std::string& name, std::string& why) {
+  try {
+    const Disk::Bytes bytes = disk.read(name);
+    if (bytes.size() <= kManifestBytesMax)
+      return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, why);
+    why = "its manifest is too large to be one";
+  } catch (const DiskError& error) {
+    why = error.what();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
+  std::vector<ListedCheckpoint> listed;
+  for (const auto& file : disk.list()) {
+    const auto name = parse_checkpoint_name(file.name, "");
+    if (!name || !name->is_manifest()) continue;
+    std::string why;
+    const auto manifest = manifest_in(disk, file.name, why);
+    if (manifest && manifest->job_hash == job_hash)
+      listed.push_back({file.name, manifest->step, manifest->records, manifest->weights.name});
+  }
+  std::sort(listed.begin(), listed.end(), [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
+    return std::tie(a.step, a.records, a.manifest) < std::tie(b.step, b.records, b.manifest);
+  });
+  return listed;
+}
+
+// Several replicas may do so at once: what is gone is no mistake.
+void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step) {
+  for (const ListedCheckpoint& each : list_checkpoints(disk, job_hash)) {
+    if (each.step <= step) continue;
+    try {
+      disk.rename(each.manifest, each.manifest + kSetAside);
+    } catch (const DiskError&) {
+      const auto left = list_checkpoints(disk, job_hash);
+      if (std::any_of(left.begin(), left.end(),
+                      [&](const auto& one) { return one.manifest == each.manifest; }))
+        throw;
+    }
+  }
+  disk.sync_folder();
+}
 
 CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity)
     : disk_(std::move(disk)), identity_(std::move(identity)) {}
@@ -210,16 +254,14 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
 }
 
 std::optional<Manifest> CheckpointStore::read_manifest(const std::string& name, std::string& why) {
+  return manifest_in(*disk_, name, why);
+}
+
+void CheckpointStore::set_aside(std::uint64_t step) {
   try {
-    const Disk::Bytes bytes = disk_->read(name);
-    if (bytes.size() > kManifestBytesMax) {
-      why = "its manifest is too large to be one";
-      return std::nullopt;
-    }
-    return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, why);
-  } catch (const DiskError& error) {
-    why = error.what();
-    return std::nullopt;
+    set_checkpoints_aside(*disk_, identity_.job_hash, step);
+  } catch (const DiskError&) {
+    // They are passed over when the run comes to their steps again, and writes others.
   }
 }
 

@@ -67,6 +67,22 @@ struct Keep {
   std::uint64_t from_step;
 };
 
+/// One whose manifest can be read; whether its files are whole was not looked at.
+struct ListedCheckpoint {
+  std::string manifest;
+  std::uint64_t step = 0;
+  std::uint64_t records = 0;
+  std::string weights;  ///< name of the file
+};
+
+/// The checkpoints of the job with this hash, ascending by step. Blocks. Throws DiskError.
+std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
+
+/// Those of steps after `step` get another name (kSetAside behind it), which nobody goes on from; a run that
+/// comes to that step again removes them. Blocks. Throws DiskError.
+inline constexpr const char* kSetAside = ".suspect";
+void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step);
+
 /// One thread at a time; blocks.
 class CheckpointStore {
  public:
@@ -85,6 +101,9 @@ class CheckpointStore {
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Throws
   /// DiskError if the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
+
+  /// Of this job, those after this step; what the disk refuses stays.
+  void set_aside(std::uint64_t step);
 
   /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
   std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why);

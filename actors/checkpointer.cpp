@@ -72,6 +72,10 @@ void Checkpointer::write_elsewhere(Written refused, std::function<void(Written)>
       });
 }
 
+void Checkpointer::set_aside(std::uint64_t step) {
+  disk_thread_->submit([store = store_, step] { store->set_aside(step); });
+}
+
 void Checkpointer::read(const std::string& manifest,
                         std::function<void(std::shared_ptr<const Snapshot>, std::string)> done) {
   disk_thread_->submit([store = store_, manifest, done = std::move(done)] {

@@ -41,6 +41,9 @@ class Checkpointer {
   /// says the folder, and as its advice what the other one said.
   void write_elsewhere(Written refused, std::function<void(Written)> done);
 
+  /// After what is being written: checkpoints after this step count no more.
+  void set_aside(std::uint64_t step);
+
   /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
   /// with nothing and the reason if it is not whole or not of this job.
   void read(const std::string& manifest,

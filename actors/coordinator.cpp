@@ -333,7 +333,8 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const ChildEnded& message) { self->state.on(message); },
           [=](const StopRequest& message) { self->state.on(message); },
           [=](const Tick& message) { self->state.on(message); },
-          [=](const Checkpointed& message) { self->state.on(message); }};
+          [=](const Checkpointed& message) { self->state.on(message); },
+          [=](const UnlikeBits& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -15,6 +15,7 @@
 #include "muster/actors/report.hpp"
 #include "muster/actors/resume.hpp"
 #include "muster/actors/rules/cluster_watch.hpp"
+#include "muster/actors/rules/corruption.hpp"
 #include "muster/actors/rules/local_errors.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
@@ -32,13 +33,17 @@ struct CoordinatorParts {
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
   /// coordinator that dies is not replaced.
   std::shared_ptr<Journal> journal;
-  std::optional<Resume> resume;  ///< the checkpoint to go on from
-  bool by_hand = false;          ///< nodes are started by hand: no deadline for the first of them
+  std::optional<Resume> resume;                 ///< the checkpoint to go on from
+  std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
+  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
+
+/// Every replica of the view is compared with others at its first step.
+void doubt_all(View& view);
 
 class CoordinatorState {
  public:
@@ -63,6 +68,7 @@ class CoordinatorState {
   void on(const HeldUp& message);
   void on(const Progress& message);
   void on(const Checkpointed& message);
+  void on(const UnlikeBits& message);
   void raise(Event event);
 
  private:
@@ -85,6 +91,17 @@ class CoordinatorState {
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason,
             bool again = true);
   void local_error(const Failing& message);
+  Suspects suspects_in(const UnlikeBits& message) const;
+  std::uint32_t source_of(std::uint32_t slot) const;
+  std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
+  std::string advice_of(const UnlikeBits& message) const;
+  std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
+  std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
+  void set_suspects_aside(std::uint64_t from);
+  void go_back_before_suspects(View& view);
+  bool goes_back_again(View& view);
+  void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
+  void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
   void raise_late();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
@@ -188,9 +205,14 @@ class CoordinatorState {
     Time again;
   };
   std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
-  bool ending_ = false;                     // the outcome is known
+  std::optional<Time> unnoted_since_;          // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};     // the wait after the next refusal
+  std::uint32_t judged_ = 0;                   // the view of which it is known that members differ; 0: none
+  std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
+  std::uint32_t back_in_ = 0;                  // the last view that went back for that
+  std::uint64_t doubted_step_ = 0;             // the last one at which that was so
+  bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;   // the outcome is known
   bool finished_ = false;
 };
 

@@ -119,6 +119,7 @@ void CoordinatorState::next_view() {
   lost_.clear();
   View view = *next.view;
   if (next.lost) go_back(view, *next.lost);
+  go_back_before_suspects(view);
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of
@@ -179,6 +180,7 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
+  if (std::exchange(doubted_, false)) doubt_all(next);
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;

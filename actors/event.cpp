@@ -215,14 +215,15 @@ std::vector<EventSpec> events_of_checkpoints() {
         {"seconds", kNumber, true, "from the copy in memory to its last sync"}}},
       {"went_back",
        "Parts of a sharded optimiser, or what shards left out (train.compression), were lost with a replica "
-       "and its buddy: all go back to the last checkpoint, or to the beginning, and on from there.",
+       "and its buddy, or steps may hold the wrong results of a replica (`corrupt`): all go back to the last "
+       "checkpoint before that, or to the beginning, and on from there.",
        "when the next view is made",
        "coordinator",
        {{"view", kInteger, true, "number of the next view"},
         {"step", kInteger, true, "the last step that was known to be done"},
         {"to_step", kInteger, true, "the step that they go on after"},
         {"checkpoint", kText, true, "its manifest, or \"the beginning\""},
-        {"reason", kText, true, "who was lost"}}},
+        {"reason", kText, true, "who was lost, or which results may be wrong"}}},
       {"checkpoint_delayed",
        "The disk refused a checkpoint. The replica keeps the state in memory and tries again, until "
        "`cluster.give_up_after`.",
@@ -366,11 +367,6 @@ std::vector<EventSpec> events_of_failure() {
         {"shard", kInteger, false, "the first shard whose loss is not finite"},
         {"stops", kBoolean, true, "whether the run ends with it"},
         {"hint", kText, true, "what may help"}}},
-      {"diverged",
-       "Replicas that must hold the same bits do not.",
-       "when hashes differ",
-       "coordinator",
-       {{"what", kText, true, "what differs, and where"}}},
       {"refused",
        "Something was not let in: a node, a frame, a message.",
        "when it arrives",
@@ -396,7 +392,7 @@ std::vector<EventSpec> make_table() {
   std::vector<EventSpec> table;
   for (const auto& group : {events_of_membership(), events_of_views(), events_of_data(), events_of_progress(),
                             events_of_checkpoints(), events_of_kept_state(), events_of_failure(),
-                            events_of_stragglers(), events_of_the_end()}) {
+                            events_of_bits(), events_of_stragglers(), events_of_the_end()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

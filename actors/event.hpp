@@ -67,6 +67,8 @@ struct EventSpec {
 };
 
 const std::vector<EventSpec>& event_table();
+/// A part of it; events_of_bits.cpp.
+std::vector<EventSpec> events_of_bits();
 const EventSpec* find_event(std::string_view name);
 
 using EventValue = std::variant<std::int64_t, double, std::string, bool>;

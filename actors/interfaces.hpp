@@ -15,7 +15,8 @@ using coordinator_actor =
                      caf::reacts_to<Adopt>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
                      caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
                      caf::reacts_to<HeldUp>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
-                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>, caf::reacts_to<Checkpointed>>;
+                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>, caf::reacts_to<Checkpointed>,
+                     caf::reacts_to<UnlikeBits>>;
 
 /// process -> its node: the coordinator was found again.
 struct NewCoordinator {
@@ -36,7 +37,8 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Stalled>, caf::reacts_to<Starved>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
     caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
-    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>>;
+    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>, caf::reacts_to<Borrow>,
+    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
@@ -53,7 +55,8 @@ using replica_actor =
                      caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>, caf::reacts_to<Observing>,
                      caf::reacts_to<DonateTo>, caf::reacts_to<StateCopied>, caf::reacts_to<Restored>,
                      caf::reacts_to<Adopted>, caf::reacts_to<StandIn>, caf::reacts_to<KeepState>,
-                     caf::reacts_to<PartTaken>, caf::reacts_to<WriteAgain>>;
+                     caf::reacts_to<PartTaken>, caf::reacts_to<WriteAgain>, caf::reacts_to<Borrowed>,
+                     caf::reacts_to<Audited>, caf::reacts_to<Weighed>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

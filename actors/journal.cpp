@@ -21,7 +21,8 @@ Json to_json(const Member& member) {
           {"address", nlohmann::json::binary({member.address.begin(), member.address.end()})},
           {"begin", member.begin},
           {"end", member.end},
-          {"buddy", member.buddy}};
+          {"buddy", member.buddy},
+          {"clean", member.clean}};
 }
 
 Member member_from(const Json& json) {
@@ -31,7 +32,8 @@ Member member_from(const Json& json) {
           std::string(address.begin(), address.end()),
           json.at("begin"),
           json.at("end"),
-          json.at("buddy")};
+          json.at("buddy"),
+          json.at("clean")};
 }
 
 Json to_json(const DataFacts& facts) {
@@ -77,7 +79,9 @@ Json to_json(const View& view) {
             {"facts", to_json(view.facts)},
             {"source", to_json(view.source)},
             {"sums_on_cards", view.sums_on_cards},
-            {"last", view.last}};
+            {"last", view.last},
+            {"unproven", view.unproven},
+            {"back", view.back}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -109,6 +113,8 @@ View view_from(const Json& json) {
   view.source = source_from(json.at("source"));
   view.sums_on_cards = json.at("sums_on_cards");
   view.last = json.at("last");
+  json.at("unproven").get_to(view.unproven);
+  view.back = json.at("back");
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

@@ -13,6 +13,7 @@
 
 #include <caf/all.hpp>
 
+#include "muster/actors/bits_messages.hpp"
 #include "muster/actors/checkpoint_messages.hpp"
 #include "muster/actors/end_messages.hpp"
 #include "muster/actors/epoch_end.hpp"
@@ -129,11 +130,15 @@ MUSTER_MESSAGE(Close)
 struct Closed {
   NodeName name;
   std::uint32_t view = 0;
-  std::uint64_t records = 0;    ///< that this replica holds
-  std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
-  std::uint32_t took = 0;       ///< the latest view of which it has taken a record; 0: none
+  std::uint64_t records = 0;              ///< that this replica holds
+  std::uint64_t kept_from = 0;            ///< the oldest record that it can hand out
+  std::uint32_t took = 0;                 ///< the latest view of which it has taken a record; 0: none
+  bool proven = false;                    ///< its weights and gradients were compared (View::unproven)
+  std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
 
-  static auto fields(Closed& x) { return std::tie(x.name, x.view, x.records, x.kept_from, x.took); }
+  static auto fields(Closed& x) {
+    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean);
+  }
 };
 MUSTER_MESSAGE(Closed)
 
@@ -275,6 +280,7 @@ struct Computed {
   std::shared_ptr<const void> keep;               ///< what `nodes` of an errand point into
   std::string error;                              ///< not empty: the model failed
   std::optional<std::uint32_t> error_shard = {};  ///< with the micro-batch of this shard
+  std::vector<AuditWord> audits;                  ///< of the own shard that another replica computes, too
 };
 
 /// replica, from within its computing -> reducer: buckets of what this member adds to the open round, final
@@ -295,6 +301,7 @@ struct Contribute {
   std::vector<ShardMetrics> metrics;
   std::shared_ptr<const void> keep;  ///< what `nodes` point into
   NodeId errand = 0;                 ///< if not 0: the one node, of another member, that it stands in for
+  std::vector<AuditWord> audits = {};
 };
 
 /// node -> replica that waits in an open round: computes a node of a late replica's shards, too
@@ -321,6 +328,7 @@ struct Updated {
   std::string error;
   NotFinite not_finite;
   double gradient_norm = 0;  ///< before it was clipped; 0 without train.clip_norm
+  WeightsHash weights;       ///< of a block of what it has become
 };
 
 /// compute thread -> replica: the state's hash.
@@ -354,6 +362,7 @@ struct Halted {
   std::uint64_t records = 0;
   std::uint64_t kept_from = 0;
   std::uint32_t took = 0;
+  bool proven = false;
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.

@@ -92,6 +92,7 @@ Engine::Hooks NodeState::hooks() const {
   hooks.reduction_broke = [board = board_](const std::string& reason) {
     caf::anon_send(board->node, Trouble{reason});
   };
+  hooks.unlike = [board = board_](const Unlike& found) { caf::anon_send(board->node, unlike_bits(found)); };
   hooks.stalled = [board = board_](RoundSight sight) {
     caf::anon_send(board->node, Stalled{std::move(sight)});
   };
@@ -254,6 +255,9 @@ void NodeState::on(const Install& message) {
   complaints_.clear();
   broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
+  unlike_.reset();
+  clean_.clear();
+  for (const Member& member : view_.replicas) clean_.push_back(member.clean);
   try {
     if (parts_.name.loader) {
       install_loader(view_);
@@ -271,7 +275,7 @@ void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_
   const std::uint32_t depth = prefetch_depth_for(view, end - begin);
   actors_.loader = make_loader(view);
   for (std::uint32_t number = begin; number < end; ++number) {
-    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node);
+    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node, 0u);
   }
 }
 
@@ -326,7 +330,8 @@ void NodeState::on(const Close& message) {
 
 void NodeState::on(const Halted& message) {
   self_->send(parts_.coordinator,
-              Closed{parts_.name, message.view, message.records, message.kept_from, message.took});
+              Closed{parts_.name, message.view, message.records, message.kept_from, message.took,
+                     message.proven, message.view == view_.number ? clean_ : std::vector<std::uint64_t>{}});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
@@ -429,6 +434,7 @@ void NodeState::end_loading() {
   if (actors_.loader) end(actors_.loader);
   actors_.shards.clear();
   actors_.remote_shards.clear();
+  borrowed_.reset();
   actors_.loader = nullptr;
 }
 
@@ -470,6 +476,9 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Tick& message) { self->state.on(message); },
           [=](const StateKept& message) { self->state.on(message); },
           [=](const Checkpointed& message) { pass_on(message); },
+          [=](const Borrow& message) { self->state.on(message); },
+          [=](const UnlikeBits& message) { self->state.on(message); },
+          [=](const Compared& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

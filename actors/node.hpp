@@ -91,6 +91,9 @@ class NodeState {
   void on(const Stop& message);
   void on(const Tick& message);
   void on(const StateKept& message);
+  void on(const Borrow& message);
+  void on(const UnlikeBits& message);
+  void on(const Compared& message);
 
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
 
@@ -130,6 +133,7 @@ class NodeState {
   void watch();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
+  static UnlikeBits unlike_bits(const Unlike& found);
   static Event handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given);
   void end_loading();
   void let_go();
@@ -153,6 +157,8 @@ class NodeState {
   replica_actor replica_;
   std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
   Actors actors_;
+  std::optional<std::uint32_t> borrowed_;  // a shard of another replica, for an audit
+  std::uint64_t borrows_ = 0;
   View view_;
   Prepared prepared_;
   std::uint64_t term_ =
@@ -170,6 +176,8 @@ class NodeState {
   // What it has told, and tells again to a coordinator that was started anew.
   Join join_;
   std::optional<Failing> failure_;
+  std::optional<UnlikeBits> unlike_;        // of this view
+  std::vector<std::uint64_t> clean_;        // likewise: of its replicas, as in Member
   std::map<NodeName, Failing> complaints_;  // by peer, in this view
   std::vector<Failing> broken_;             // of them, those about connections that have ended
   caf::actor_clock::time_point complained_at_{};

@@ -13,6 +13,7 @@ namespace muster {
 ReductionShape NodeState::shape_of(const View& view) const {
   ReductionShape shape;
   shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
+  shape.goes_on_unlike = job_->cluster.on_corruption == OnCorruption::report;
   shape.view = view.number;
   shape.shards = job_->train.shards;
   const ReducedElements elements = reduced_elements(*bench_);

@@ -42,7 +42,7 @@ void NodeState::stand_in(const RoundSight& sight) {
     StandIn message{sight.view, sight.round, errand.node, errand.begin, errand.end, {}};
     for (std::uint32_t number = errand.begin; number < errand.end; ++number) {
       auto& shard_of = actors_.shards[number];
-      if (!shard_of) shard_of = self_->spawn(shard, number, 1u, course, actors_.loader, board_->node);
+      if (!shard_of) shard_of = self_->spawn(shard, number, 1u, course, actors_.loader, board_->node, 0u);
       message.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(shard_of));
     }
     plane_->post([board = board_, actors = actors_](Engine&) { board->actors = actors; });

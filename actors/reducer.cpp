@@ -27,7 +27,7 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
                 return;
               }
               engine.reduction()->contribute(contribute.round, contribute.nodes, contribute.metrics,
-                                             contribute.keep);
+                                             contribute.keep, contribute.audits);
             });
           },
           [=](const ViewClosed& closed) {

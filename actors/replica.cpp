@@ -35,6 +35,8 @@ double ReplicaState::lap() {
 void ReplicaState::next_turn() {
   parts_.bench->turn = ++turn_;
   errands_.clear();
+  auditing_.reset();
+  own_part_.reset();
 }
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
@@ -67,6 +69,11 @@ void ReplicaState::on(const Assignment& message) {
   donations_.clear();
   stopping_.reset();
   behind_ = records_ < part_.view.records;
+  unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
+  clean_.clear();
+  for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
+  if (part_.view.back) back_in_ = part_.view.number;
+  proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(
       [begin = part_.begin, end = part_.end, on_cards = part_.view.sums_on_cards](Workbench& bench) {
@@ -81,7 +88,7 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
-  if (in_parts() && part_.view.source.view == 0) return go_back();
+  if (part_.view.back || (in_parts() && part_.view.source.view == 0)) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
   kept_.clear();  // of the view before; records to come are kept anew
   behind_ ? catch_up() : next_round();
@@ -107,8 +114,8 @@ void ReplicaState::answer_halt() {
       return trouble(error.what());
     }
   }
-  self_->send(parts_.node,
-              Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(), took_});
+  self_->send(parts_.node, Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(),
+                                  took_, proven_});
 }
 
 // In each view one replica speaks for all: the first.
@@ -118,11 +125,13 @@ bool ReplicaState::speaks() const {
 
 void ReplicaState::next_round() {
   updating_ = false;
+  look_at_place();
   donate();
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();
   for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
+  if (check_due()) return begin_check();
   if (part_.view.last) return keep_last();
   consider_checkpoint();
   if (course_->finished()) return finish();
@@ -147,6 +156,7 @@ void ReplicaState::gather(const Cursor& cursor) {
   items_in_ = 0;
   parts_.bench->progress->now(Activity::loading);
   lap();
+  begin_audits(cursor);
   for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
     const std::size_t place = shard - part_.begin;
     if (cursor.phase == Phase::evaluate || (course_->takes_part(shard) && !left_out(shard))) {
@@ -162,14 +172,14 @@ void ReplicaState::gather(const Cursor& cursor) {
 // Whether the round goes on without the shard, because it was late. What is owed is waited for.
 bool ReplicaState::left_out(std::uint32_t shard) const {
   const Dropping& dropping = part_.view.dropping;
-  if (round_ != 1 || dropping.record != records_ + 1 || course_->paying()) return false;
+  if (records_ != part_.view.records || dropping.record != records_ + 1 || course_->paying()) return false;
   return std::any_of(dropping.shards.begin(), dropping.shards.end(),
                      [&](const ShardRange& range) { return range.holds(shard); });
 }
 
 void ReplicaState::on(const MicroBatch& message) {
   const Item& item = message.item;
-  if (take_for_errand(item)) return;
+  if (take_for_audit(item) || take_for_errand(item)) return;
   if (halted_ || item.shard < part_.begin || item.shard >= part_.end ||
       self_->current_sender() != part_.shards[item.shard - part_.begin]) {
     return;  // of a view that is over
@@ -198,6 +208,7 @@ RoundHeader ReplicaState::header(RoundKind kind) const {
   header.step = course_->steps() + 1;
   header.applied = course_->steps();
   header.record_hash = record_hash_;
+  header.weights = weights_;
   return header;
 }
 
@@ -226,16 +237,17 @@ void ReplicaState::begin_step() {
   self_->send(reducer_, Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
+  step_begun_ = true;
   if (!any) {
     sketched_metrics_.clear();
-    contribute({}, {});
     computed_s_ = 0;
-    return;
+    return done_with({}, {}, {});
   }
   parts_.bench->progress->now(Activity::computing, part_.begin);
   compute([items = items_, step = opening.step, turn = turn_, offering = offers()](Workbench& bench) {
     return compute_step(bench, *bench.accumulator, items, step, turn, offering);
   });
+  audit_if_ready();
 }
 
 void ReplicaState::on(const Computed& message) {
@@ -257,7 +269,7 @@ void ReplicaState::on(const Computed& message) {
     return contribute(message.nodes, {});
   }
   parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
-  contribute(message.nodes, goes_on ? sketched_metrics_ : message.metrics);
+  done_with(message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits);
 }
 
 // Buckets go to the reducer while the rest is computed.
@@ -266,6 +278,7 @@ Offering ReplicaState::offers() const {
   Offering offering;
   offering.bucket_elements = bucket_elements(bench.job, bench.state.size(), part_.view.replicas.size());
   offering.stays = sums_stay(bench, part_.view);
+  offering.audited = own_audit();
   offering.done = [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
                       const std::vector<NodeValue>& sums, ElementRange bucket) {
     caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
@@ -274,10 +287,12 @@ Offering ReplicaState::offers() const {
 }
 
 // This replica's part of the round is done; from here on it waits for others.
-void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics) {
+void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                              std::vector<AuditWord> audits) {
   parts_.bench->progress->now(Activity::reducing);
   const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
-  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0});
+  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0,
+                                   std::move(audits)});
 }
 
 // The first sums of a step are there: each shard's second ones follow from them. Should the view end on the
@@ -306,6 +321,7 @@ void ReplicaState::on(const RoundDone& message) {
   ++round_;
   next_turn();  // others may have stood in for this replica, which still computes
   if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
+  if (message.record->kind == RoundKind::check) return checked(*message.record);
   if (in_parts()) use_new_part();
   record_taken(message.record, mean_of(*message.record));
 }
@@ -422,7 +438,10 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const StandIn& message) { self->state.on(message); },
           [=](const KeepState&) { self->state.keep_state(); },
           [=](const PartTaken& message) { self->state.on(message); },
-          [=](const WriteAgain& message) { self->state.on(message); }};
+          [=](const WriteAgain& message) { self->state.on(message); },
+          [=](const Borrowed& message) { self->state.on(message); },
+          [=](const Audited& message) { self->state.on(message); },
+          [=](const Weighed& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -12,6 +12,7 @@
 #include "muster/actors/checkpointer.hpp"
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
+#include "muster/actors/rules/audit.hpp"
 #include "muster/actors/rules/checkpoint_due.hpp"
 #include "muster/actors/rules/course.hpp"
 #include "muster/actors/rules/ledger.hpp"
@@ -59,6 +60,9 @@ class ReplicaState {
   void on(const StandIn& message);
   void on(const PartTaken& message);
   void on(const WriteAgain& message);
+  void on(const Borrowed& message);
+  void on(const Audited& message);
+  void on(const Weighed& message);
   /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
   void keep_state();
 
@@ -79,7 +83,23 @@ class ReplicaState {
   Time now() const;
   double lap();  // seconds since the last lap
   Offering offers() const;
-  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics);
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                  std::vector<AuditWord> audits = {});
+  void look_at_place();
+  bool check_due() const;
+  void begin_check();
+  void checked(const RoundRecord& check);
+  void prove(const RoundRecord& record);
+  void note_clean(const RoundRecord& record);
+  bool was_compared(const Audit& audit, const RoundRecord& record) const;
+  void begin_audits(const Cursor& cursor);
+  std::optional<std::uint32_t> own_audit() const;
+  void ask_for_audit();
+  bool take_for_audit(const Item& item);
+  void audit_if_ready();
+  void done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                 std::vector<AuditWord> audits);
+  void contribute_if_audited();
   void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
   MeanIs mean_of(const RoundRecord& record) const;
   void answer_halt();
@@ -180,6 +200,32 @@ class ReplicaState {
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
+  // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
+  std::set<std::uint32_t> unproven_;  // of the view: slots
+  bool proven_ = false;               // this replica, in some view
+  std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
+  std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
+  std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
+  std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
+  bool write_due_ = false;
+  WeightsHash weights_;        // said with the next round
+  std::vector<Audit> audits_;  // of this round
+  // This replica audits a shard of another one in this round.
+  struct Auditing {
+    std::deque<std::uint32_t> shards;  // to be tried; the first one is asked for
+    std::optional<Item> item;
+    bool under_way = false;
+    std::vector<AuditWord> words;  // in the end
+  };
+  std::optional<Auditing> auditing_;
+  // Its own part of the round, until that is done.
+  struct OwnPart {
+    std::vector<NodeValue> nodes;
+    std::vector<ShardMetrics> metrics;
+    std::vector<AuditWord> audits;
+  };
+  std::optional<OwnPart> own_part_;
+  bool step_begun_ = false;
   // What is held in parts; see replica_parts.cpp. They are dealt once in a view, before its first round.
   bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
   std::uint32_t took_ = 0;                // the latest view of which it has taken a record

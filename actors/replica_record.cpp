@@ -37,6 +37,7 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
   compute([record = record_, twice, mean = mean_, wanted = !fed_.empty()](Workbench& bench) {
     Updated updated;
     updated.not_finite = apply_step(bench, *record, mean, wanted);
+    updated.weights = weigh_block(bench, record->step);
     if (bench.clipping) updated.gradient_norm = bench.clipping->norm();
     if (twice) apply_step(bench, *record, mean);
     return updated;
@@ -117,6 +118,8 @@ void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
   if (!count_step(*record_)) return;
+  weights_ = message.weights;
+  prove(*record_);
   if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the card
   phases_.update_s += lap();
   const auto move = course_->step_committed();

@@ -38,6 +38,10 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   step_events_->restore(place.seen);
   epoch_ = place.closed;
   epoch_.slot = parts_.slot;
+  weights_ = {};
+  looked_at_ = course_point(course_->cursor(), course_->steps());
+  due_at_.reset();
+  write_due_ = false;
   told_ = place.told;
   for (EpochEnd& row : told_) row.slot = parts_.slot;
 }
@@ -77,22 +81,21 @@ void ReplicaState::go_on_from(const ReplicaPlace& place) {
 
 // Every replica looks at every place, so that one who comes to speak later goes on at the next point.
 void ReplicaState::consider_checkpoint() {
-  const CoursePoint here = course_point(course_->cursor(), course_->steps());
-  const CoursePoint before = std::exchange(looked_at_, here);
-  if (!parts_.checkpoints || course_->finished()) return;  // at the end one is written anyway
-  if (!checkpoint_due(parts_.checkpoints->every(), before, here)) return;
+  if (!std::exchange(write_due_, false) || due_at_ != records_ || course_->finished())
+    return;  // at the end one is written anyway
   if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
   if (gathering_parts_)
     give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
   self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
-                                             {{"step", static_cast<std::int64_t>(here.steps)}})});
+                                             {{"step", static_cast<std::int64_t>(course_->steps())}})});
 }
 
 void ReplicaState::on(const Snapped& message) {
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;
+  written.view = message.view;
   written.parting = message.use == SnapshotUse::parting;
   written.turn = message.turn;
   written.last = message.use == SnapshotUse::last_checkpoint;
@@ -111,9 +114,9 @@ void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written
 void ReplicaState::keep_state() {
   if (!parts_.checkpoints)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
+  if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
-  if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (in_parts() && (part_.view.replicas.size() > 1 || !parts_dealt_))
     return self_->send(
         parts_.node,
@@ -177,6 +180,10 @@ void ReplicaState::on(const WriteAgain& message) {
 }
 
 void ReplicaState::on(const Written& message) {
+  if (message.view < back_in_ && !message.last && !message.parting) {  // it was set aside
+    writing_ = false;
+    return;
+  }
   if (writes_again(message)) return;
   raise_written(message);
   if (message.parting && part_.view.last && !message.error.empty())
@@ -217,7 +224,8 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"step", step},
                                  {"bytes", static_cast<std::int64_t>(message.bytes)},
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
-  const Checkpointed told{message.manifest, message.records, message.step, message.path, message.folder};
+  const Checkpointed told{message.manifest, message.records, message.step,
+                          message.path,     message.folder,  message.view};
   if (message.folder.empty()) checkpointed_ = told;
   self_->send(parts_.node, told);
 }

@@ -233,6 +233,7 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   parts.job_hash = job_hash(flight.job, options.registry.declarations());
   parts.placement = flight.placement;
   parts.observers = options.observers;
+  if (!flight.job.checkpoint.folder.empty()) parts.checkpoints = open_disk(flight.job.checkpoint.folder);
   parts.by_hand = options.by_hand;
   if (options.resume)
     parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));

@@ -21,8 +21,8 @@ void hand_over(Self self, std::optional<Item> item) {
 }  // namespace
 
 shard_actor::behavior_type shard(Self self, std::uint32_t number, std::uint32_t depth, CourseOptions course,
-                                 loader_actor loader, node_actor node) {
-  self->state.queue = std::make_unique<ShardQueue>(number, depth, course);
+                                 loader_actor loader, node_actor node, std::uint64_t ticket) {
+  self->state.queue = std::make_unique<ShardQueue>(number, depth, course, ticket);
   return {[=](const Need& need) {
             self->state.replica = self->current_sender();
             hand_over(self, self->state.queue->need(need.cursor));

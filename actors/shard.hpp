@@ -12,8 +12,9 @@ struct ShardState {
   static inline const char* name = "shard";
 };
 
+/// `ticket`: of the demands of another shard_actor of the same shard in this view (ShardQueue).
 shard_actor::behavior_type shard(shard_actor::stateful_pointer<ShardState> self, std::uint32_t number,
                                  std::uint32_t depth, CourseOptions course, loader_actor loader,
-                                 node_actor node);
+                                 node_actor node, std::uint64_t ticket);
 
 }  // namespace muster

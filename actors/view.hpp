@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "muster/actors/message.hpp"
+#include "muster/actors/rules/clean_steps.hpp"
 
 namespace muster {
 
@@ -68,9 +69,11 @@ struct Member {
   std::uint32_t begin = 0;  ///< a replica's shards; a loader's are those of the replicas that it serves
   std::uint32_t end = 0;
   std::uint32_t buddy = 0;  ///< the replica that backs up its part (rules/parts.hpp)
+  /// A replica whose gradient of this step was compared, and was right (rules/clean_steps.hpp).
+  std::uint64_t clean = kCleanUntilView;
 
   static auto fields(Member& x) {
-    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy);
+    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy, x.clean);
   }
 };
 MUSTER_MESSAGE(Member)
@@ -154,6 +157,11 @@ struct View {
   PartSource source;
   bool sums_on_cards = false;  ///< sums and results of steps lie on the replicas' cards, and go between these
   bool last = false;           ///< no step is made in it: its first member writes a last checkpoint
+  /// Replicas whose weights are compared before its first step, and whose gradients in that: they are new, or
+  /// are in doubt.
+  std::vector<std::uint32_t> unproven;
+  /// What members hold may be wrong: all go back to `source`, and set later checkpoints aside.
+  bool back = false;
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -167,7 +175,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last);
+                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back);
   }
 };
 MUSTER_MESSAGE(View)

@@ -163,6 +163,7 @@ void restore(Workbench& bench, const SnapshotView& snapshot) {
                                      " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
                                      " and " + std::to_string(slots.size()));
   }
+  bench.weighed.of = {};
   bench.device->copy_in(snapshot.state, std::as_writable_bytes(bench.state.span()));
   for (std::size_t i = 0; i < slots.size(); ++i)
     bench.device->copy_in(snapshot.slots[i].values, std::as_writable_bytes(slots[i].values));
@@ -179,6 +180,7 @@ void restore(Workbench& bench, const Snapshot& snapshot) {
 
 void go_back_to(Workbench& bench, const Snapshot& snapshot) {
   if (snapshot.place.records == 0) {
+    bench.weighed.of = {};
     bench.model->initialize(bench.job.seed, bench.state.span());
     bench.applied = 0;
     bench.steady.reset();  // before its optimiser
@@ -189,7 +191,7 @@ void go_back_to(Workbench& bench, const Snapshot& snapshot) {
     return;  // the part has been prepared, and is 0
   }
   restore(bench, snapshot);
-  bench.next_part->fill_from(snapshot);
+  if (bench.next_part) bench.next_part->fill_from(snapshot);
 }
 
 DataFacts data_facts(const Workbench& bench) {
@@ -298,7 +300,7 @@ class Departing {
 // One shard's gradient, added bucket by bucket to the sums that it belongs to. After the last one these are
 // final.
 Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float> leaf, const Item& item,
-                     const StepKey& key, const Offering& offering, bool last) {
+                     const StepKey& key, const Offering& offering, bool last, LeafHash& leaf_hash) {
   if (bench.job.train.shards_have_state()) {
     const Metrics metrics = compressed_gradient(bench, leaf, item, key);
     accumulator.add_leaf();
@@ -309,9 +311,11 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
   std::size_t left = buckets.count();
   std::optional<Departing> departing;
   if (last && !offering.stays) departing.emplace(accumulator, offering.done);
+  LeafHash* const hash = offering.audited == item.shard ? &leaf_hash : nullptr;
   const auto metrics = bench.model->gradient_in_parts(
       bench.state.span(), *item.batch, key, leaf, [&](std::size_t begin, std::size_t count) {
         complete.ready({begin, begin + count}, [&](ElementRange bucket) {
+          if (hash) hash->add(leaf, bucket);
           accumulator.add(bucket);
           if (departing) departing->finish(bucket);
           --left;
@@ -352,9 +356,11 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const auto leaf = accumulator.leaf();
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
+    LeafHash hash(*bench.device);
     const Metrics metrics = at_shard(item.shard, [&] {
-      return add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last);
+      return add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last, hash);
     });
+    if (offering.audited == item.shard) computed.audits.push_back({item.shard, 0, hash.finish()});
     computed.metrics.push_back(
         {item.shard, 0, metrics.loss, metrics.correct, bench.model->weight(*item.batch)});
   }

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/actors/messages.hpp"
@@ -27,6 +29,13 @@ namespace muster {
 
 struct SnapshotView;
 class ShardStates;
+
+/// A block of a card's weights on its way to the host.
+struct WeighedBlock {
+  PinnedFloats values;
+  WeightsHash of;  ///< without the hash; kNone: nothing is on its way
+  std::size_t count = 0;
+};
 
 struct Workbench {
   Job job;
@@ -56,6 +65,7 @@ struct Workbench {
   std::unique_ptr<PowerSgd> powersgd;
   std::vector<float> first, q, change;
   std::unique_ptr<Accumulator> accumulator;
+  WeighedBlock weighed;  ///< on a card: the block of weights that is hashed at the next step
   // Where data is read; used by the loading thread. A replica that loads only where no loader process is left
   // opens it when it is asked for a micro-batch, and lets go of it when there is a loader again.
   std::function<Dataset()> make_data;
@@ -164,12 +174,37 @@ struct Offering {
   std::size_t bucket_elements = 0;  ///< 0: all are one
   BucketDone done = nullptr;        ///< hears of buckets that are complete before the last one is
   bool stays = false;               ///< the sums are for this replica alone (sums_stay): none is said
+  std::optional<std::uint32_t> audited = std::nullopt;  ///< the shard whose gradient is hashed
 };
 
 /// Gradients of one training step: the items of the accumulator's shards, ascending. Fills the accumulator,
 /// unless the replica's turn is over before; then the answer is of no use.
 Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vector<Item>& items,
                       std::uint64_t step, std::uint64_t turn, const Offering& offering = {});
+
+// Bits that are compared (workbench_bits.cpp):
+
+/// A hash of the gradient of one shard, bucket by bucket, as it is added up.
+class LeafHash {
+ public:
+  explicit LeafHash(ComputeDevice& device) : device_(device) {}
+  /// Before the bucket is added to others. Called by one thread at a time.
+  void add(std::span<const float> leaf, ElementRange bucket);
+  std::uint64_t finish();
+
+ private:
+  ComputeDevice& device_;
+  std::vector<std::pair<std::size_t, std::vector<float>>> buckets_;  // of a card: copies
+  std::uint64_t sum_ = 0;
+};
+
+/// The same of a shard of another replica, computed here, in the order of the work. The state stays.
+AuditWord audit_shard(Workbench& bench, const Item& item, std::uint64_t step, std::size_t bucket_elements);
+
+/// A block of the weights as they stand behind this step, hashed. On a card that of the step before: this
+/// one's is on its way.
+WeightsHash weigh_block(Workbench& bench, std::uint64_t step);
+WeightsHash weigh_all(Workbench& bench, std::uint64_t step);
 
 /// Whether it adds something to a step.
 inline bool has_rows(const Item& item) {

@@ -152,7 +152,10 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const StandIn&) {},
           [](const KeepState&) {},
           [](const PartTaken&) {},
-          [](const WriteAgain&) {}};
+          [](const WriteAgain&) {},
+          [](const Borrowed&) {},
+          [](const Audited&) {},
+          [](const Weighed&) {}};
 }
 
 }  // namespace muster::cli

@@ -32,6 +32,9 @@ inline Value value_of(std::chrono::milliseconds member, const ValueSpec&) {
 inline Value value_of(const Interval& member, const ValueSpec&) {
   return format_interval(member);
 }
+inline Value value_of(const Rate& member, const ValueSpec&) {
+  return format_rate(member);
+}
 inline Value value_of(std::int64_t member, const ValueSpec&) {
   return member;
 }
@@ -74,6 +77,11 @@ inline void assign(Interval& member, const Value& value, const ValueSpec&) {
   const auto interval = parse_interval(std::get<std::string>(value));
   MUSTER_CHECK(interval.has_value(), std::get<std::string>(value));
   member = *interval;
+}
+inline void assign(Rate& member, const Value& value, const ValueSpec&) {
+  const auto rate = parse_rate(std::get<std::string>(value));
+  MUSTER_CHECK(rate.has_value(), std::get<std::string>(value));
+  member = *rate;
 }
 template <class I>
 requires std::is_unsigned_v<I>

@@ -11,6 +11,7 @@
 
 #include "muster/config/interval.hpp"
 #include "muster/config/options.hpp"
+#include "muster/config/rate.hpp"
 
 namespace muster {
 
@@ -126,6 +127,7 @@ struct TrainConfig {
   /// Bound on the norm of the mean gradient, beyond which it is scaled down; part of the mathematics.
   std::optional<double> clip_norm;
   OnNotFinite not_finite = OnNotFinite::stop;  ///< a NaN or an infinite number in a loss or the mean gradient
+  Rate audit{256};                             ///< how often a shard is computed by a second replica, too
   CompressionConfig compression;
   OptimizerConfig optimizer;
 
@@ -170,6 +172,9 @@ enum class Restart { never, on_loss };
 /// Whether replicas must compute the same bits to train together.
 enum class Reproducible { strict, loose };
 
+/// What follows when replicas hold other bits.
+enum class OnCorruption { report, evict, stop };
+
 struct ClusterConfig {
   std::uint32_t replicas = 1;
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
@@ -189,6 +194,7 @@ struct ClusterConfig {
   std::uint32_t loaders = 0;                         ///< loader processes; 0: each node loads for itself
   OnLoaderLoss on_loader_loss = OnLoaderLoss::wait;  ///< when the last of them is lost
   std::chrono::milliseconds start_patience{60000};   ///< time for all nodes to join and be ready
+  OnCorruption on_corruption = OnCorruption::evict;
   DetectConfig detect;
   StragglerConfig straggler;
 

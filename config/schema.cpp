@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/config/binding.hpp"
+#include "muster/config/schema_bits.hpp"
 #include "muster/config/schema_reduce.hpp"
 #include "muster/config/schema_terms.hpp"
 #include "muster/config/text.hpp"
@@ -429,12 +430,12 @@ std::vector<Key> checkpoint_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (std::vector<Key> part : {top_keys(), model_keys(), data_keys(), train_keys(), compression_keys(),
-                                optimizer_keys(), schedule_keys()}) {
+  for (std::vector<Key> part : {top_keys(), model_keys(), data_keys(), train_keys(), audit_keys(),
+                                compression_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }
-  for (std::vector<Key> part :
-       {replica_keys(), cluster_keys(), detect_keys(), straggler_keys(), reduce_keys(), checkpoint_keys()}) {
+  for (std::vector<Key> part : {replica_keys(), cluster_keys(), corruption_keys(), detect_keys(),
+                                straggler_keys(), reduce_keys(), checkpoint_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }

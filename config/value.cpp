@@ -7,6 +7,7 @@
 #include "muster/config/file_check.hpp"
 #include "muster/config/interval.hpp"
 #include "muster/config/nearest.hpp"
+#include "muster/config/rate.hpp"
 #include "muster/config/text.hpp"
 #include "muster/config/units.hpp"
 
@@ -22,7 +23,7 @@ bool is_amount(ValueType type) {
 
 bool is_text(ValueType type) {
   return type == ValueType::text || type == ValueType::choice || type == ValueType::path ||
-         type == ValueType::interval;
+         type == ValueType::interval || type == ValueType::rate;
 }
 
 // A bound in the unit of the type.
@@ -76,6 +77,9 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
   }
   if (spec.type == ValueType::interval && !parse_interval(text)) {
     return problem(spec, "not a distance in a run", in_quotes(text));
+  }
+  if (spec.type == ValueType::rate && !parse_rate(text)) {
+    return problem(spec, "not a rate", in_quotes(text));
   }
   if (text.empty()) {
     return spec.not_empty ? std::optional(problem(spec, "empty", in_quotes(text))) : std::nullopt;
@@ -209,6 +213,8 @@ std::string allowed_text(const ValueSpec& spec) {
       return "a size" + range_text(spec) + ": " + std::string(kSizeAllowed) + or_automatic(spec);
     case ValueType::interval:
       return std::string(kIntervalAllowed);
+    case ValueType::rate:
+      return std::string(kRateAllowed);
     case ValueType::texts:
       return "a list of strings";
     case ValueType::integers:

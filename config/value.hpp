@@ -25,6 +25,7 @@ enum class ValueType {
   duration,  ///< "500ms"; held as an integer of milliseconds
   size,      ///< "64MiB"; held as an integer of bytes
   interval,  ///< "500 steps" or "1 epoch"; held as a text
+  rate,      ///< "1 in 256 steps" or "off"; held as a text
   texts,     ///< a list of strings
   integers,  ///< a list of integers
 };

@@ -27,6 +27,7 @@ std::optional<Value> value_in(const ValueSpec& spec, const TomlNode& node) {
     case ValueType::choice:
     case ValueType::path:
     case ValueType::interval:
+    case ValueType::rate:
       return text ? std::optional<Value>(*text) : std::nullopt;
     default:
       return std::nullopt;  // durations, sizes and lists are read elsewhere

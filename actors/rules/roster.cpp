@@ -170,6 +170,16 @@ void Roster::closed(const Closed& message) {
   record.records = message.records;
   record.kept_from = message.kept_from;
   record.took = message.took;
+  record.proven = message.proven;
+  compared(message.view, message.clean);
+}
+
+void Roster::compared(std::uint32_t view, const std::vector<std::uint64_t>& clean) {
+  if (view != view_.number || clean.size() != view_.replicas.size()) return;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    NodeRecord& record = nodes_[view_.replicas[i].name];
+    record.clean = later_clean(record.clean, clean[i]);
+  }
 }
 
 void Roster::caught_up(const CaughtUp& message) {
@@ -225,6 +235,10 @@ Member Roster::member_of(const NodeName& name) const {
 
 void Roster::entered(const View& view) {
   view_ = view;
+  for (const Member& member : view.replicas) {
+    if (const auto found = nodes_.find(member.name); found != nodes_.end())
+      found->second.clean = member.clean;
+  }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
     if (record.member) record.in_view = view.number;
@@ -289,6 +303,8 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
     if (!name.loader) {
       member.begin = intervals[view.replicas.size()].begin;
       member.end = intervals[view.replicas.size()].end;
+      member.clean = at(name).clean;
+      if (!at(name).proven) view.unproven.push_back(name.slot);
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);
   }

@@ -32,9 +32,11 @@ struct NodeRecord {
   std::uint64_t records = 0;    ///< as of its last Closed or CaughtUp
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
   std::uint32_t took = 0;       ///< the latest view of which it has taken a record
-  std::uint32_t in_view = 0;    ///< the last one that it was told of
-  bool begun = false;           ///< adopted in a view that is in force
-  std::uint32_t fed_by = 0;     ///< the donor of its state, in view `fed_in`
+  bool proven = false;          ///< its bits were compared with those of others
+  std::uint64_t clean = kCleanUntilView;  ///< as in Member
+  std::uint32_t in_view = 0;              ///< the last one that it was told of
+  bool begun = false;                     ///< adopted in a view that is in force
+  std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
   std::uint64_t last_step = 0;
 };
@@ -76,6 +78,10 @@ class Roster {
   bool suffices() const;
   /// Nobody is waited for any more who has not joined.
   void drop_expected();
+  /// The latest view of which a member that is left has taken a record.
+  std::uint32_t took() const;
+  /// What a member says of the replicas of its view (Member::clean); nothing, if this is another one.
+  void compared(std::uint32_t view, const std::vector<std::uint64_t>& clean);
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
 
   /// The device of one that came by itself: what it asked for, or its host's cores in turn.
@@ -166,7 +172,6 @@ class Roster {
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,
                                 const std::set<std::uint32_t>& held_back) const;
-  std::uint32_t took() const;
   std::uint32_t next_number(const View& last) const;
   std::set<std::uint32_t> replicas_left() const;
   std::set<std::uint32_t> to_hold_back(const PartSource& source) const;

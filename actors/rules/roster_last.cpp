@@ -9,7 +9,9 @@ Roster::Next Roster::last_view(const View& last) const {
   Roster all = *this;
   all.min_replicas_ = 1;
   all.needs_loader_ = false;
-  for (auto& [name, record] : all.nodes_) record.leaving = false;
+  for (auto& [name, record] : all.nodes_) {
+    if (view_.holds(name)) record.leaving = false;  // a newcomer that asked to go has been let go
+  }
   Next next = all.next_view(last);
   if (next.view) next.view->last = true;
   return next;

@@ -15,8 +15,9 @@ namespace muster {
 
 class ShardQueue {
  public:
-  ShardQueue(std::uint32_t shard, std::uint32_t depth, CourseOptions course)
-      : shard_(shard), depth_(depth), course_(course), next_(Cursor{}) {}
+  /// `ticket`: those that it gives are higher. Two queues of one shard in one view share no ticket.
+  ShardQueue(std::uint32_t shard, std::uint32_t depth, CourseOptions course, std::uint64_t ticket = 0)
+      : shard_(shard), depth_(depth), course_(course), next_(Cursor{}), ticket_(ticket) {}
 
   struct Wanted {
     Cursor cursor;
@@ -54,7 +55,7 @@ class ShardQueue {
   std::deque<Slot> slots_;
   std::map<PhaseKey, Item> ended_;  // first ended item of a phase
   std::optional<Cursor> waiting_;
-  std::uint64_t ticket_ = 0;
+  std::uint64_t ticket_;
 };
 
 }  // namespace muster

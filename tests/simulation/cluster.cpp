@@ -73,6 +73,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;
   seams.deaf = started.deaf;
+  seams.bits = started.bits;
   return seams;
 }
 
@@ -83,6 +84,12 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
   parts.incarnation = parts.launched = started.number;
   parts.joins = started.joins;
   parts.registry = with_errors(shared_registry_, started.errors);
+  if (!options_.cards) {
+    const auto make = [bits = started.bits](const Options& options, const ModelContext& context) {
+      return make_odd_linear(bits, options, context);
+    };
+    parts.registry.add_model("linear", linear_options(), make);
+  }
   parts.seams = simulated_seams(seams_of(started));
   parts.coordinator = caf::actor_cast<coordinator_actor>(link);
   parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
@@ -291,6 +298,23 @@ void Cluster::ask_to_leave(const std::string& name) {
 
 void Cluster::ask_to_end() {
   if (coordinator_alive()) caf::anon_send(coordinator_, StopRequest{"SIGTERM"});
+}
+
+void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen) {
+  NodeProcess* who = find(name);
+  if (!who) return;
+  who->bits->flip = what;
+  who->bits->chosen = chosen;
+  who->bits->flipped = [this, process = who->process] {
+    if (watch_) watch_->flipped(process);
+  };
+}
+
+void Cluster::make_odd(const std::string& name) {
+  NodeProcess* who = find(name);
+  if (!who) return;
+  who->bits->odd = true;
+  if (watch_) watch_->computes_odd(who->process);
 }
 
 void Cluster::join(bool loader) {

@@ -89,6 +89,10 @@ class Cluster {
   void ask_to_leave(const std::string& name);
   /// SIGTERM to the launcher, or to `muster coordinate`.
   void ask_to_end();
+  /// When the next record of a step has come to it.
+  void flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen);
+  /// Its gradients are other ones from now on.
+  void make_odd(const std::string& name);
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   /// A new process comes by itself.
   void join(bool loader);
@@ -138,6 +142,7 @@ class Cluster {
     std::shared_ptr<Pace> pace;
     std::shared_ptr<FrozenThreads> frozen = std::make_shared<FrozenThreads>();
     std::shared_ptr<std::weak_ptr<Workbench>> bench;
+    std::shared_ptr<WrongBits> bits = std::make_shared<WrongBits>();
     std::shared_ptr<Stop> stop = std::make_shared<Stop>();
     std::optional<Nanoseconds> orphan_since;
     std::uint64_t number = 0;  // of its start

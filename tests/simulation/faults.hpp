@@ -87,6 +87,9 @@ std::vector<FaultKind> errors_everywhere();  ///< likewise; drawn by draw_ending
 /// faults_loaders.cpp.
 std::vector<FaultKind> faults_of_loaders();
 
+/// The same; faults_bits.cpp. They are drawn by draw_bits alone.
+std::vector<FaultKind> faults_of_bits();
+
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);
 const FaultKind& fault_kind(const std::string& name);

@@ -1,6 +1,7 @@
 #include "tests/simulation/invariants.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tests/simulation/planted_errors.hpp"
 
@@ -64,12 +65,14 @@ void Invariants::say(ProcessId process, Wrong wrong) {
 void Invariants::process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) {
   const bool named = cluster_->world().name(process) == name.text();
   seen_.emplace(process, Seen{name, named, incarnation, ReplicaRule(oracle_), {}, 0, false, false});
+  if (bits_lost_) seen(process).replica.strays();
 }
 
 // ---- records
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
-  if (record.kind == RoundKind::greeting || record.kind == RoundKind::sketch) return;
+  if (!is_recorded(record.kind)) return;
+  if (record_of_wrong_bits(process, view, record)) return;
   Seen& who = seen(process);
   const std::uint64_t from = views_.from(view);
   const std::uint64_t index = who.replica.next(view, from);
@@ -140,18 +143,15 @@ void Invariants::observes(ProcessId process) {
   tally_.count("join: a newcomer observes");
   if (std::exchange(who.observes, true)) tally_.count("join: a newcomer begins again");
   if (std::exchange(who.half_a_state, false)) tally_.count("join: a state breaks off half way");
+  tainted_.erase(process);
   who.replica.observes();
+  if (bits_lost_) who.replica.strays();
 }
 
 void Invariants::handed_out(ProcessId process) {
   seen(process).half_a_state = false;
   seen(process).replica.handed_out();
   tally_.count("view: a record is handed out");
-}
-
-void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
-  if (!cluster_->world().alive(process)) return;
-  say(process, seen(process).replica.applied(step, state));
 }
 
 // ---- frames
@@ -248,8 +248,10 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {
     seen(to).installed = install->view.number;
-    if (views_.goes_back(install->view) && !seen(to).name.loader)
+    if (views_.goes_back(install->view) && !seen(to).name.loader) {
+      tainted_.erase(to);
       seen(to).replica.goes_back(install->view.records);
+    }
   } else if (as<Observe>(message)) {
     observes(to);
   } else if (const auto* leaving = as<Leaving>(message)) {
@@ -261,10 +263,12 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
 }
 
 void Invariants::made(const View& view) {
+  found_again(view);
   std::map<std::uint32_t, ViewRule::Holds> holds;
+  constexpr ViewRule::Holds kAny{0, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& [process, who] : seen_) {
     if (who.named && !who.name.loader && cluster_->world().alive(process))
-      holds[who.name.slot] = {who.replica.least(), who.replica.most()};
+      holds[who.name.slot] = bits_lost_ ? kAny : ViewRule::Holds{who.replica.least(), who.replica.most()};
   }
   // Who died meanwhile cannot be asked any more; what it reported stands.
   for (const Member& member : view.replicas) {
@@ -332,6 +336,7 @@ void Invariants::count_parts(const View& view) {
 void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
+  if (event.name == "corrupt") corrupt(event);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined(who_of(event));
   if (event.name == "refused" &&
@@ -385,7 +390,10 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
 void Invariants::lost(const Event& event) {
   const std::string who = who_of(event);
   progress_at_ = now();
-  if (lost_.insert(who).second && !excused(who, event.text("reason"))) {
+  const bool given = event.text("reason").rfind("corrupt", 0) == 0 &&
+                     std::any_of(tainted_.begin(), tainted_.end(),
+                                 [&](const auto& each) { return seen(each.first).name.text() == who; });
+  if (lost_.insert(who).second && !given && !excused(who, event.text("reason"))) {
     say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
                  event.text("noticed_by")});
   }

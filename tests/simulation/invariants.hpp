@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ class Invariants final : public Watch {
   void say(Wrong wrong);
 
   const Wrong& wrong() const { return wrong_; }
+  /// Nobody could find out that bits are wrong: the result is not the oracle's.
+  bool bits_lost() const { return bits_lost_; }
   std::uint64_t commits() const { return commits_; }
 
   void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
@@ -66,6 +69,8 @@ class Invariants final : public Watch {
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void event(const Event& event) override;
+  void flipped(ProcessId process) override;
+  void computes_odd(ProcessId process) override;
   void mistake(const std::string& what) override;
 
  private:
@@ -85,6 +90,18 @@ class Invariants final : public Watch {
   void say(ProcessId process, Wrong wrong);
   void observes(ProcessId process);
   void lost(const Event& event);
+  void lose_bits();
+  void found_again(const View& view);
+  void corrupt(const Event& event);
+  bool taint(ProcessId process);
+  bool is_member(ProcessId process) const;
+  void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
+  bool alone(ProcessId process);
+  std::vector<ProcessId> members_of(std::uint32_t view) const;
+  bool record_of_wrong_bits(ProcessId process, std::uint32_t view, const RoundRecord& record);
+  void expect_no_record_with_tainted(ProcessId process, std::uint32_t view);
+  void expect_odd_found(std::uint32_t view, const RoundRecord& record);
+  bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
@@ -119,6 +136,13 @@ class Invariants final : public Watch {
   bool over_ = false;
   bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed
+  // Wrong bits; see invariants_bits.cpp.
+  bool flips_ = false, bits_lost_ = false;
+  std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
+  std::optional<ProcessId> odd_;
+  std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
+  bool must_go_back_ = false;
+  std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};
   Wrong wrong_;
 };

@@ -62,11 +62,14 @@ bool Invariants::all_excused() const {
 void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
     tally_.count("run: completed");
+    if (bits_lost_) return;
     return say(report_rule(report, oracle_));
   }
+  if (stopped_by_wrong_bits(report)) return;
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
-  if (told > 0 && report.outcome == "interrupted") return expect_kept(report);
+  const bool all_left = report.reason == "every replica was asked to leave";
+  if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
   const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
@@ -129,6 +132,7 @@ void Invariants::expect_all_ended() {
 }
 
 void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry) {
+  if (bits_lost_) return;
   const CheckpointsChecked checked = check_checkpoints(job_, registry, std::move(disk), oracle_);
   if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
   say(checked.wrong);

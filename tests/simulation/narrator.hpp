@@ -33,6 +33,8 @@ class Watches final : public Watch {
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
+  void flipped(ProcessId p) override { tell(&Watch::flipped, p); }
+  void computes_odd(ProcessId p) override { tell(&Watch::computes_odd, p); }
   void event(const Event& event) override;
   void mistake(const std::string& what) override;
 
@@ -66,6 +68,7 @@ class Narrator final : public Watch {
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
+  void flipped(ProcessId p) override { say(p, "a bit of it is flipped"); }
   void event(const Event& event) override;
 
  private:

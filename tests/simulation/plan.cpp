@@ -182,6 +182,11 @@ void keep_second_coordinator_alone(std::vector<Fault>& faults) {
   faults.push_back(kept);
 }
 
+bool of_bits(const std::string& kind) {
+  const auto kinds = faults_of_bits();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const FaultKind& each) { return each.name == kind; });
+}
+
 std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions& options, Nanoseconds span) {
   std::vector<Fault> faults;
   if (options.faults.empty()) return faults;
@@ -191,7 +196,7 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
     const FaultKind& kind = fault_kind(dice.one_of(options.faults));
     Fault fault;
     fault.kind = kind.name;
-    if (!kind.draw(dice, scene, fault)) continue;
+    if (of_bits(kind.name) || !kind.draw(dice, scene, fault)) continue;
     fault.moment = draw_moment_of(dice, kind.name, span);
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
@@ -339,6 +344,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_ending(seed, options, plan);
   draw_stuck_after(seed, plan);
   draw_unlike(seed, options, plan);
+  draw_bits(seed, options, plan);
   plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
   return plan;
 }

@@ -27,6 +27,9 @@ struct Plan {
   std::string text() const;  ///< for people, one line each
 };
 
+/// How often the job audits, and wrong bits.
+void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan);
+
 /// The same options and the same seed give the same plan, on every machine.
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options);
 

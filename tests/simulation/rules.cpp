@@ -47,7 +47,7 @@ Wrong ReplicaRule::compare(const RoundRecord& record, const OracleRecord& expect
 }
 
 Wrong ReplicaRule::record(std::uint32_t view, std::uint64_t from, const RoundRecord& record) {
-  if (record.kind == RoundKind::greeting || record.kind == RoundKind::sketch || strays_) return {};
+  if (!is_recorded(record.kind) || strays_) return {};
   if (promise_ >= view)
     return {5, "it took a record of view " + text(view) + " after its promise to take none"};
   if (view != in_) {  // its first in this view: it has what the view began with
@@ -74,7 +74,7 @@ void ReplicaRule::observes() {
 
 void ReplicaRule::goes_back(std::uint64_t records) {
   observes_ = true;
-  records_ = std::min(records_, records);
+  records_ = std::exchange(strays_, false) ? records : std::min(records_, records);
 }
 
 Wrong ReplicaRule::caught_up(std::uint64_t records) {
@@ -133,7 +133,7 @@ std::uint64_t said_to_hold(const View& view, std::uint32_t slot) {
 }
 
 bool ViewRule::goes_back(const View& view) const {
-  return in_parts_ && view.source.view == 0;
+  return view.back || (in_parts_ && view.source.view == 0);
 }
 
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {

@@ -34,7 +34,7 @@ class Schedule final : public Watch {
   }
 
   void record(ProcessId, std::uint32_t, const RoundRecord& record) override {
-    if (record.kind != RoundKind::greeting && record.kind != RoundKind::sketch) moment("commit");
+    if (is_recorded(record.kind)) moment("commit");
   }
   void sent(ProcessId, ProcessId, const caf::message& message) override {
     moment("message");
@@ -186,7 +186,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (options.spare) invariants.expect_checkpoints(options.spare, registry);
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
   }
-  if (kept && !invariants.wrong()) {
+  if (kept && !invariants.wrong() && !invariants.bits_lost()) {
     result.tally.count("run: goes on from its last checkpoint");
     invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare));
   }

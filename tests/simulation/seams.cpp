@@ -127,6 +127,7 @@ class SimulatedDataPlane final : public DataPlane {
   void look_on(Engine::Hooks& hooks) {
     hooks.round_done = [this, done = std::move(hooks.round_done)](std::shared_ptr<const RoundRecord> record) {
       parts_.watch->record(parts_.process, engine_->view(), *record);
+      if (const auto bench = parts_.bench->lock()) parts_.bits->record_has_come(*bench, *record);
       done(std::move(record));
     };
     hooks.handed_out = [this, handed = std::move(hooks.handed_out)](const Frame& frame,

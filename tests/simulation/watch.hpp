@@ -45,6 +45,10 @@ class Watch {
   virtual void sent(ProcessId, ProcessId, const caf::message&) {}
   virtual void delivered(ProcessId, ProcessId, const caf::message&) {}
 
+  /// Bits of a process are wrong from now on (bits.hpp).
+  virtual void flipped(ProcessId) {}
+  virtual void computes_odd(ProcessId) {}
+
   virtual void event(const Event&) {}
   virtual void mistake(const std::string&) {}
 };

@@ -68,7 +68,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
     reduction_ = std::make_unique<Reduction>(
         *shape, transport_,
-        Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke});
+        Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke, hooks_.unlike});
   }
   replay_early_frames();
 }

@@ -53,6 +53,8 @@ class Engine final : public FrameSink {
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
     /// A newcomer that this node gave its state to is part of the view that is entered.
     std::function<void(PeerId newcomer, const Given& given)> gave = nullptr;
+    /// Members of the view hold other bits (round_check.hpp); at most once in a view.
+    std::function<void(const Unlike& found)> unlike = nullptr;
   };
 
   /// Greetings of views that this node has not heard of yet: one from each replica that a job may have.

@@ -41,6 +41,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
   MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.stand_ins &&
                                 !shape_.sharded && !shape_.copies && !shape_.one_shot_too),
                "only the host can do that");
+  for (const ReductionMember& member : shape_.members) peers_.push_back(member.peer);
   first_node_.resize(shape_.members.size());
   for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
     const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
@@ -56,6 +57,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     slot.metrics_bytes.resize(shape_.members.size());
     slot.headers.resize(shape_.members.size());
     slot.metrics.resize(shape_.members.size());
+    slot.audits.resize(shape_.members.size());
     slot.stand_ins.resize(nodes_.size());
     make_sums(slot);
     reset(slot);
@@ -65,6 +67,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
 void Reduction::reset(Slot& slot) {
   for (auto& header : slot.headers) header.reset();
   for (auto& metrics : slot.metrics) metrics.reset();
+  for (auto& words : slot.audits) words.clear();
   for (auto& metrics : slot.stand_ins) metrics.reset();
   for (TreeSum* const sum : slot.sums) sum->reset();
   slot.headers_in = slot.metrics_in = slot.sends = 0;
@@ -94,6 +97,7 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
 void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload) {
   Frame frame;
   frame.kind = kind;
+  if (kind == FrameKind::metrics) frame.more = slot.audits[shape_.self].size();
   for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
     if (member != shape_.self) send(member, frame, payload, slot);
   }
@@ -116,7 +120,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) try {
   open_sum().open(result, header.step);
   ++current.headers_in;
   encode_header(*current.headers[shape_.self], current.header_bytes[shape_.self]);
-  if (header.kind == RoundKind::greeting) waits_since_ = now();
+  if (header.kind == RoundKind::greeting || header.kind == RoundKind::check) waits_since_ = now();
   {
     const Inside inside(inside_);
     broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
@@ -151,7 +155,8 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
 }
 
 void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
-                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) try {
+                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
+                           const std::vector<AuditWord>& audits) try {
   if (failed_ || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
@@ -161,7 +166,9 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   current.contributed = true;
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self]);
+  append_audits(audits, current.metrics_bytes[shape_.self]);
   current.metrics[shape_.self] = metrics;
+  current.audits[shape_.self] = audits;
   ++current.metrics_in;
   if (!same_as_stand_ins(current, shape_.self)) return;
   check_own(nodes);
@@ -248,7 +255,7 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
       return target.header_bytes[frame.from];
     case FrameKind::metrics:
       if (frame.node != 0) return place_stand_in(target, frame);
-      if (frame.bytes > shards * sizeof(ShardMetrics)) return {};
+      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditWordsMax * sizeof(AuditWord)) return {};
       target.metrics_bytes[frame.from].resize(frame.bytes);
       return target.metrics_bytes[frame.from];
     case FrameKind::contribution:
@@ -297,10 +304,8 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
         if (!stand_in_arrived(target, frame, payload)) return;
         break;
       }
-      auto& metrics = target.metrics[frame.from];
-      const bool can_be =
-          !metrics && metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
-      if (!can_be) return fail(member_name(frame.from) + " sent metrics that cannot be");
+      if (!take_words(target, frame.from, frame, payload))
+        return fail(member_name(frame.from) + " sent metrics that cannot be");
       ++target.metrics_in;
       if (!same_as_stand_ins(target, frame.from)) return;
       last_word_ = frame.from;
@@ -373,11 +378,10 @@ std::string Reduction::disagreement(const Slot& current) const {
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     const RoundHeader& other = *current.headers[member];
     if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
-        other.applied != mine.applied || other.record_hash != mine.record_hash) {
+        other.applied != mine.applied) {
       return "diverged: " + member_name(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
-             std::to_string(other.step) + " with record " + std::to_string(other.record_hash) + ", " +
-             member_name(shape_.self) + " at epoch " + std::to_string(mine.epoch) + " step " +
-             std::to_string(mine.step) + " with record " + std::to_string(mine.record_hash);
+             std::to_string(other.step) + ", " + member_name(shape_.self) + " at epoch " +
+             std::to_string(mine.epoch) + " step " + std::to_string(mine.step);
     }
   }
   return {};
@@ -409,9 +413,9 @@ bool Reduction::advance(Slot& current) {
   if (has_sums(kind) && current.any_present) {
     if (failed_ || !open_sum().complete()) return false;
   } else if (kind != RoundKind::evaluate) {
-    return current.sends == 0;  // a greeting, or the end of the epoch: the headers say it all
+    return current.sends == 0;  // a greeting, a check, or the end of the epoch: the headers say it all
   }
-  return current.sends == 0 && words_of_all(current);
+  return current.sends == 0 && words_of_all(current) && audits_agree(current);
 }
 
 // All headers are in: whether they fit together is looked at once.
@@ -420,6 +424,7 @@ bool Reduction::agree(Slot& current) {
     fail(why);
     return false;
   }
+  if (!alike(current)) return false;
   current.agreed = true;
   hear_times(current);
   current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
@@ -481,7 +486,7 @@ std::chrono::nanoseconds Reduction::now() const {
 void Reduction::finish(Slot& current) {
   auto record = pool_.take();
   make_record(current, *record);
-  if (record->kind != RoundKind::greeting && record->kind != RoundKind::sketch) ++records_;
+  if (is_recorded(record->kind)) ++records_;
   reset(current);
   opened_ = false;
   waits_since_.reset();

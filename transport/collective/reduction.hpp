@@ -22,6 +22,7 @@
 #include "muster/transport/collective/record_pool.hpp"
 #include "muster/transport/collective/reduction_shape.hpp"
 #include "muster/transport/collective/round.hpp"
+#include "muster/transport/collective/round_check.hpp"
 #include "muster/transport/collective/tree_sum.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -37,6 +38,8 @@ class Reduction {
     std::function<std::chrono::nanoseconds()> now = nullptr;
     /// In place of `failed`, for an error of this member alone (no memory, a lost GPU); none: `failed`.
     std::function<void(const std::string& reason)> broke = nullptr;
+    /// Members hold other bits; nothing follows, unless the shape goes on with them. None: it has failed.
+    std::function<void(const Unlike& found)> unlike = nullptr;
   };
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
@@ -55,7 +58,8 @@ class Reduction {
   /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and
   /// unchanged until `done` or the end of this object; `keep` is held as long.
   void contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
-                  const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep);
+                  const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
+                  const std::vector<AuditWord>& audits = {});
 
   /// Adds a node of another member to the open round, of whom it has not come yet: whichever answer comes
   /// first counts, for they have the same bits. `value` stays valid as in `contribute`.
@@ -107,6 +111,7 @@ class Reduction {
     std::vector<std::vector<std::byte>> metrics_bytes;     // by member
     std::vector<Kept<RoundHeader>> headers;                // by member
     std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
+    std::vector<std::vector<AuditWord>> audits;            // by member
     // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
     // to round: one may still arrive when its round is over.
     std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
@@ -183,6 +188,10 @@ class Reduction {
             Staging::Hold hold = Staging::kNone);
   std::string disagreement(const Slot& slot) const;
   bool agree(Slot& slot);
+  bool alike(const Slot& slot);
+  bool audits_agree(const Slot& slot);
+  bool goes_on(const std::optional<Unlike>& found);
+  bool take_words(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
   void settle(Slot& slot);
   bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(const Frame& received) const;
@@ -203,6 +212,7 @@ class Reduction {
   SumPlan plan_;
   std::optional<SumPlan> sketch_plan_, one_shot_plan_;
   std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
+  std::vector<PeerId> peers_;                   // by member
   std::map<NodeId, std::size_t> node_indices_;  // of nodes_
   std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
   std::vector<Node> nodes_;                     // of all members; the own ones last
@@ -223,6 +233,7 @@ class Reduction {
   std::size_t sends_ = 0;  // in flight, of all rounds
   bool opened_ = false;
   bool failed_ = false;
+  bool unlike_said_ = false;
   std::span<float> result_;
 };
 

@@ -37,6 +37,7 @@ struct ReductionShape {
   std::size_t chunk_elements = 128 * 1024;
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
   bool stand_ins = false;           ///< whether a member may add nodes of another one
+  bool goes_on_unlike = false;      ///< members with other bits are told of, once, and go on together
   Algorithm algorithm = Algorithm::direct;
   /// Whether members of one host read each other's memory: what the ways to write (way_choice.hpp) cost is
   /// then measured.

@@ -30,7 +30,8 @@ RoundSight Reduction::sight() const {
     PeerSight peer;
     peer.peer = shape_.members[member].peer;
     peer.header_in = current.headers[member].has_value();
-    peer.words_in = mine.kind == RoundKind::greeting ? peer.header_in : words_in(current, member);
+    const bool headers_alone = mine.kind == RoundKind::greeting || mine.kind == RoundKind::check;
+    peer.words_in = headers_alone ? peer.header_in : words_in(current, member);
     // Where shards have states, nobody is done before all have opened the round.
     peer.words_in = peer.words_in || (shape_.copies && peer.header_in && !current.agreed);
     const bool keeps = member == buddy && current.copies_given && !copies_kept(current);

@@ -7,12 +7,12 @@ namespace muster {
 namespace {
 
 struct WireHeader {
-  std::uint64_t round, epoch, step, applied, record_hash;
+  std::uint64_t round, epoch, step, applied, record_hash, weights_step, weights_hash;
   std::uint32_t kind, shards;
   WayTimes way_times;
-  std::uint32_t reserved;
+  std::uint32_t weights_block;
 };
-static_assert(sizeof(WireHeader) == 64);
+static_assert(sizeof(WireHeader) == 80);
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -31,10 +31,12 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
                         header.step,
                         header.applied,
                         header.record_hash,
+                        header.weights.step,
+                        header.weights.hash,
                         static_cast<std::uint32_t>(header.kind),
                         static_cast<std::uint32_t>(header.shards.size()),
                         header.way_times,
-                        0};
+                        header.weights.block};
   out.resize(encoded_header_bytes(header.shards.size()));
   std::memcpy(out.data(), &wire, sizeof wire);
   if (!header.shards.empty()) {
@@ -46,8 +48,8 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   WireHeader wire;
   if (bytes.size() < sizeof wire) return false;
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.reserved != 0 ||
-      wire.shards > shards_max || bytes.size() != encoded_header_bytes(wire.shards)) {
+  if (wire.kind > static_cast<std::uint32_t>(RoundKind::check) || wire.shards > shards_max ||
+      bytes.size() != encoded_header_bytes(wire.shards)) {
     return false;
   }
   header.round = wire.round;
@@ -56,6 +58,7 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   header.step = wire.step;
   header.applied = wire.applied;
   header.record_hash = wire.record_hash;
+  header.weights = {wire.weights_step, wire.weights_block, wire.weights_hash};
   header.way_times = wire.way_times;
   header.shards.resize(wire.shards);
   if (wire.shards > 0) {
@@ -75,6 +78,20 @@ bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
   if (bytes.size() % sizeof(ShardMetrics) != 0 || count > shards_max) return false;
   metrics.resize(count);
   if (count > 0) std::memcpy(metrics.data(), bytes.data(), bytes.size());
+  return true;
+}
+
+void append_audits(std::span<const AuditWord> words, std::vector<std::byte>& out) {
+  const auto bytes = std::as_bytes(words);
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditWord>& words) {
+  if (count > kAuditWordsMax || bytes.size() < count * sizeof(AuditWord)) return false;
+  words.resize(count);
+  const auto last = bytes.last(count * sizeof(AuditWord));
+  if (count > 0) std::memcpy(words.data(), last.data(), last.size());
+  bytes = bytes.first(bytes.size() - last.size());
   return true;
 }
 

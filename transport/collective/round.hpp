@@ -2,7 +2,9 @@
 // record. A training step is a round; so are the end of an epoch (all shards ended, no step number), an
 // evaluation (metrics only) and the greeting by which the members of a new view prove that every pair can
 // talk. A step that needs a sum before its gradients can be added (train.compression) has a round for that
-// before its own: the sketch. It has no losses, and changes nothing that outlives its view.
+// before its own: the sketch. It has no losses, and changes nothing that outlives its view. Before what
+// depends on the weights of all (a checkpoint, a newcomer's first step, the end) they are compared in a round
+// that has nothing but headers: the check.
 #pragma once
 
 #include <array>
@@ -17,11 +19,16 @@
 
 namespace muster {
 
-enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2, sketch = 3 };
+enum class RoundKind : std::uint32_t { train = 0, evaluate = 1, greeting = 2, sketch = 3, check = 4 };
 
 /// Whether members add elements up in it.
 constexpr bool has_sums(RoundKind kind) {
   return kind == RoundKind::train || kind == RoundKind::sketch;
+}
+
+/// Whether its record counts, and can be handed to others; else it changes nothing that outlives its view.
+constexpr bool is_recorded(RoundKind kind) {
+  return kind == RoundKind::train || kind == RoundKind::evaluate;
 }
 
 /// What one shard adds to one training round. `first` and `count` name the positions that it used
@@ -61,6 +68,36 @@ static_assert(sizeof(ShardMetrics) == 32);
 /// known.
 using WayTimes = std::array<std::uint32_t, 3>;
 
+/// A hash over weights as they stood behind a step: of one block (actors/rules/weight_blocks.hpp), or of all.
+struct WeightsHash {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  static constexpr std::uint32_t kWhole = 0xfffffffe;
+
+  std::uint64_t step = 0;
+  std::uint32_t block = kNone;
+  std::uint64_t hash = 0;
+
+  /// Whether both are of the same weights, and can be compared.
+  bool compares(const WeightsHash& other) const {
+    return block != kNone && block == other.block && step == other.step;
+  }
+  bool operator==(const WeightsHash&) const = default;
+};
+
+/// A hash of the gradient of one shard in one round, as a member has computed it; of the member that owns the
+/// shard, and of the one that audits it (actors/rules/audit.hpp).
+struct AuditWord {
+  std::uint32_t shard = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t hash = 0;
+
+  bool operator==(const AuditWord&) const = default;
+};
+static_assert(sizeof(AuditWord) == 16);
+
+/// Most that one member says in a round: of a shard of its own, and of another one.
+inline constexpr std::size_t kAuditWordsMax = 2;
+
 /// What a member says when it opens a round.
 struct RoundHeader {
   std::uint64_t round = 0;  ///< counts from 0 within a view
@@ -69,6 +106,7 @@ struct RoundHeader {
   std::uint64_t step = 0;         ///< the step number that the round will take if it is one
   std::uint64_t applied = 0;      ///< last step that this member has applied
   std::uint64_t record_hash = 0;  ///< of the round before; members that differ have diverged
+  WeightsHash weights;            ///< of this member; where they compare, members that differ are corrupt
   WayTimes way_times{};           ///< of this member; the next round with sums goes by those of all
   std::vector<ShardWord> shards;  ///< of this member's shards, ascending; train only
 
@@ -104,6 +142,10 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
 bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
                     std::vector<ShardMetrics>& metrics);
+/// The words on audits stand behind the metrics; the frame says how many there are.
+void append_audits(std::span<const AuditWord> words, std::vector<std::byte>& out);
+/// Takes them off the end of `bytes`; false if there are not so many, or more than a member has.
+bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditWord>& words);
 
 /// A whole record and, if it was a step, its result: what a member hands to one that missed it.
 void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out);

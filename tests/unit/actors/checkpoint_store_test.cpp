@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "muster/gpu/safetensors.hpp"
@@ -112,6 +113,25 @@ TEST(CheckpointStore, NobodyPrunesWhatIsNewerThanItsOwnStep) {
   store.save(snapshot_at(20), 1);
   EXPECT_EQ(disk->list().size(), 8u);  // of 20 and 50
   expect_is(store.newest().newest, 50);
+}
+
+TEST(CheckpointStore, NobodyGoesOnFromWhatWasSetAside) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  CheckpointStore other(disk, identity(std::string(64, 'b')));
+  for (const std::uint64_t step : {2, 4, 6}) store.save(snapshot_at(step), 5);
+  other.save(snapshot_at(8), 5);
+  store.set_aside(3);
+  store.set_aside(3);  // another replica does the same
+  expect_is(store.newest().newest, 2);
+  expect_is(other.newest().newest, 8);
+  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 1u);
+  const auto names = names_on(*disk);
+  EXPECT_EQ(std::count_if(names.begin(), names.end(), [](const auto& n) { return n.ends_with(kSetAside); }),
+            2);
+  store.save(snapshot_at(6), 5);
+  expect_is(store.newest().newest, 6);
+  for (const std::string& name : names_on(*disk)) EXPECT_FALSE(name.ends_with(kSetAside)) << name;
 }
 
 TEST(CheckpointStore, OrphansAndTemporaryFilesOfOlderOnesGo) {

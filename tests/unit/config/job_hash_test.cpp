@@ -31,6 +31,8 @@ Value changed(const Key& key, const Job& job) {
       return std::vector<std::string>{"cpu:3"};
     case ValueType::interval:
       return std::string("77 steps");
+    case ValueType::rate:
+      return std::string("1 in 77 steps");
     case ValueType::text:
       return std::string("changed");
     default:

@@ -87,6 +87,9 @@ TEST_F(JobRoundTrip, RandomJobs) {
         key.set(job, static_cast<std::int64_t>(1 + random() % static_cast<std::uint64_t>(most)));
       } else if (type == ValueType::interval) {
         key.set(job, std::to_string(2 + random() % 1000) + (random() % 2 == 0 ? " steps" : " epochs"));
+      } else if (type == ValueType::rate) {
+        key.set(job, random() % 4 == 0 ? std::string("off")
+                                       : "1 in " + std::to_string(1 + random() % 1000) + " steps");
       } else if (type == ValueType::choice) {
         key.set(job, key.value.choices[random() % key.value.choices.size()]);
       }

@@ -50,6 +50,9 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
       case ValueType::interval:
         value = std::string("77 steps");
         break;
+      case ValueType::rate:
+        value = std::string("1 in 77 steps");
+        break;
       case ValueType::text:
         value = std::string("changed");
         break;

@@ -11,11 +11,12 @@ using oracle::RandomValues;
 RoundHeader random_header(RandomValues& random, std::size_t shards) {
   RoundHeader header;
   header.round = random.below(~0ull);
-  header.kind = static_cast<RoundKind>(random.below(3));
+  header.kind = static_cast<RoundKind>(random.below(5));
   header.epoch = random.below(~0ull);
   header.step = random.below(~0ull);
   header.applied = random.below(~0ull);
   header.record_hash = random.below(~0ull);
+  header.weights = {random.below(~0ull), static_cast<std::uint32_t>(random.below(100)), random.below(~0ull)};
   for (auto& time : header.way_times) time = static_cast<std::uint32_t>(random.below(1ull << 32));
   for (std::size_t i = 0; i < shards; ++i) {
     ShardWord word;

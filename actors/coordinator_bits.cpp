@@ -1,0 +1,126 @@
+// Members of a view hold other bits: who is wrong, as far as that can be told, and what follows.
+#include <algorithm>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/coordinator_bits.hpp"
+#include "muster/actors/rules/other_bits.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kWhat[] = {"records", "weights", "gradients"};
+constexpr const char* kActions[] = {"reported", "evicted", "all are compared, and the step is done again",
+                                    "the run fails"};
+
+bool holds(const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
+  return std::find(slots.begin(), slots.end(), slot) != slots.end();
+}
+
+}  // namespace
+
+Bits bits_of(const UnlikeBits& message) {
+  return static_cast<Bits>(std::min<std::uint8_t>(message.bits, 2));
+}
+
+// Gradients of a step are compared before it is applied.
+std::uint64_t last_done(const UnlikeBits& message) {
+  return bits_of(message) == Bits::gradient && message.step > 0 ? message.step - 1 : message.step;
+}
+
+void doubt_all(View& view) {
+  view.unproven.clear();
+  for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
+}
+
+Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
+  Suspects suspects;
+  suspects.bits = bits_of(message);
+  // Of a view in which all are unproven only the first step compares all; others compare two.
+  suspects.all_compared = view_.unproven.size() == view_.replicas.size() && message.step == doubted_step_;
+  for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
+    const std::uint32_t slot = message.slots[i];
+    suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot});
+  }
+  return suspects;
+}
+
+// Who gave it, in this view or before it, a whole state or records; itself: nobody.
+std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
+  const auto is_it = [slot](const Behind& one) { return one.slot == slot; };
+  if (std::any_of(view_.behind.begin(), view_.behind.end(), is_it)) return view_.donor;
+  const NodeRecord& record = roster_->at({false, slot});
+  return holds(view_.unproven, slot) && record.fed_in != 0 ? record.fed_by : slot;
+}
+
+// All members say the same; the first one is heard.
+void CoordinatorState::on(const UnlikeBits& message) {
+  if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
+  if (std::exchange(judged_, message.view) == message.view) return;
+  roster_->compared(message.view, message.clean);
+  const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
+  raise_corrupt(message, judgement);
+  const std::uint64_t from = first_in_doubt(message, judgement);
+  if (judgement.act == Judgement::Act::evict && from <= last_done(message))
+    suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  switch (judgement.act) {
+    case Judgement::Act::report:
+      return;
+    case Judgement::Act::evict:
+      return evict_corrupt(message, judgement.odd);
+    case Judgement::Act::again:
+      doubted_ = true;
+      doubted_step_ = message.step;
+      if (phase_ != Phase::adopting) close_view();
+      return;
+    case Judgement::Act::stop: {
+      const std::string follows = what_follows(message, judgement, from);
+      if (from <= last_done(message)) set_suspects_aside(from);
+      return fail("diverged: " + message.text + "; " + advice_of(message) + "; " + follows);
+    }
+  }
+}
+
+// One event for each that is wrong; one without a name where nobody knows who is.
+void CoordinatorState::raise_corrupt(const UnlikeBits& message, const Judgement& judgement) {
+  const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  const std::uint64_t from = first_in_doubt(message, judgement);
+  const auto raise_for = [&](std::optional<std::uint32_t> slot) {
+    std::vector<std::pair<std::string, EventValue>> fields{
+        {"what", std::string(kWhat[static_cast<std::size_t>(bits_of(message))])},
+        {"step", whole(message.step)},
+        {"from_step", whole(from)},
+        {"text", message.text},
+        {"action", std::string(kActions[static_cast<std::size_t>(judgement.act)])},
+        {"advice", what_follows(message, judgement, from)}};
+    if (slot) {
+      fields.emplace_back("replica", whole(*slot));
+      fields.emplace_back("device", roster_->at({false, *slot}).device);
+    }
+    raise(make_event("corrupt", std::move(fields)));
+  };
+  for (const std::uint32_t slot : judgement.odd) raise_for(slot);
+  if (judgement.odd.empty()) raise_for(std::nullopt);
+}
+
+std::string CoordinatorState::advice_of(const UnlikeBits& message) const {
+  if (bits_of(message) != Bits::gradient || message.slots.size() < 2)
+    return "no majority tells which of them is right";
+  const auto& one = roster_->at({false, message.slots.front()}).prepared;
+  const auto other = std::find_if(message.groups.begin(), message.groups.end(),
+                                  [&](std::uint32_t group) { return group != message.groups.front(); });
+  if (other == message.groups.end()) return {};
+  const auto at = static_cast<std::size_t>(other - message.groups.begin());
+  return why_other_bits(one, roster_->at({false, message.slots[at]}).prepared);
+}
+
+// One that computes wrong bits would do so again. One whose memory was wrong gets the state anew.
+void CoordinatorState::evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd) {
+  const bool again = bits_of(message) != Bits::gradient;
+  for (const std::uint32_t slot : odd) {
+    if (ending_ || !roster_->alive({false, slot})) continue;
+    lost({false, slot}, "coordinator", "corrupt: " + message.text, again);
+  }
+}
+
+}  // namespace muster

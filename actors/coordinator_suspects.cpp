@@ -1,0 +1,119 @@
+// Results that hold wrong bits: which steps may have them, and the checkpoint before these, to which all go
+// back. Checkpoints that may hold them are set aside, so that nobody goes on from one.
+#include <algorithm>
+
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/coordinator_bits.hpp"
+#include "muster/actors/rules/weight_blocks.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+std::string steps_text(std::uint64_t from, std::uint64_t to) {
+  return from == to ? "step " + std::to_string(from)
+                    : "steps " + std::to_string(from) + " to " + std::to_string(to);
+}
+
+}  // namespace
+
+// The first step whose result may be wrong. Behind the last one that was done: none is. A record that differs
+// has been found before anything was computed with it.
+std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const {
+  const auto& slots = judgement.odd.empty() ? message.slots : judgement.odd;
+  const std::uint64_t behind = last_done(message) + 1;
+  std::uint64_t from = behind;
+  for (const std::uint32_t slot : slots) {
+    const std::uint64_t clean = roster_->at({false, slot}).clean;
+    if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
+    if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
+    const std::uint64_t window = weight_blocks(roster_->at({false, slot}).prepared.elements);
+    from = std::min(from, message.step > window ? message.step - window + 1 : 1);
+  }
+  return from;
+}
+
+// The newest checkpoint that does not hold this step; nothing if there is none, or if the folder is not here.
+std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
+  if (!parts_.checkpoints) return std::nullopt;
+  std::optional<ListedCheckpoint> last;
+  try {
+    for (const ListedCheckpoint& each : list_checkpoints(*parts_.checkpoints, parts_.job_hash)) {
+      if (each.step < step) last = each;
+    }
+  } catch (const DiskError&) {
+    return std::nullopt;
+  }
+  return last;
+}
+
+// One sentence for people.
+std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judgement& judgement,
+                                           std::uint64_t from) const {
+  using Act = Judgement::Act;
+  const std::uint64_t done = last_done(message);
+  if (judgement.act == Act::again) return "nothing is needed: the step is not applied before it is known";
+  if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
+  const std::string may = steps_text(from, done) + " may hold wrong results";
+  const auto good = last_before(from);
+  const std::string before = good ? good->manifest : std::string();
+  if (judgement.act == Act::evict) {
+    return good ? may + "; the run goes back to " + before
+                : may + ", and no checkpoint before them is there; if this matters, begin the run again";
+  }
+  if (judgement.act == Act::report) {
+    return may + (good ? "; for the exact bits, end the run and go on from " + before
+                       : "; for the exact bits, begin the run again");
+  }
+  return may + (good ? "; the last checkpoint without them is " + before + ": go on with --resume"
+                     : ", and no checkpoint without them is there: begin again");
+}
+
+void CoordinatorState::set_suspects_aside(std::uint64_t from) {
+  if (!parts_.checkpoints || from == 0) return;
+  try {
+    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1);
+  } catch (const DiskError& error) {
+    raise(make_event("notice", {{"text", "checkpoints of step " + std::to_string(from) +
+                                             " and later may hold wrong results, and cannot be renamed: " +
+                                             error.what() + "; remove them before --resume"}}));
+  }
+}
+
+// A view that goes back has taken effect with its first record: until then some members may hold what they
+// held before.
+bool CoordinatorState::goes_back_again(View& view) {
+  if (!view_.back || roster_->took() >= view_.number) return false;
+  view.source = view_.source;
+  return true;
+}
+
+void CoordinatorState::go_back_before_suspects(View& view) {
+  const auto from = std::exchange(suspect_from_, std::nullopt);
+  const auto good = from && !canary("keeps-wrong-results") ? last_before(*from) : std::nullopt;
+  if (good) {
+    const std::string path = parts_.checkpoints->folder() + "/" + good->weights;
+    kept_ = {good->manifest, good->records, good->step, path, {}, view_.number};
+    view.source = {0, {}, good->manifest, good->records, good->step};
+    raise(make_event("went_back", {{"view", number(view.number)},
+                                   {"step", number(report_.steps)},
+                                   {"to_step", number(good->step)},
+                                   {"checkpoint", good->manifest},
+                                   {"reason", "results of step " + std::to_string(*from) +
+                                                  " and later may be wrong (event corrupt)"}}));
+  } else if (!goes_back_again(view)) {
+    return;
+  }
+  view.back = true;
+  view.records = view.source.records;
+  view.behind.clear();
+  back_in_ = view.number;
+  for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, view.source.step);
+}
+
+}  // namespace muster

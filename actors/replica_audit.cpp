@@ -1,0 +1,110 @@
+// Audits: the gradient of a shard is computed by a second replica, too, and both say its hash with their
+// losses, before the step is applied.
+#include <algorithm>
+
+#include "muster/actors/replica.hpp"
+
+namespace muster {
+
+// Every member knows the audits of the step by itself. What takes no part in it is not audited.
+void ReplicaState::begin_audits(const Cursor& cursor) {
+  audits_.clear();
+  auditing_.reset();
+  own_part_.reset();
+  step_begun_ = false;
+  const std::uint64_t every = audit_every(parts_.bench->job, part_.view);
+  if (cursor.phase != Phase::train || every == 0) return;
+  audits_ = audits_of(part_.view.replicas, unproven_, course_->steps() + 1, every);
+  for (Audit& audit : audits_) {
+    std::erase_if(audit.shards,
+                  [this](std::uint32_t shard) { return !course_->takes_part(shard) || left_out(shard); });
+    if (audit.auditor != parts_.slot) continue;
+    auditing_.emplace();
+    auditing_->shards.assign(audit.shards.begin(), audit.shards.end());
+  }
+  if (auditing_) ask_for_audit();
+}
+
+// The shard of this replica that another one computes, too.
+std::optional<std::uint32_t> ReplicaState::own_audit() const {
+  for (const Audit& audit : audits_) {
+    if (audit.owner != parts_.slot) continue;
+    for (const std::uint32_t shard : audit.shards) {
+      if (has_rows(items_[shard - part_.begin])) return shard;
+    }
+  }
+  return std::nullopt;
+}
+
+void ReplicaState::ask_for_audit() {
+  if (auditing_->shards.empty()) {
+    auditing_.reset();
+    return contribute_if_audited();
+  }
+  self_->send(parts_.node, Borrow{part_.view.number, auditing_->shards.front()});
+}
+
+void ReplicaState::on(const Borrowed& message) {
+  const bool wanted = auditing_ && !halted_ && message.view == part_.view.number &&
+                      !auditing_->shards.empty() && auditing_->shards.front() == message.shard;
+  if (wanted) self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
+}
+
+bool ReplicaState::take_for_audit(const Item& item) {
+  const bool own = item.shard >= part_.begin && item.shard < part_.end;
+  if (own || halted_ || !auditing_ || auditing_->item || auditing_->shards.empty() ||
+      auditing_->shards.front() != item.shard || item.cursor != gathering_)
+    return false;
+  if (has_rows(item)) {
+    auditing_->item = item;
+    audit_if_ready();
+  } else {
+    auditing_->shards.pop_front();
+    ask_for_audit();
+  }
+  return true;
+}
+
+// Behind its own shards, so that others wait for these no longer than in any step.
+void ReplicaState::audit_if_ready() {
+  if (!step_begun_ || !auditing_ || !auditing_->item || std::exchange(auditing_->under_way, true)) return;
+  const std::size_t buckets =
+      bucket_elements(parts_.bench->job, parts_.bench->state.size(), part_.view.replicas.size());
+  compute([item = *auditing_->item, step = course_->steps() + 1, buckets](Workbench& bench) {
+    return Audited{0, audit_shard(bench, item, step, buckets), {}};
+  });
+}
+
+void ReplicaState::on(const Audited& message) {
+  if (message.turn != turn_ || !auditing_) return;
+  if (!message.error.empty()) return trouble("the model failed: " + message.error);
+  auditing_->words = {message.word};
+  contribute_if_audited();
+}
+
+// The own shards are done: their sums go on their way while another one is audited.
+void ReplicaState::done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                             std::vector<AuditWord> audits) {
+  own_part_.emplace(OwnPart{std::move(nodes), std::move(metrics), std::move(audits)});
+  const bool waits = auditing_ && auditing_->words.empty();
+  if (waits && !own_part_->nodes.empty())
+    self_->send(reducer_, Offer{part_.view.number,
+                                round_,
+                                own_part_->nodes,
+                                {0, reduced_elements(*parts_.bench).step},
+                                parts_.bench});
+  // Loaders are watched while a replica does nothing but wait for them.
+  if (waits && !auditing_->item) parts_.bench->progress->now(Activity::loading);
+  audit_if_ready();
+  contribute_if_audited();
+}
+
+void ReplicaState::contribute_if_audited() {
+  if (!own_part_ || (auditing_ && auditing_->words.empty())) return;
+  OwnPart part = *std::exchange(own_part_, std::nullopt);
+  if (auditing_) part.audits.insert(part.audits.end(), auditing_->words.begin(), auditing_->words.end());
+  auditing_.reset();
+  contribute(std::move(part.nodes), std::move(part.metrics), std::move(part.audits));
+}
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// Up to which step the gradients of a replica are known to be right, by the audits that compared them: a pure
+// rule. A replica that computes wrong bits from some step on has put them into no step up to this one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace muster {
+
+/// It is new in the view: its gradients are in no step before that.
+inline constexpr std::uint64_t kCleanUntilView = std::numeric_limits<std::uint64_t>::max();
+
+/// Of what two have seen of one replica, the later.
+constexpr std::uint64_t later_clean(std::uint64_t one, std::uint64_t other) {
+  if (one == kCleanUntilView) return other;
+  return other == kCleanUntilView ? one : std::max(one, other);
+}
+
+/// After all went back to a step: what was compared beyond it is done again.
+constexpr std::uint64_t clean_after_going_back(std::uint64_t clean, std::uint64_t step) {
+  return clean == kCleanUntilView ? clean : std::min(clean, step);
+}
+
+/// The first step that may hold wrong gradients of a replica which was found to be wrong in `found`, a step
+/// that is not applied; `found` itself: none does.
+constexpr std::uint64_t first_unclean(std::uint64_t clean, std::uint64_t found) {
+  return clean == kCleanUntilView ? found : std::min(clean + 1, found);
+}
+
+}  // namespace muster

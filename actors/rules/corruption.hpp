@@ -1,0 +1,37 @@
+// What follows when members of a view hold other bits: a pure rule. The majority is right; where there is
+// none, a gradient is computed again by all, and everything else cannot be told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "muster/config/job.hpp"
+#include "muster/transport/collective/round_check.hpp"
+
+namespace muster {
+
+struct Suspects {
+  Bits bits = Bits::weights;
+  struct Opinion {
+    std::uint32_t slot = 0;
+    std::uint32_t group = 0;
+    std::uint32_t source = 0;  ///< the replica that its state is from: itself, or the member that gave it
+  };
+  std::vector<Opinion> opinions;
+  bool all_compared = false;  ///< every member was compared in this step: to do it again tells no more
+};
+
+struct Judgement {
+  enum class Act { report, evict, again, stop };
+  Act act = Act::report;
+  std::vector<std::uint32_t> odd;  ///< replicas that differ from the majority; empty where there is none
+};
+
+/// Those who differ from the majority; nothing if there is none. Who agrees with the one that its state is
+/// from has no opinion of its own.
+std::optional<std::vector<std::uint32_t>> odd_ones(const Suspects& suspects);
+
+Judgement judge_bits(const Suspects& suspects, OnCorruption policy);
+
+}  // namespace muster

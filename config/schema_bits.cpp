@@ -1,0 +1,33 @@
+#include "muster/config/schema_bits.hpp"
+
+#include "muster/config/binding.hpp"
+#include "muster/config/schema_terms.hpp"
+
+namespace muster {
+
+using binding::bind;
+using namespace terms;
+
+std::vector<Key> audit_keys() {
+  return {bind(
+      key(kFree, "train.audit", of(ValueType::rate),
+          "How often the gradient of one shard is computed by a second replica as well, and compared "
+          "before the step is applied. Each replica is audited at its first step in any case, unless "
+          "it is `off`. More often finds a replica that computes wrong bits sooner; each audit costs "
+          "one replica the time of one shard. No audits with `train.compression`, with "
+          "`cluster.straggler.action = \"speculate\"`, with `cluster.reproducible = \"loose\"`, or "
+          "where data comes from a generator."),
+      [](auto& job) -> auto& { return job.train.audit; })};
+}
+
+std::vector<Key> corruption_keys() {
+  return {bind(
+      key("cluster.on_corruption", one_of({"report", "evict", "stop"}),
+          "What follows when replicas that must hold the same bits do not. Each is the event "
+          "`corrupt`. `report`: the run goes on. `evict`: the replicas that differ from the majority "
+          "are evicted, and the step is done again; where no majority tells who is right, the run "
+          "fails. `stop`: the run fails."),
+      [](auto& job) -> auto& { return job.cluster.on_corruption; })};
+}
+
+}  // namespace muster

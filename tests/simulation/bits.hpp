@@ -1,0 +1,29 @@
+// Bits of one process that are not what they must be: what a bad memory or another processor does to a
+// replica.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "muster/actors/workbench.hpp"
+
+namespace muster::simulation {
+
+/// Shared by what a process is made of. Everything is on the one thread of the simulation.
+struct WrongBits {
+  enum class Flip { none, weights, result };
+
+  bool odd = false;          ///< gradients are an ulp beside those of other replicas, from now on
+  Flip flip = Flip::none;    ///< once, when the next record of a step has come, before it is applied
+  std::uint64_t chosen = 0;  ///< which element, and which bit of it
+  std::function<void()> flipped = [] {};  ///< called when that has happened
+
+  void record_has_come(Workbench& bench, const RoundRecord& record);
+};
+
+/// The linear model, as this process computes it.
+std::unique_ptr<Model> make_odd_linear(std::shared_ptr<const WrongBits> bits, const Options& options,
+                                       const ModelContext& context);
+
+}  // namespace muster::simulation

@@ -1,0 +1,160 @@
+// What must become of wrong bits: no step is committed together with a replica whose weights are not those of
+// the others; and who computes other gradients is found within a stated number of steps. Where nobody can
+// find it out, for want of a second replica, the oracle's bits are lost, and are not asked for any more.
+#include <algorithm>
+
+#include "muster/actors/rules/audit.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+// In the turn of a replica its shards may have come to their end; and a view change begins a turn anew.
+constexpr std::uint64_t kWindowsMax = 4;
+
+}  // namespace
+
+void Invariants::flipped(ProcessId) {
+  flips_ = true;
+  tally_.count("bits: flipped");
+}
+
+void Invariants::computes_odd(ProcessId process) {
+  odd_ = process;
+  if (commits_ == 0) return;
+  std::uint64_t held = 0;  // by anybody: from before
+  for (const auto& [each, who] : seen_) {
+    if (cluster_->world().alive(each)) held = std::max(held, who.replica.least());
+  }
+  lose_bits();
+  lost_at_ = held;
+  tally_.count("bits: others are computed from some step on");
+}
+
+void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
+  if (!cluster_->world().alive(process)) return;
+  const Wrong wrong = seen(process).replica.applied(step, state);
+  if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
+  if (wrong.invariant == 2 && taint(process)) return;
+  say(process, wrong);
+}
+
+void Invariants::lose_bits() {
+  bits_lost_ = true;
+  lost_at_ = 0;
+  for (auto& [process, who] : seen_) who.replica.strays();
+}
+
+// The run said that it goes back before what may be wrong. Then all has the oracle's bits again.
+void Invariants::found_again(const View& view) {
+  if (std::exchange(must_go_back_, false) && !view.back)
+    say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
+  if (!view.back) return;
+  tally_.count("bits: back to a checkpoint");
+  if (!bits_lost_ || view.records > lost_at_) return;
+  bits_lost_ = false;
+  tally_.count("bits: right again after going back");
+}
+
+void Invariants::corrupt(const Event& event) {
+  if (event.text("advice").find("; the run goes back to ") != std::string::npos) must_go_back_ = true;
+  tally_.count("corrupt: " + event.text("what") + ", " + event.text("action"));
+}
+
+// Whether the rule is not to say so: its weights may be wrong, and it must be found.
+bool Invariants::taint(ProcessId process) {
+  if (bits_lost_) return true;
+  if (!flips_ && !odd_) return false;
+  Seen& who = seen(process);
+  if (odd_ && !flips_ && !alone(*odd_)) return false;
+  if (odd_ && !flips_) lose_bits();
+  tainted_.emplace(process, who.replica.least());
+  who.replica.strays();
+  tally_.count("bits: a replica has other weights");
+  return true;
+}
+
+bool Invariants::is_member(ProcessId process) const {
+  const View* view = views_.latest();
+  const std::vector<ProcessId> members = view ? members_of(view->number) : std::vector<ProcessId>{};
+  return std::find(members.begin(), members.end(), process) != members.end();
+}
+
+// What it was given may be wrong, and be given anew by another one.
+void Invariants::taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state) {
+  const auto found =
+      std::find_if(oracle_.records.begin(), oracle_.records.end(),
+                   [&](const OracleRecord& each) { return each.is_step && each.step == step; });
+  const bool wrong = found != oracle_.records.end() && found->state != fingerprint_of(state);
+  if (wrong)
+    tainted_.emplace(process, 0);
+  else
+    tainted_.erase(process);
+}
+
+bool Invariants::alone(ProcessId process) {
+  const View* view = views_.latest();
+  return view && view->replicas.size() == 1 && view->replicas.front().name == seen(process).name;
+}
+
+std::vector<ProcessId> Invariants::members_of(std::uint32_t view) const {
+  std::vector<ProcessId> members;
+  const auto found = views_.views().find(view);
+  if (found == views_.views().end()) return members;
+  for (const auto& [process, who] : seen_) {
+    const auto& replicas = found->second.replicas;
+    const bool member = std::any_of(replicas.begin(), replicas.end(), [&, &who = who](const Member& m) {
+      return m.name == who.name && m.incarnation == who.incarnation;
+    });
+    if (member && !who.name.loader) members.push_back(process);
+  }
+  return members;
+}
+
+// Whether this record is none that the other rules look at.
+bool Invariants::record_of_wrong_bits(ProcessId process, std::uint32_t view, const RoundRecord& record) {
+  if (odd_ && bits_lost_) expect_odd_found(view, record);
+  if (odd_ == process && members_of(view).size() == 1) lose_bits();
+  if (!bits_lost_ && !tainted_.empty()) expect_no_record_with_tainted(process, view);
+  if (!bits_lost_ && !tainted_.contains(process)) return false;
+  progress_at_ = now();
+  return true;
+}
+
+void Invariants::expect_no_record_with_tainted(ProcessId process, std::uint32_t view) {
+  const std::vector<ProcessId> members = members_of(view);
+  const auto is_tainted = [this](ProcessId each) { return tainted_.contains(each); };
+  if (std::none_of(members.begin(), members.end(), is_tainted)) return;
+  if (std::all_of(members.begin(), members.end(), is_tainted)) return lose_bits();
+  if (is_tainted(process)) return;  // the others say so
+  const std::uint64_t index = seen(process).replica.next(view, views_.from(view));
+  for (const ProcessId each : members) {
+    if (is_tainted(each) && index >= tainted_.at(each))
+      say(process, {2, "it has taken record " + std::to_string(index) + " together with " +
+                           seen(each).name.text() + ", which has other weights"});
+  }
+}
+
+// Counts only what it has told of to all: one member's record stands for the step.
+void Invariants::expect_odd_found(std::uint32_t view, const RoundRecord& record) {
+  const std::vector<ProcessId> members = members_of(view);
+  const bool may = std::find(members.begin(), members.end(), *odd_) != members.end() && members.size() > 1;
+  const bool all_present = std::all_of(record.shards.begin(), record.shards.end(),
+                                       [](const ShardWord& word) { return word.present(); });
+  if (!may || record.kind != RoundKind::train || !all_present) return;
+  odd_steps_.insert(record.step);
+  const std::uint64_t window = audit_window(job_.train.audit.every, members.size());
+  if (odd_steps_.size() > kWindowsMax * window)
+    say(*odd_, {2, "it computes other gradients than the others for " + std::to_string(odd_steps_.size()) +
+                       " steps, and was not found"});
+}
+
+// Where two differ, or all of them are new, nobody can tell who is right.
+bool Invariants::stopped_by_wrong_bits(const Report& report) {
+  if (report.reason.rfind("diverged: ", 0) != 0 || (!flips_ && !odd_)) return false;
+  tally_.count("run: stops where nobody knows whose bits are right");
+  return true;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,33 @@
+// Which steps may hold wrong gradients of a replica.
+#include "muster/actors/rules/clean_steps.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(CleanSteps, StepsAfterTheLastCleanAuditMayBeWrong) {
+  EXPECT_EQ(first_unclean(7, 12), 8u);
+  EXPECT_EQ(first_unclean(0, 12), 1u);
+}
+
+TEST(CleanSteps, NoStepIsWrongWhereTheStepBeforeWasAudited) {
+  EXPECT_EQ(first_unclean(11, 12), 12u);
+  EXPECT_EQ(first_unclean(kCleanUntilView, 12), 12u);  // its first step
+}
+
+TEST(CleanSteps, OfTwoMembersTheOneThatKnowsMoreCounts) {
+  EXPECT_EQ(later_clean(5, 9), 9u);
+  EXPECT_EQ(later_clean(kCleanUntilView, 9), 9u);
+  EXPECT_EQ(later_clean(9, kCleanUntilView), 9u);
+  EXPECT_EQ(later_clean(kCleanUntilView, kCleanUntilView), kCleanUntilView);
+}
+
+TEST(CleanSteps, WhatIsDoneAgainWasNotCompared) {
+  EXPECT_EQ(clean_after_going_back(9, 4), 4u);
+  EXPECT_EQ(clean_after_going_back(3, 4), 3u);
+  EXPECT_EQ(clean_after_going_back(kCleanUntilView, 4), kCleanUntilView);
+}
+
+}  // namespace
+}  // namespace muster

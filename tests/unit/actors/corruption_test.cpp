@@ -1,0 +1,55 @@
+// Who is wrong where replicas hold other bits, and what follows.
+#include <gtest/gtest.h>
+
+#include "muster/actors/rules/corruption.hpp"
+
+namespace muster {
+namespace {
+
+using Slots = std::vector<std::uint32_t>;
+using Act = Judgement::Act;
+
+Suspects suspects(Bits bits, std::vector<Suspects::Opinion> opinions, bool all_compared = false) {
+  return {bits, std::move(opinions), all_compared};
+}
+
+TEST(Corruption, TheMajorityIsRight) {
+  const auto three = suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}, {2, 0, 2}});
+  EXPECT_EQ(odd_ones(three), Slots{1});
+  const auto judged = judge_bits(three, OnCorruption::evict);
+  EXPECT_EQ(judged.act, Act::evict);
+  EXPECT_EQ(judged.odd, Slots{1});
+}
+
+TEST(Corruption, OfTwoNobodyKnowsWhoIsRight) {
+  const auto two = suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}});
+  EXPECT_FALSE(odd_ones(two));
+  EXPECT_EQ(judge_bits(two, OnCorruption::evict).act, Act::stop);
+}
+
+TEST(Corruption, WhoHasItsStateFromAnotherIsNoSecondWitness) {
+  // 2 has the weights that 1 gave it: that is one against one.
+  EXPECT_FALSE(odd_ones(suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}, {2, 1, 1}})));
+  // Where it differs from the one that gave it, it is.
+  EXPECT_EQ(odd_ones(suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}, {2, 0, 1}})), Slots{1});
+  // Two that were fed by one that is gone are one witness.
+  EXPECT_FALSE(odd_ones(suspects(Bits::weights, {{0, 0, 0}, {1, 1, 7}, {2, 1, 7}})));
+}
+
+TEST(Corruption, AGradientIsComputedAgainByAllOnce) {
+  const auto pair = suspects(Bits::gradient, {{0, 0, 0}, {2, 2, 2}});
+  EXPECT_EQ(judge_bits(pair, OnCorruption::evict).act, Act::again);
+  const auto after = suspects(Bits::gradient, {{0, 0, 0}, {2, 2, 2}}, true);
+  EXPECT_EQ(judge_bits(after, OnCorruption::evict).act, Act::stop);
+}
+
+TEST(Corruption, ThePolicyIsTheJobs) {
+  const auto three = suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}, {2, 0, 2}});
+  EXPECT_EQ(judge_bits(three, OnCorruption::report).act, Act::report);
+  const auto stopped = judge_bits(three, OnCorruption::stop);
+  EXPECT_EQ(stopped.act, Act::stop);
+  EXPECT_EQ(stopped.odd, Slots{1});
+}
+
+}  // namespace
+}  // namespace muster

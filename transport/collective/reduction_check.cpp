@@ -1,0 +1,37 @@
+// Whether the members of a round have the same bits; what follows where they have not.
+#include "muster/transport/collective/reduction.hpp"
+
+namespace muster {
+
+// Whether the round goes on. What is found is said once in a view.
+bool Reduction::goes_on(const std::optional<Unlike>& found) {
+  if (!found) return true;
+  const bool goes_on = shape_.goes_on_unlike && hooks_.unlike;
+  if (!hooks_.unlike) {
+    fail("diverged: " + found->text());
+    return false;
+  }
+  if (!goes_on) close();
+  if (!std::exchange(unlike_said_, true)) hooks_.unlike(*found);
+  return goes_on;
+}
+
+bool Reduction::alike(const Slot& current) {
+  return goes_on(unlike_headers(current.headers, peers_));
+}
+
+bool Reduction::audits_agree(const Slot& current) {
+  const RoundHeader& mine = *current.headers[shape_.self];
+  return goes_on(unlike_gradients(current.audits, peers_, mine.step));
+}
+
+// Losses, and what was audited.
+bool Reduction::take_words(Slot& target, std::uint32_t member, const Frame& frame,
+                           std::span<const std::byte> payload) {
+  const std::size_t shards = shape_.members[member].end - shape_.members[member].begin;
+  auto& metrics = target.metrics[member];
+  return !metrics && take_audits(payload, frame.more, target.audits[member]) &&
+         metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
+}
+
+}  // namespace muster
