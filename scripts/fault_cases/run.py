@@ -86,13 +86,12 @@ class Run:
         return event
 
     def event(self, name, **fields):
-        """The next event of this name with these fields: a value, or a function of it."""
-        deadline = time.monotonic() + DEADLINE_S
+        """The next event of this name with these fields: a value, or a function of it. A run that tells of steps is waited for."""
         while True:
             try:
-                line = self.lines.get(timeout=max(0, deadline - time.monotonic()))
+                line = self.lines.get(timeout=DEADLINE_S)
             except queue.Empty:
-                raise Failed(f"no event {name} within {DEADLINE_S} s") from None
+                raise Failed(f"no event {name}, and no other one for {DEADLINE_S} s") from None
             if line is None:
                 raise Failed(f"ended before the event {name}")
             event = self.take(line)
