@@ -177,8 +177,8 @@ void Roster::closed(const Closed& message) {
 void Roster::compared(std::uint32_t view, const std::vector<std::uint64_t>& clean) {
   if (view != view_.number || clean.size() != view_.replicas.size()) return;
   for (std::size_t i = 0; i < clean.size(); ++i) {
-    NodeRecord& record = nodes_[view_.replicas[i].name];
-    record.clean = later_clean(record.clean, clean[i]);
+    const auto found = nodes_.find(view_.replicas[i].name);
+    if (found != nodes_.end()) found->second.clean = later_clean(found->second.clean, clean[i]);
   }
 }
 

@@ -32,7 +32,7 @@ void Roster::drop_expected() {
 
 std::vector<NodeName> Roster::begin_close() {
   for (auto& [name, record] : nodes_) {
-    if (record.stage == NodeStage::caught_up) record.member = true;
+    if (record.stage == NodeStage::caught_up && !record.leaving) record.member = true;
     if (!record.member || gone(record)) continue;
     record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
   }
