@@ -83,13 +83,14 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
   parts.pid = started.pid;
   parts.incarnation = parts.launched = started.number;
   parts.joins = started.joins;
-  parts.registry = with_errors(shared_registry_, started.errors);
+  auto registry = std::make_shared<Registry>(*shared_registry_);
   if (!options_.cards) {
-    const auto make = [bits = started.bits](const Options& options, const ModelContext& context) {
-      return make_odd_linear(bits, options, context);
-    };
-    parts.registry.add_model("linear", linear_options(), make);
+    registry->add_model("linear", linear_options(),
+                        [bits = started.bits](const Options& options, const ModelContext& context) {
+                          return make_odd_linear(bits, options, context);
+                        });
   }
+  parts.registry = with_errors(registry, started.errors);
   parts.seams = simulated_seams(seams_of(started));
   parts.coordinator = caf::actor_cast<coordinator_actor>(link);
   parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
