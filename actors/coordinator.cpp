@@ -208,12 +208,7 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = parts_.job.cluster;
-  if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) {
-    pulse_at_ = self_->clock().now();
-    for (const auto& [who, actor] : actors_) {
-      if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step, roster_->free_numbers()});
-    }
-  }
+  if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
                     std::to_string(parts_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)");
@@ -227,6 +222,13 @@ void CoordinatorState::on(const Tick& message) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
          " ms (cluster.start_patience); still waiting for " + roster_->behind(roster_->stage_behind()));
+  }
+}
+
+void CoordinatorState::pulse() {
+  pulse_at_ = self_->clock().now();
+  for (const auto& [who, actor] : actors_) {
+    if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step, roster_->free_numbers()});
   }
 }
 

@@ -103,6 +103,7 @@ class CoordinatorState {
   void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
+  void pulse();
   void raise_late();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void admit(const Join& message, const node_actor& actor);

@@ -52,6 +52,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
       roster_->lost(who);
       return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
     }
+    pulse();  // the members know of it before it does
   }
   actors_[who] = actor;
   watch_->came(who, elapsed());

@@ -2,8 +2,8 @@
 links of 100 Mbit/s.
 
 The same job is run with the gradient as one bucket, which goes out behind the pass, and with buckets of 64 KiB, which go out
-during it. The weights must be the same; with one bucket nothing is hidden, with many something is. Times are printed, not judged:
-the replicas share the cores of one machine.
+during it. The weights must be the same; with one bucket nothing is hidden, with many something is. There are no audits: a replica
+that audits computes while its own sums are under way. Times are printed, not judged: the replicas share the cores of one machine.
 """
 import sys
 
@@ -31,6 +31,7 @@ shards = 4
 batch = 64
 steps = {STEPS}
 evaluate = false
+audit = "off"
 [cluster]
 replicas = 4
 start_patience = "120s"

@@ -97,8 +97,9 @@ std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& heade
     return header->record_hash == headers.front()->record_hash;
   };
   const auto says = [](const auto& header) { return header->weights.block != WeightsHash::kNone; };
-  std::vector<std::optional<std::uint64_t>> values(headers.size());
+  std::vector<std::optional<std::uint64_t>> values;  // most rounds need none
   if (!std::all_of(headers.begin(), headers.end(), same_record)) {
+    values.resize(headers.size());
     for (std::size_t i = 0; i < headers.size(); ++i) values[i] = headers[i]->record_hash;
     return unlike_values(values, peers, Bits::record, headers.front()->applied);
   }
@@ -109,6 +110,7 @@ std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& heade
     return !first.compares(header->weights) || header->weights.hash == first.hash;
   };
   if (std::all_of(headers.begin(), headers.end(), same_weights)) return std::nullopt;
+  values.resize(headers.size());
   for (std::size_t i = 0; i < headers.size(); ++i) {
     if (first.compares(headers[i]->weights)) values[i] = headers[i]->weights.hash;
   }
