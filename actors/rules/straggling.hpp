@@ -48,8 +48,8 @@ struct Lateness {
 /// from these are not blamed.
 std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options);
 
-/// Says each lateness once: again only if it turns out to be stuck or ready, or its cause changes. That one is
-/// stuck is said again after each further patience: the coordinator forgets what it cannot judge.
+/// Says each lateness once: again only if it turns out to be stuck or ready, or its cause changes. That one
+/// is stuck is said again after each further patience: the coordinator forgets what it cannot judge.
 class LateMemory {
  public:
   bool is_news(std::uint32_t view, std::uint64_t round, const Lateness& late,
