@@ -19,8 +19,9 @@ void ReplicaState::begin_audits(const Cursor& cursor) {
     std::erase_if(audit.shards,
                   [this](std::uint32_t shard) { return !course_->takes_part(shard) || left_out(shard); });
     if (audit.auditor != parts_.slot) continue;
-    auditing_.emplace();
-    auditing_->shards.assign(audit.shards.begin(), audit.shards.end());
+    Auditing auditing;
+    auditing.shards.assign(audit.shards.begin(), audit.shards.end());
+    auditing_ = std::move(auditing);
   }
   if (auditing_) ask_for_audit();
 }
