@@ -322,8 +322,17 @@ void ReplicaState::on(const RoundDone& message) {
   next_turn();  // others may have stood in for this replica, which still computes
   if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
   if (message.record->kind == RoundKind::check) return checked(*message.record);
-  if (in_parts()) use_new_part();
+  view_takes_effect();
   record_taken(message.record, mean_of(*message.record));
+}
+
+// The first record of a view: from here on what was held before it is of no use.
+void ReplicaState::view_takes_effect() {
+  if (took_ == part_.view.number) return;
+  took_ = part_.view.number;
+  from_.reset();
+  if (!in_parts()) return;
+  parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
 }
 
 MeanIs ReplicaState::mean_of(const RoundRecord& record) const {

@@ -155,7 +155,7 @@ class ReplicaState {
   void errand_done(const Computed& message);
   bool in_parts() const { return parts_.bench->job.train.in_parts(); }
   void enter_parts();
-  void use_new_part();
+  void view_takes_effect();
   void deal_parts();
   void take_part(const HandedOut& message);
   void go_back();

@@ -56,14 +56,6 @@ void ReplicaState::enter_parts() {
   });
 }
 
-// The first record of a view: from here on what was held before it is of no use.
-void ReplicaState::use_new_part() {
-  if (took_ == part_.view.number) return;
-  took_ = part_.view.number;
-  from_.reset();
-  parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
-}
-
 // All stand at the same record. Each gives what the others need of what it holds, and takes what it needs.
 void ReplicaState::deal_parts() {
   if (std::exchange(parts_asked_, true)) return;
