@@ -1,10 +1,11 @@
 """Cases: a run is told to end, or its disk is full; then it goes on from what was kept."""
+import contextlib
 import pathlib
 import signal
 import subprocess
 import tempfile
 
-from fault_cases.run import LONG, Case, Failed, Run, by_hand, expect, free_port, kept_in
+from fault_cases.run import LONG, Case, Failed, Run, by_hand, expect, free_port, kept_in, started_by_hand
 
 EVERY = ("--set", "checkpoint.every=1000 steps")  # none is due before the end: only the last one can help
 
@@ -82,27 +83,40 @@ class SmallDisk:
         self.folder.cleanup()
 
 
-def on_a_small_disk(act, *more, megabytes=32):
+def on_a_small_disk(act, start):
+    """A case on a run that `start(given, folder)` begins, whose folder can be filled: `act(run, disk)` breaks it."""
     def case(given):
-        with SmallDisk(megabytes) as disk:
+        with SmallDisk(32) as disk:
             if disk.reason:
                 print(f"cannot run: {disk.reason}")
                 return None
-            run = Run(given, *kept_in(disk.folder.name), *LONG, *more)
-            try:
+            with start(given, disk.folder.name) as run:
                 act(run, disk)
                 return run.finish()
-            finally:
-                run.end()
     return case
+
+
+@contextlib.contextmanager
+def launched_with_checkpoints(given, folder):
+    run = Run(given, *kept_in(folder), *LONG, "--set", "checkpoint.every=20 steps")
+    try:
+        yield run
+    finally:
+        run.end()
+
+
+@contextlib.contextmanager
+def with_a_journal(given, folder):
+    with started_by_hand(given, folder, *LONG) as (run, _):
+        yield run
 
 
 def full_while_a_replica_dies(run, disk):
     """The journal cannot be written when the view changes: the members wait until it can."""
-    run.first_epoch()
+    run.event("checkpoint")  # else one that is refused would make room again
     disk.fill()
-    run.kill(3)
-    run.event("lost", replica=3)
+    run.kill(2)
+    run.event("lost", replica=2)
     run.event("journal_delayed")
     disk.empty()
     run.goes_on()
@@ -139,7 +153,7 @@ CASES = [
     Case("sigterm-then-resume", told_to_end(signal.SIGTERM), LONG),
     Case("interrupt-then-resume", told_to_end(signal.SIGINT), LONG),
     Case("all-sigterm-then-resume", all_are_told_to_end, LONG),
-    Case("disk-full-at-a-loss", on_a_small_disk(full_while_a_replica_dies), LONG),
-    Case("disk-full-at-a-checkpoint", on_a_small_disk(full_during_a_checkpoint, "--set", "checkpoint.every=20 steps"), LONG),
+    Case("disk-full-at-a-loss", on_a_small_disk(full_while_a_replica_dies, with_a_journal), LONG),
+    Case("disk-full-at-a-checkpoint", on_a_small_disk(full_during_a_checkpoint, launched_with_checkpoints), LONG),
     Case("disk-full-at-the-end", full_at_the_end, LONG),
 ]

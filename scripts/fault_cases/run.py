@@ -1,4 +1,5 @@
 """A run that a case breaks: started, watched by its events, ended."""
+import contextlib
 import dataclasses
 import json
 import os
@@ -169,22 +170,28 @@ def launched(act, *more, **how):
     return case
 
 
-def by_hand(act, *more, replicas=3, loaders=0):
+@contextlib.contextmanager
+def started_by_hand(given, folder, *more, replicas=3, loaders=0):
+    """A run whose nodes were started by hand and which keeps its checkpoints in this folder, and where its coordinator listens."""
+    where = f"127.0.0.1:{free_port()}"
+    run = Run(given, *kept_in(folder), *more, "--set", f"cluster.loaders={loaders}",
+              command=("coordinate", "--listen", where, "--set", f"cluster.replicas={replicas}"))
+    try:
+        for _ in range(replicas):
+            run.join(where)
+        for _ in range(loaders):
+            run.join(where, "--loader")
+        yield run, where
+    finally:
+        run.end()
+
+
+def by_hand(act, *more, **how):
     """A case on a run whose nodes were started by hand: `act(run, where)` breaks it."""
     def case(given):
-        where = f"127.0.0.1:{free_port()}"
-        with tempfile.TemporaryDirectory() as kept:
-            run = Run(given, *kept_in(kept), *more, "--set", f"cluster.loaders={loaders}",
-                      command=("coordinate", "--listen", where, "--set", f"cluster.replicas={replicas}"))
-            try:
-                for _ in range(replicas):
-                    run.join(where)
-                for _ in range(loaders):
-                    run.join(where, "--loader")
-                act(run, where)
-                return run.finish()
-            finally:
-                run.end()
+        with tempfile.TemporaryDirectory() as kept, started_by_hand(given, kept, *more, **how) as (run, where):
+            act(run, where)
+            return run.finish()
     return case
 
 
