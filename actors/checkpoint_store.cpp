@@ -1,7 +1,5 @@
 #include "muster/actors/checkpoint_store.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -115,7 +113,7 @@ CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity 
     : disk_(std::move(disk)), identity_(std::move(identity)) {}
 
 CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces) {
-  const std::string temporary = name + ".tmp." + std::to_string(::getpid());
+  const std::string temporary = name + ".tmp." + std::to_string(disk_->writer());
   try {
     disk_->write(temporary, pieces);
     disk_->rename(temporary, name);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 namespace muster {
@@ -65,11 +66,17 @@ class Descriptor {
   int number_;
 };
 
+std::uint64_t drawn_number() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
 class RealDisk final : public Disk {
  public:
   explicit RealDisk(fs::path path) : path_(std::move(path)) {}
 
   std::string folder() const override { return path_.string(); }
+  std::uint64_t writer() const override { return writer_; }
 
   std::vector<File> list() override {
     std::vector<File> files;
@@ -115,6 +122,7 @@ class RealDisk final : public Disk {
 
  private:
   fs::path path_;
+  std::uint64_t writer_ = drawn_number();
 };
 
 }  // namespace

@@ -52,6 +52,8 @@ class Disk {
   virtual void remove(const std::string& name) = 0;
   /// Names are on disk when the call returns.
   virtual void sync_folder() = 0;
+  /// Stands in the names of files that are under way: no other object, also of another host, has the same.
+  virtual std::uint64_t writer() const = 0;
   /// Bytes that are free; nothing where nobody knows.
   virtual std::optional<std::uint64_t> room() { return std::nullopt; }
 };

@@ -31,6 +31,7 @@ class CoreMask {
   }
   static std::size_t bytes() { return CPU_ALLOC_SIZE(kCoresMax); }
   cpu_set_t* get() const { return mask_.get(); }
+  int count() const { return CPU_COUNT_S(bytes(), mask_.get()); }
   bool has(int core) const { return CPU_ISSET_S(static_cast<std::size_t>(core), bytes(), mask_.get()); }
 
  private:
@@ -48,18 +49,28 @@ std::vector<int> allowed_cores() {
     throw Error(Advice::give_up,
                 std::string("cannot read the cores of this process: ") + std::strerror(errno));
   std::vector<int> cores;
-  for (int core = 0; core < kCoresMax; ++core)
+  const int count = mask.count();
+  for (int core = 0; core < kCoresMax && static_cast<int>(cores.size()) < count; ++core)
     if (mask.has(core)) cores.push_back(core);
   return cores;
 }
 
-std::string processor_name() {
+namespace {
+
+std::string read_processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     const auto colon = line.find(": ");
     if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "a processor without a name";  // other than x86
+}
+
+}  // namespace
+
+std::string processor_name() {
+  static const std::string name = read_processor_name();
+  return name;
 }
 
 DeviceInventory discover_devices() {

@@ -5,22 +5,13 @@
 #include <memory>
 
 #include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/processors.hpp"
 #include "tests/cluster/same_bits.hpp"
 
 #ifdef MUSTER_WITH_TORCH
 namespace {
 
 using namespace muster::cluster_test;
-
-// Matrix products without fused multiplication and addition, as on an old processor.
-const Environment kOld{{"OPENBLAS_CORETYPE", "Nehalem"},
-                       {"MKL_CBWR", "COMPATIBLE"},
-                       {"DNNL_MAX_CPU_ISA", "SSE41"},
-                       {"ATEN_CPU_CAPABILITY", "avx2"}};
-const Environment kNewer{{"OPENBLAS_CORETYPE", "Haswell"},
-                         {"MKL_CBWR", "AVX2"},
-                         {"DNNL_MAX_CPU_ISA", "AVX2"},
-                         {"ATEN_CPU_CAPABILITY", "avx2"}};
 
 // A run with one loader process, whose replicas come by hand.
 struct RunByHand {

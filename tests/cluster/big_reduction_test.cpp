@@ -48,7 +48,7 @@ algorithm = ")" +
 std::string undisturbed_sha() {
   static const std::string sha = [] {
     const Folder folder;
-    const RunResult run = run_job(folder.write("job.toml", job("direct")), folder);
+    const RunResult run = run_job(folder.write("job.toml", job("direct")), folder, {"--replicas", "1"});
     EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
     return run.report["weights_sha256"].get<std::string>();
   }();

@@ -3,23 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/processors.hpp"
 #include "tests/cluster/same_bits.hpp"
 
 #ifdef MUSTER_WITH_TORCH
 namespace {
 
 using namespace muster::cluster_test;
-
-// As on an old processor: matrix products without fused multiplication and addition. libtorch's own kernels
-// stay, for with others it draws other initial weights, too.
-const Environment kOld{{"OPENBLAS_CORETYPE", "Nehalem"},
-                       {"MKL_CBWR", "COMPATIBLE"},
-                       {"DNNL_MAX_CPU_ISA", "SSE41"},
-                       {"ATEN_CPU_CAPABILITY", "avx2"}};
-const Environment kNewer{{"OPENBLAS_CORETYPE", "Haswell"},
-                         {"MKL_CBWR", "AVX2"},
-                         {"DNNL_MAX_CPU_ISA", "AVX2"},
-                         {"ATEN_CPU_CAPABILITY", "avx2"}};
 
 struct TwoByHand {
   TwoByHand(const Environment& one, const Environment& other, const Arguments& more = {}) {

@@ -67,7 +67,7 @@ void Narrator::say(ProcessId who, const std::string& what) {
 }
 
 void Narrator::record(ProcessId p, std::uint32_t view, const RoundRecord& record) {
-  const char* kinds[] = {"a step", "an evaluation", "a greeting", "a sketch"};
+  const char* kinds[] = {"a step", "an evaluation", "a greeting", "a sketch", "a check"};
   const bool end = record.kind == RoundKind::train && record.weight == 0;
   say(p, "has the record of " + std::string(end ? "an epoch's end" : kinds[static_cast<int>(record.kind)]) +
              " in view " + std::to_string(view) + ": epoch " + std::to_string(record.epoch) + ", step " +

@@ -63,6 +63,7 @@ class FaultyDisk final : public Disk {
   // ---- the disk
 
   std::string folder() const override { return "disk"; }
+  std::uint64_t writer() const override { return 77; }
 
   std::vector<File> list() override {
     alive();

@@ -39,6 +39,19 @@ struct PartsRun {
     roster.closed({{false, slot}, view.number, records, records, took});
   }
 
+  // View 2 has a member more, who has no part yet.
+  NodeName enter_view_2() {
+    const NodeName newcomer = come(true);
+    roster.begin_close();
+    for (std::uint32_t slot = 0; slot < 3; ++slot) close(slot, 14, 1);
+    close(newcomer.slot, 14, 0);
+    view = *roster.next_view(view).view;
+    EXPECT_TRUE(view.holds(newcomer));
+    EXPECT_EQ(view.source.view, 1u) << "the parts are still where they were";
+    roster.entered(view);
+    return newcomer;
+  }
+
   Roster roster;
   View view;
 };
@@ -46,16 +59,7 @@ struct PartsRun {
 // The donor had made one step more than the others and told its newcomer of it; then it was lost.
 TEST(RosterParts, AViewBeginsWhereTheHoldersOfPartsAre) {
   PartsRun run;
-  const NodeName newcomer = run.come(true);
-  run.roster.begin_close();
-  for (std::uint32_t slot = 0; slot < 3; ++slot) run.close(slot, 14, 1);
-  run.close(newcomer.slot, 14, 0);
-  const View before = run.view;
-  run.view = *run.roster.next_view(before).view;
-  EXPECT_TRUE(run.view.holds(newcomer));
-  EXPECT_EQ(run.view.source.view, 1u) << "the parts are still where they were";
-  run.roster.entered(run.view);
-
+  const NodeName newcomer = run.enter_view_2();
   run.roster.lost({false, 2});
   run.roster.begin_close();
   run.close(0, 14, 1);
@@ -71,12 +75,7 @@ TEST(RosterParts, AViewBeginsWhereTheHoldersOfPartsAre) {
 
 TEST(RosterParts, WithAllHoldersLostTheNewcomersGoBackToTheCheckpoint) {
   PartsRun run;
-  const NodeName newcomer = run.come(true);
-  run.roster.begin_close();
-  for (std::uint32_t slot = 0; slot < 3; ++slot) run.close(slot, 14, 1);
-  run.close(newcomer.slot, 14, 0);
-  run.view = *run.roster.next_view(run.view).view;
-  run.roster.entered(run.view);
+  const NodeName newcomer = run.enter_view_2();
   for (std::uint32_t slot = 0; slot < 3; ++slot) run.roster.lost({false, slot});
   run.roster.begin_close();
   run.roster.closed({newcomer, run.view.number, 14, 15, 0});
