@@ -263,6 +263,15 @@ void CheckpointStore::set_aside(std::uint64_t step) {
   }
 }
 
+void CheckpointStore::set_aside(const std::string& manifest) {
+  try {
+    disk_->rename(manifest, manifest + kSetAside);
+    disk_->sync_folder();
+  } catch (const DiskError&) {
+    // Another one has set it aside.
+  }
+}
+
 Disk::Bytes CheckpointStore::read_whole(const CheckpointFile& file) {
   Disk::Bytes bytes = disk_->read(file.name);
   if (bytes.size() != file.bytes) {

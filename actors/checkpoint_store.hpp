@@ -102,8 +102,9 @@ class CheckpointStore {
   /// DiskError if the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
 
-  /// Of this job, those after this step; what the disk refuses stays.
+  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
   void set_aside(std::uint64_t step);
+  void set_aside(const std::string& manifest);
 
   /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
   std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why);

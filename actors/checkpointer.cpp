@@ -48,9 +48,12 @@ std::string spare_folder(const CheckpointConfig& config) {
 
 void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written written,
                          std::function<void(Written)> done) {
-  disk_thread_->submit([store = store_, keep = config_.keep, known = known_, snapshot = std::move(snapshot),
-                        written = std::move(written), done = std::move(done)]() mutable {
+  disk_thread_->submit([store = store_, keep = config_.keep, known = known_, suspect = suspect_from_,
+                        snapshot = std::move(snapshot), written = std::move(written),
+                        done = std::move(done)]() mutable {
+    if (snapshot->place.steps >= *suspect) return;
     save(*store, snapshot, {keep, *known}, written);
+    if (written.error.empty() && written.step >= *suspect) return store->set_aside(written.manifest);
     snapshot.reset();
     done(std::move(written));
   });

@@ -44,6 +44,10 @@ class Checkpointer {
   /// After what is being written: checkpoints after this step count no more.
   void set_aside(std::uint64_t step);
 
+  /// This replica is told to end, and its results of this step and later ones may be wrong: of what is being
+  /// written, and waits to be, no such checkpoint stays.
+  void withdraw(std::uint64_t from_step) { *suspect_from_ = from_step; }
+
   /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
   /// with nothing and the reason if it is not whole or not of this job.
   void read(const std::string& manifest,
@@ -54,7 +58,10 @@ class Checkpointer {
   std::shared_ptr<CheckpointStore> store_, spare_;
   CheckpointConfig config_;
   static constexpr std::uint64_t kAllKnown = std::numeric_limits<std::uint64_t>::max();
-  std::shared_ptr<std::atomic<std::uint64_t>> known_;  // read by the disk's thread
+  // Read by the disk's thread.
+  std::shared_ptr<std::atomic<std::uint64_t>> known_;
+  std::shared_ptr<std::atomic<std::uint64_t>> suspect_from_ =
+      std::make_shared<std::atomic<std::uint64_t>>(kAllKnown);
 };
 
 /// Of a job that asks for checkpoints; null for one that does not. Every replica has one, for which of them

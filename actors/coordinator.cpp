@@ -289,7 +289,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     refuse(caller, join.name, "the run has ended");
   for (const auto& [who, actor] : actors_) {
     const bool good = outcome == "completed" || roster_->at(who).leaving;
-    if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false});
+    if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
   if (!report_.completed()) last_note(all_know());
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())

@@ -97,8 +97,11 @@ class CoordinatorState {
   std::string advice_of(const UnlikeBits& message) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
+  void suspect(std::uint64_t from);
+  Checkpointed kept_by(const ListedCheckpoint& good) const;
   void set_suspects_aside(std::uint64_t from);
   void go_back_before_suspects(View& view);
+  void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
   void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);

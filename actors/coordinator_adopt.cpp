@@ -248,7 +248,7 @@ void CoordinatorState::adopted_all() {
   for (const auto& [who, actor] : actors_) {
     if (roster_->member(who)) self_->send(actor, Adopted{term_});
   }
-  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last) {
+  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_) {
     phase_ = Phase::running;
     raise(make_event("view", {{"view", number(view_.number)},
                               {"members", number(view_.replicas.size())},

@@ -3,6 +3,7 @@
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/coordinator_bits.hpp"
+#include "muster/actors/rules/clean_steps.hpp"
 #include "muster/actors/rules/other_bits.hpp"
 
 namespace muster {
@@ -40,7 +41,8 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   suspects.all_compared = view_.unproven.size() == view_.replicas.size() && message.step == doubted_step_;
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
-    suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot});
+    const bool newcomer = roster_->at({false, slot}).clean == kCleanUntilView;
+    suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot, newcomer});
   }
   return suspects;
 }
@@ -61,8 +63,10 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   raise_corrupt(message, judgement);
   const std::uint64_t from = first_in_doubt(message, judgement);
-  if (judgement.act == Judgement::Act::evict && from <= last_done(message))
-    suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  const bool ends_or_goes_back =
+      judgement.act == Judgement::Act::evict || judgement.act == Judgement::Act::stop;
+  const std::string follows = what_follows(message, judgement, from);
+  if (ends_or_goes_back && from <= last_done(message)) suspect(from);
   switch (judgement.act) {
     case Judgement::Act::report:
       return;
@@ -73,11 +77,8 @@ void CoordinatorState::on(const UnlikeBits& message) {
       doubted_step_ = message.step;
       if (phase_ != Phase::adopting) close_view();
       return;
-    case Judgement::Act::stop: {
-      const std::string follows = what_follows(message, judgement, from);
-      if (from <= last_done(message)) set_suspects_aside(from);
+    case Judgement::Act::stop:
       return fail("diverged: " + message.text + "; " + advice_of(message) + "; " + follows);
-    }
   }
 }
 

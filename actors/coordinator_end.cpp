@@ -48,6 +48,7 @@ void CoordinatorState::last_view() {
 
 void CoordinatorState::on(const Checkpointed& message) {
   if (message.view < back_in_) return;  // it was set aside
+  if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
   if (message.folder.empty() && message.records >= kept_.records) kept_ = message;
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
 }
@@ -112,7 +113,8 @@ void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   if (phase_ != Phase::noting || now < unnoted_->again) return;
   const auto give_up = parts_.job.cluster.give_up_after;
-  if (now - *unnoted_since_ < give_up) return install(View(unnoted_->view));
+  const bool goes_back_first = suspect_from_ && !unnoted_->view.back;
+  if (now - *unnoted_since_ < give_up) return goes_back_first ? next_view() : install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
   if (!keep_state("failed", reason)) fail(reason);

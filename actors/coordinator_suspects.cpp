@@ -74,6 +74,21 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
                      : ", and no checkpoint without them is there: begin again");
 }
 
+// Until all have gone back. However the run ends before that, nobody goes on from what may be wrong.
+void CoordinatorState::suspect(std::uint64_t from) {
+  if (canary("keeps-wrong-results")) return;
+  suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  set_suspects_aside(*suspect_from_);
+  if (kept_.step < *suspect_from_) return;
+  const auto good = last_before(*suspect_from_);
+  kept_ = good ? kept_by(*good) : Checkpointed{};
+}
+
+Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
+  return {good.manifest, good.records, good.step, parts_.checkpoints->folder() + "/" + good.weights, {},
+          view_.number};
+}
+
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!parts_.checkpoints || from == 0) return;
   try {
@@ -94,26 +109,36 @@ bool CoordinatorState::goes_back_again(View& view) {
 }
 
 void CoordinatorState::go_back_before_suspects(View& view) {
-  const auto from = std::exchange(suspect_from_, std::nullopt);
-  const auto good = from && !canary("keeps-wrong-results") ? last_before(*from) : std::nullopt;
+  const auto good = suspect_from_ ? last_before(*suspect_from_) : std::nullopt;
   if (good) {
-    const std::string path = parts_.checkpoints->folder() + "/" + good->weights;
-    kept_ = {good->manifest, good->records, good->step, path, {}, view_.number};
+    kept_ = kept_by(*good);
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
                                    {"step", number(report_.steps)},
                                    {"to_step", number(good->step)},
                                    {"checkpoint", good->manifest},
-                                   {"reason", "results of step " + std::to_string(*from) +
+                                   {"reason", "results of step " + std::to_string(*suspect_from_) +
                                                   " and later may be wrong (event corrupt)"}}));
-  } else if (!goes_back_again(view)) {
-    return;
+  } else {
+    suspect_from_.reset();  // there is nothing to go back to
+    if (!goes_back_again(view)) return;
   }
   view.back = true;
   view.records = view.source.records;
   view.behind.clear();
   back_in_ = view.number;
   for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, view.source.step);
+  forget_epochs_after(view.source.step);
+}
+
+// They are done again, with other losses.
+void CoordinatorState::forget_epochs_after(std::uint64_t step) {
+  std::erase_if(report_.epochs, [&](const EpochEnd& row) {
+    if (row.steps > step) counted_.erase(row.epoch);
+    return row.steps > step;
+  });
+  for (auto& [epoch, rows] : epochs_)
+    std::erase_if(rows, [&](const auto& row) { return row.second.steps > step; });
 }
 
 }  // namespace muster

@@ -52,7 +52,8 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                 "; noticed by " + noticed_by + "): " + reason);
   }
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
-    self_->send(actor->second, Stop{false, "evicted: " + reason, again});  // in case it lives after all
+    // In case it lives after all.
+    self_->send(actor->second, Stop{false, "evicted: " + reason, again, false, suspect_from_.value_or(0)});
   }
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
@@ -180,13 +181,15 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
-  if (std::exchange(doubted_, false)) doubt_all(next);
+  if (doubted_) doubt_all(next);
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;
     next.source.step = kept_.step;
   }
   if (!noted(next)) return;
+  doubted_ = false;
+  if (next.back) suspect_from_.reset();
   view_ = next;
   watch_->entered(view_);
   phase_ = Phase::installing;

@@ -109,8 +109,10 @@ struct Stop {
   std::string reason;
   bool again = false;  ///< it may join again: it was evicted
   bool keep = false;   ///< writes a checkpoint first, if checkpoint.folder is set; that may take its time
+  /// Results of this step and later ones may be wrong: it leaves no checkpoint of them. 0: none are.
+  std::uint64_t suspect_from = 0;
 
-  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again, x.keep); }
+  static auto fields(Stop& x) { return std::tie(x.good, x.reason, x.again, x.keep, x.suspect_from); }
 };
 MUSTER_MESSAGE(Stop)
 

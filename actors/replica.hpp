@@ -148,6 +148,7 @@ class ReplicaState {
   void consider_checkpoint();
   void raise_written(const Written& message);
   bool writes_again(const Written& message);
+  bool is_void(const Written& written);
   void keep_last();
   void next_turn();
   void begin_errand();

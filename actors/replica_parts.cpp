@@ -127,6 +127,7 @@ void ReplicaState::go_back() {
 
 void ReplicaState::gone_back(const ReplicaPlace& place) {
   restore(place);
+  if (part_.view.back) checkpointed_.reset();
   if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
   for (const EpochEnd& epoch : told_)

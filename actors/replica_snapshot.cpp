@@ -100,6 +100,7 @@ void ReplicaState::on(const Snapped& message) {
   written.turn = message.turn;
   written.last = message.use == SnapshotUse::last_checkpoint;
   if (written.last && message.turn != turn_) return;  // the next view ends the run
+  if (is_void(written)) return;
   snapped_at_ = now();
   if (in_parts()) return gather_parts(message, written);
   write(message.snapshot, written);
@@ -173,17 +174,22 @@ void ReplicaState::on(const WriteAgain& message) {
   const Written& written = message.written;
   const bool of_this_view = written.last || (written.parting && part_.view.last);
   if (of_this_view && written.turn != turn_) return;
+  if (is_void(written)) return;
   Written again = written;
   auto snapshot = std::move(again.kept);
   again.error.clear();
   write(std::move(snapshot), again);
 }
 
+// It is from before all went back, and would be set aside: nobody waits for it.
+bool ReplicaState::is_void(const Written& written) {
+  if (written.view >= back_in_ || written.last || written.parting) return false;
+  writing_ = false;
+  return true;
+}
+
 void ReplicaState::on(const Written& message) {
-  if (message.view < back_in_ && !message.last && !message.parting) {  // it was set aside
-    writing_ = false;
-    return;
-  }
+  if (is_void(message)) return;
   if (writes_again(message)) return;
   raise_written(message);
   if (message.parting && part_.view.last && !message.error.empty())

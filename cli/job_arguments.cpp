@@ -33,7 +33,7 @@ std::optional<po::variables_map> parse(const std::string& command, const std::st
                   .style(unix_style & ~allow_guessing)
                   .run(),
               given);
-    po::notify(given);
+    if (!given.count("help")) po::notify(given);  // whoever asks for help need not give what is required
   } catch (const po::error& error) {
     code = wrong_usage(command, error.what());
     return std::nullopt;

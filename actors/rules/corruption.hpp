@@ -17,6 +17,7 @@ struct Suspects {
     std::uint32_t slot = 0;
     std::uint32_t group = 0;
     std::uint32_t source = 0;  ///< the replica that its state is from: itself, or the member that gave it
+    bool newcomer = false;     ///< it has taken part in no step yet
   };
   std::vector<Opinion> opinions;
   bool all_compared = false;  ///< every member was compared in this step: to do it again tells no more
@@ -32,6 +33,8 @@ struct Judgement {
 /// from has no opinion of its own.
 std::optional<std::vector<std::uint32_t>> odd_ones(const Suspects& suspects);
 
+/// Where it is one against one to the end, a newcomer is odd that differs from all who were there before:
+/// these are of one mind, and all go on from their steps.
 Judgement judge_bits(const Suspects& suspects, OnCorruption policy);
 
 }  // namespace muster

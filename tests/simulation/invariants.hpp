@@ -142,6 +142,7 @@ class Invariants final : public Watch {
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;
+  bool told_ = false;  // that the bits are lost
   std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};
   Wrong wrong_;

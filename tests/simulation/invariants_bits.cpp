@@ -42,6 +42,7 @@ void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const 
 
 void Invariants::lose_bits() {
   bits_lost_ = true;
+  told_ = false;
   lost_at_ = 0;
   for (auto& [process, who] : seen_) who.replica.strays();
 }
@@ -59,6 +60,8 @@ void Invariants::found_again(const View& view) {
 
 void Invariants::corrupt(const Event& event) {
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) must_go_back_ = true;
+  const std::string action = event.text("action");
+  told_ = told_ || action == "evicted" || action == "the run fails";
   tally_.count("corrupt: " + event.text("what") + ", " + event.text("action"));
 }
 

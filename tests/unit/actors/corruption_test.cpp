@@ -43,6 +43,19 @@ TEST(Corruption, AGradientIsComputedAgainByAllOnce) {
   EXPECT_EQ(judge_bits(after, OnCorruption::evict).act, Act::stop);
 }
 
+TEST(Corruption, ANewcomerThatDiffersFromAllWhoWereThereIsOdd) {
+  const auto one_came = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 0, true}});
+  EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::again);
+  const auto after = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 0, true}}, true);
+  EXPECT_EQ(judge_bits(after, OnCorruption::evict).act, Act::evict);
+  EXPECT_EQ(judge_bits(after, OnCorruption::evict).odd, Slots{1});
+  const auto all_new = suspects(Bits::gradient, {{0, 0, 0, true}, {1, 1, 1, true}}, true);
+  EXPECT_EQ(judge_bits(all_new, OnCorruption::evict).act, Act::stop);
+  const auto two_minds =
+      suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 1}, {2, 0, 0, true}, {3, 1, 1, true}}, true);
+  EXPECT_EQ(judge_bits(two_minds, OnCorruption::evict).act, Act::stop);
+}
+
 TEST(Corruption, ThePolicyIsTheJobs) {
   const auto three = suspects(Bits::weights, {{0, 0, 0}, {1, 1, 1}, {2, 0, 2}});
   EXPECT_EQ(judge_bits(three, OnCorruption::report).act, Act::report);
