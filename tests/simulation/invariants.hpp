@@ -91,6 +91,7 @@ class Invariants final : public Watch {
   void observes(ProcessId process);
   void lost(const Event& event);
   void lose_bits();
+  bool goes_back_yet(ProcessId process, std::uint64_t step);
   void found_again(const View& view);
   void corrupt(const Event& event);
   bool taint(ProcessId process);
@@ -142,7 +143,8 @@ class Invariants final : public Watch {
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;
-  bool told_ = false;  // that the bits are lost
+  bool told_ = false;                              // that the bits are lost
+  std::map<ProcessId, std::uint64_t> to_go_back_;  // to this step, from a later one
   std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};
   Wrong wrong_;

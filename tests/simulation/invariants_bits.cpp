@@ -33,7 +33,7 @@ void Invariants::computes_odd(ProcessId process) {
 }
 
 void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
-  if (!cluster_->world().alive(process)) return;
+  if (!cluster_->world().alive(process) || goes_back_yet(process, step)) return;
   const Wrong wrong = seen(process).replica.applied(step, state);
   if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
   if (wrong.invariant == 2 && taint(process)) return;
@@ -51,11 +51,22 @@ void Invariants::lose_bits() {
 void Invariants::found_again(const View& view) {
   if (std::exchange(must_go_back_, false) && !view.back)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
+  if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
   if (!view.back) return;
   tally_.count("bits: back to a checkpoint");
   if (!bits_lost_ || view.records > lost_at_) return;
   bits_lost_ = false;
+  for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
   tally_.count("bits: right again after going back");
+}
+
+// A replica holds the wrong state until it has read the checkpoint.
+bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
+  const auto found = to_go_back_.find(process);
+  if (found == to_go_back_.end()) return false;
+  if (step > found->second) return true;
+  to_go_back_.erase(found);
+  return false;
 }
 
 void Invariants::corrupt(const Event& event) {
