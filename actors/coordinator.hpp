@@ -97,7 +97,7 @@ class CoordinatorState {
   std::string advice_of(const UnlikeBits& message) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
-  void suspect(std::uint64_t from);
+  void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;
   void set_suspects_aside(std::uint64_t from);
   void go_back_before_suspects(View& view);

@@ -44,6 +44,7 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
     const bool newcomer = roster_->at({false, slot}).clean == kCleanUntilView;
     suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot, newcomer});
   }
+  suspects.all_heard = suspects.opinions.size() == view_.replicas.size();
   return suspects;
 }
 
@@ -63,10 +64,9 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   raise_corrupt(message, judgement);
   const std::uint64_t from = first_in_doubt(message, judgement);
-  const bool ends_or_goes_back =
-      judgement.act == Judgement::Act::evict || judgement.act == Judgement::Act::stop;
   const std::string follows = what_follows(message, judgement, from);
-  if (ends_or_goes_back && from <= last_done(message)) suspect(from);
+  const bool ends = judgement.act == Judgement::Act::stop;
+  if ((ends || judgement.act == Judgement::Act::evict) && from <= last_done(message)) suspect(from, ends);
   switch (judgement.act) {
     case Judgement::Act::report:
       return;

@@ -67,7 +67,8 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
                 : may + ", and no checkpoint before them is there; if this matters, begin the run again";
   }
   if (judgement.act == Act::report) {
-    return may + (good ? "; for the exact bits, end the run and go on from " + before
+    return may + (good ? "; for the exact bits, end the run, move later checkpoints than " + before +
+                             " away, and go on with --resume"
                        : "; for the exact bits, begin the run again");
   }
   return may + (good ? "; the last checkpoint without them is " + before + ": go on with --resume"
@@ -75,8 +76,9 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 }
 
 // Until all have gone back. However the run ends before that, nobody goes on from what may be wrong.
-void CoordinatorState::suspect(std::uint64_t from) {
-  if (canary("keeps-wrong-results")) return;
+// Where there is nothing to go back to, a run that goes on does so with what it has.
+void CoordinatorState::suspect(std::uint64_t from, bool ends) {
+  if (canary("keeps-wrong-results") || (!ends && !last_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   set_suspects_aside(*suspect_from_);
   if (kept_.step < *suspect_from_) return;

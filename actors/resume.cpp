@@ -1,5 +1,7 @@
 #include "muster/actors/resume.hpp"
 
+#include <algorithm>
+
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/rules/course.hpp"
 
@@ -34,7 +36,13 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
         .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
   });
   if (!found.newest) {
+    const auto files = disk->list();
+    const bool aside =
+        std::ranges::any_of(files, [](const auto& file) { return file.name.ends_with(kSetAside); });
     throw NothingToResume("there is no checkpoint of this job in " + disk->folder() +
+                          (aside ? " but some that were set aside, for they may hold wrong results (*" +
+                                       std::string(kSetAside) + ")"
+                                 : "") +
                           (found.passed_over.empty() ? "" : "; passed over:" + list_of(found.passed_over)));
   }
   const LoadedCheckpoint& newest = *found.newest;

@@ -53,7 +53,7 @@ Judgement judge_bits(const Suspects& suspects, OnCorruption policy) {
   using Act = Judgement::Act;
   auto odd = odd_ones(suspects);
   const bool tells_more = !odd && suspects.bits == Bits::gradient && !suspects.all_compared;
-  if (!odd && !tells_more) odd = odd_newcomers(suspects.opinions);
+  if (!odd && !tells_more && suspects.all_heard) odd = odd_newcomers(suspects.opinions);
   Judgement judgement{Act::stop, odd.value_or(std::vector<std::uint32_t>{})};
   if (policy == OnCorruption::report) judgement.act = Act::report;
   if (policy != OnCorruption::evict) return judgement;

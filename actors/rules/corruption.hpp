@@ -21,6 +21,7 @@ struct Suspects {
   };
   std::vector<Opinion> opinions;
   bool all_compared = false;  ///< every member was compared in this step: to do it again tells no more
+  bool all_heard = false;     ///< there is an opinion of every member
 };
 
 struct Judgement {
@@ -33,8 +34,8 @@ struct Judgement {
 /// from has no opinion of its own.
 std::optional<std::vector<std::uint32_t>> odd_ones(const Suspects& suspects);
 
-/// Where it is one against one to the end, a newcomer is odd that differs from all who were there before:
-/// these are of one mind, and all go on from their steps.
+/// Where it is one against one to the end, and all are heard, a newcomer is odd that differs from all who
+/// were there before: these are of one mind, and all go on from their steps.
 Judgement judge_bits(const Suspects& suspects, OnCorruption policy);
 
 }  // namespace muster

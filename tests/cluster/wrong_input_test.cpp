@@ -205,9 +205,11 @@ TEST(RightCommandLine, HelpTellsExitCodesAndOptions) {
   const Outcome run = run_muster({"run", "--help"});
   EXPECT_EQ(run.code, 0);
   expect_parts(run.out, {"--replicas", "--set", "--report", "--events", "--quiet"});
-  EXPECT_EQ(run_muster({"plan", "--help"}).code, 0);
-  EXPECT_EQ(run_muster({"bench", "--help"}).code, 0);
-  EXPECT_EQ(run_muster({"scaling", "--help"}).code, 0);
+  for (const char* command : {"coordinate", "join", "plan", "devices", "bench", "scaling", "job", "events"}) {
+    const Outcome outcome = run_muster({command, "--help"});
+    EXPECT_EQ(outcome.code, 0) << command << ": " << outcome.err;
+    EXPECT_NE(outcome.out.find(std::string("muster ") + command), std::string::npos) << outcome.out;
+  }
 }
 
 TEST(WrongInput, MeasurementsOfTheCostModelAreToldByLine) {

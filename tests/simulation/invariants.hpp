@@ -91,6 +91,8 @@ class Invariants final : public Watch {
   void observes(ProcessId process);
   void lost(const Event& event);
   void lose_bits();
+  bool all_tainted() const;
+  bool odd_one_was_alone() const;
   bool goes_back_yet(ProcessId process, std::uint64_t step);
   void found_again(const View& view);
   void corrupt(const Event& event);

@@ -15,8 +15,9 @@ constexpr std::uint64_t kWindowsMax = 4;
 
 }  // namespace
 
-void Invariants::flipped(ProcessId) {
+void Invariants::flipped(ProcessId process) {
   flips_ = true;
+  if (alone(process)) lose_bits();
   tally_.count("bits: flipped");
 }
 
@@ -86,7 +87,17 @@ bool Invariants::taint(ProcessId process) {
   tainted_.emplace(process, who.replica.least());
   who.replica.strays();
   tally_.count("bits: a replica has other weights");
+  if (all_tainted()) lose_bits();
   return true;
+}
+
+// A record that one member alone held, in which a bit flipped that its hash does not cover: all have it
+// alike.
+bool Invariants::all_tainted() const {
+  const View* view = views_.latest();
+  const std::vector<ProcessId> members = view ? members_of(view->number) : std::vector<ProcessId>{};
+  return members.size() > 1 &&
+         std::ranges::all_of(members, [this](ProcessId each) { return tainted_.contains(each); });
 }
 
 bool Invariants::is_member(ProcessId process) const {
@@ -110,6 +121,15 @@ void Invariants::taint_newcomer(ProcessId process, std::uint64_t step, std::span
 bool Invariants::alone(ProcessId process) {
   const View* view = views_.latest();
   return view && view->replicas.size() == 1 && view->replicas.front().name == seen(process).name;
+}
+
+// Of two, one of which is new, that one goes: nobody can tell that it is the other one who computes wrong
+// bits.
+bool Invariants::odd_one_was_alone() const {
+  const View* view = views_.latest();
+  if (!odd_ || !view || view->replicas.size() != 2) return false;
+  const auto is_new = [](const Member& member) { return member.clean == kCleanUntilView; };
+  return std::ranges::count_if(view->replicas, is_new) == 1;
 }
 
 std::vector<ProcessId> Invariants::members_of(std::uint32_t view) const {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "muster/actors/checkpointer.hpp"
 #include "muster/gpu/safetensors.hpp"
 #include "muster/gpu/state_hash.hpp"
 #include "tests/support/faulty_disk.hpp"
@@ -325,6 +326,49 @@ TEST(CheckpointName, IsReadBack) {
   EXPECT_FALSE(parse_checkpoint_name("a-step-99999999999999999999999-0123456789ab.place", ""));
   EXPECT_FALSE(parse_checkpoint_name("a-step-1-0123456789ab", ""));
   EXPECT_EQ(checkpoint_stem("../up", 1, "0123456789abcdef"), "_._up-step-1-0123456789ab");
+}
+
+// Runs what was submitted when it is told to.
+class HandExecutor final : public Executor {
+ public:
+  void submit(std::function<void()> job) override { jobs_.push_back(std::move(job)); }
+  void run_all() {
+    for (auto& job : std::exchange(jobs_, {})) job();
+  }
+
+ private:
+  std::vector<std::function<void()>> jobs_;
+};
+
+// A replica is told to end while it writes: its results from step 5 on may be wrong.
+TEST(Checkpointer, LeavesNoCheckpointThatIsWithdrawn) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  const auto thread = std::make_shared<HandExecutor>();
+  const auto store = std::make_shared<CheckpointStore>(disk, identity());
+  Checkpointer checkpointer(thread, store, store, {}, false);
+  std::vector<std::uint64_t> told;
+  for (const std::uint64_t step : {4, 5, 6}) {
+    checkpointer.write(std::make_shared<Snapshot>(snapshot_at(step)), {}, [&](const Written& written) {
+      told.push_back(written.step);
+      if (written.step == 4) checkpointer.withdraw(5);
+    });
+  }
+  thread->run_all();
+  EXPECT_EQ(told, std::vector<std::uint64_t>{4});
+  expect_is(store->newest().newest, 4);
+  EXPECT_TRUE(store->newest().passed_over.empty());
+}
+
+TEST(CheckpointStore, OneIsSetAsideByItsManifest) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  store.save(snapshot_at(4), 3);
+  const auto wrong = store.save(snapshot_at(5), 3);
+  store.set_aside(wrong.manifest);
+  expect_is(store.newest().newest, 4);
+  EXPECT_TRUE(disk->holds(wrong.manifest + kSetAside));
+  store.set_aside(wrong.manifest);  // another one was quicker
+  expect_is(store.newest().newest, 4);
 }
 
 }  // namespace

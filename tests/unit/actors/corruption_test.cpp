@@ -44,15 +44,22 @@ TEST(Corruption, AGradientIsComputedAgainByAllOnce) {
 }
 
 TEST(Corruption, ANewcomerThatDiffersFromAllWhoWereThereIsOdd) {
-  const auto one_came = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 0, true}});
+  auto one_came = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 0, true}});
+  one_came.all_heard = true;
   EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::again);
-  const auto after = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 0, true}}, true);
-  EXPECT_EQ(judge_bits(after, OnCorruption::evict).act, Act::evict);
-  EXPECT_EQ(judge_bits(after, OnCorruption::evict).odd, Slots{1});
-  const auto all_new = suspects(Bits::gradient, {{0, 0, 0, true}, {1, 1, 1, true}}, true);
+  one_came.all_compared = true;
+  EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::evict);
+  EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).odd, Slots{1});
+  one_came.all_heard = false;  // a third one could not be asked
+  EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::stop);
+}
+
+TEST(Corruption, AmongNewcomersOnlyNobodyIsOdd) {
+  auto all_new = suspects(Bits::gradient, {{0, 0, 0, true}, {1, 1, 1, true}}, true);
+  all_new.all_heard = true;
   EXPECT_EQ(judge_bits(all_new, OnCorruption::evict).act, Act::stop);
-  const auto two_minds =
-      suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 1}, {2, 0, 0, true}, {3, 1, 1, true}}, true);
+  auto two_minds = suspects(Bits::gradient, {{0, 0, 0}, {1, 1, 1}, {2, 0, 0, true}, {3, 1, 1, true}}, true);
+  two_minds.all_heard = true;
   EXPECT_EQ(judge_bits(two_minds, OnCorruption::evict).act, Act::stop);
 }
 
