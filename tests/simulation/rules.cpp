@@ -195,7 +195,15 @@ Wrong FrameRule::placed(const Frame& frame, std::span<std::byte> place, std::uin
   const bool hits_next = next != places_.end() && next->first < place.data() + place.size();
   const bool hits_before =
       next != places_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > place.data();
-  if (hits_next || hits_before) return {9, what + " was given a place where another one is arriving"};
+  if (hits_next || hits_before) {
+    const Frame& other = (hits_next ? next : std::prev(next))->second.frame;
+    const auto named = [](const Frame& one) {
+      return "kind " + text(static_cast<std::uint64_t>(one.kind)) + ", round " + text(one.round) + ", node " +
+             text(one.node);
+    };
+    return {9, what + " (" + named(frame) + ") was given a place where another one is arriving (" +
+                   named(other) + ")"};
+  }
   places_[place.data()] = {frame, place.size(), frame.view > view_};
   return {};
 }

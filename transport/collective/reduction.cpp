@@ -165,8 +165,8 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   if (current.under_way_since) current.hidden += *waits_since_ - *current.under_way_since;
   current.contributed = true;
   current.keep.push_back(std::move(keep));
-  encode_metrics(metrics, current.metrics_bytes[shape_.self]);
-  append_audits(audits, current.metrics_bytes[shape_.self]);
+  encode_metrics(metrics, current.metrics_bytes[shape_.self].bytes());
+  append_audits(audits, current.metrics_bytes[shape_.self].bytes());
   current.metrics[shape_.self] = metrics;
   current.audits[shape_.self] = audits;
   ++current.metrics_in;
@@ -185,7 +185,7 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
 // The word that this member's part of the round is done.
 void Reduction::say_losses(Slot& current) {
   if (!std::exchange(current.said, true))
-    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self]);
+    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self].bytes());
 }
 
 std::size_t Reduction::index_of(NodeId node) const {
@@ -256,8 +256,7 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
     case FrameKind::metrics:
       if (frame.node != 0) return place_stand_in(target, frame);
       if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditWordsMax * sizeof(AuditWord)) return {};
-      target.metrics_bytes[frame.from].resize(frame.bytes);
-      return target.metrics_bytes[frame.from];
+      return target.metrics_bytes[frame.from].place(frame.bytes);
     case FrameKind::contribution:
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
       return sum_of(frame).place(frame);
@@ -275,7 +274,18 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
   return {};
 }
 
+// Also of a round that went on with the answers of those who stood in.
+void Reduction::metrics_ended(const Frame& received, const std::byte* place) {
+  const auto member = members_.find(received.from);
+  if (member == members_.end()) return;
+  Slot& target = slot(received.round);
+  if (received.node == 0) return target.metrics_bytes[member->second].ended(place);
+  const auto stand_in = target.stand_in_bytes.find({index_of(received.node), member->second});
+  if (stand_in != target.stand_in_bytes.end()) stand_in->second.ended(place);
+}
+
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try {
+  if (received.kind == FrameKind::metrics && !payload.empty()) metrics_ended(received, payload.data());
   const auto known = of_member(received);
   if (!known) {  // of a round that is over: a second answer for what has come already
     const bool staged = received.kind == FrameKind::contribution ||

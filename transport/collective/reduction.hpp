@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "muster/transport/collective/arrival_buffer.hpp"
 #include "muster/transport/collective/kept.hpp"
 #include "muster/transport/collective/liveness.hpp"
 #include "muster/transport/collective/record_pool.hpp"
@@ -108,14 +109,13 @@ class Reduction {
   // One of two rounds in flight.
   struct Slot {
     std::vector<std::vector<std::byte>> header_bytes;      // by member; own: what is sent
-    std::vector<std::vector<std::byte>> metrics_bytes;     // by member
+    std::vector<ArrivalBuffer> metrics_bytes;              // by member
     std::vector<Kept<RoundHeader>> headers;                // by member
     std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
     std::vector<std::vector<AuditWord>> audits;            // by member
-    // From those who stand in for others: by node; and the bytes, by node and sender. These stay from round
-    // to round: one may still arrive when its round is over.
+    // From those who stand in for others: by node; and the bytes, by node and sender.
     std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
-    std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::byte>> stand_in_bytes;
+    std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> stand_in_bytes;
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
@@ -155,6 +155,7 @@ class Reduction {
   std::size_t node_of(const Frame& frame) const;
   void check_own(const std::vector<NodeValue>& nodes) const;
   std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
+  void metrics_ended(const Frame& received, const std::byte* place);
   bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
   bool node_present(const Slot& slot, std::size_t index) const;

@@ -16,7 +16,7 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value,
   MUSTER_CHECK(shape_.stand_ins && index < nodes_.size() && nodes_[index].member != shape_.self, value.node);
   if (current.stand_ins[index] || current.metrics[nodes_[index].member]) return;
   current.keep.push_back(std::move(keep));
-  auto& bytes = current.stand_in_bytes[{index, shape_.self}];
+  auto& bytes = current.stand_in_bytes[{index, shape_.self}].bytes();
   encode_metrics(metrics, bytes);
   current.stand_ins[index] = metrics;
   {
@@ -37,9 +37,7 @@ std::span<std::byte> Reduction::place_stand_in(Slot& target, const Frame& frame)
   if (index == nodes_.size() || target.stand_ins[index]) return {};
   const auto leaves = leaves_below(height_, frame.node);
   if (frame.bytes == 0 || frame.bytes > (leaves.end - leaves.begin) * sizeof(ShardMetrics)) return {};
-  auto& bytes = target.stand_in_bytes[{index, frame.from}];
-  bytes.resize(frame.bytes);
-  return bytes;
+  return target.stand_in_bytes[{index, frame.from}].place(frame.bytes);
 }
 
 // Whether it is the first answer for this node.
