@@ -274,16 +274,6 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
   return {};
 }
 
-// Also of a round that went on with the answers of those who stood in.
-void Reduction::metrics_ended(const Frame& received, const std::byte* place) {
-  const auto member = members_.find(received.from);
-  if (member == members_.end()) return;
-  Slot& target = slot(received.round);
-  if (received.node == 0) return target.metrics_bytes[member->second].ended(place);
-  const auto stand_in = target.stand_in_bytes.find({index_of(received.node), member->second});
-  if (stand_in != target.stand_in_bytes.end()) stand_in->second.ended(place);
-}
-
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try {
   if (received.kind == FrameKind::metrics && !payload.empty()) metrics_ended(received, payload.data());
   const auto known = of_member(received);

@@ -40,6 +40,16 @@ std::span<std::byte> Reduction::place_stand_in(Slot& target, const Frame& frame)
   return target.stand_in_bytes[{index, frame.from}].place(frame.bytes);
 }
 
+// Also of a round that went on with the answers of those who stood in.
+void Reduction::metrics_ended(const Frame& received, const std::byte* place) {
+  const auto member = members_.find(received.from);
+  if (member == members_.end()) return;
+  Slot& target = slot(received.round);
+  if (received.node == 0) return target.metrics_bytes[member->second].ended(place);
+  const auto stand_in = target.stand_in_bytes.find({index_of(received.node), member->second});
+  if (stand_in != target.stand_in_bytes.end()) stand_in->second.ended(place);
+}
+
 // Whether it is the first answer for this node.
 bool Reduction::stand_in_arrived(Slot& target, const Frame& frame, std::span<const std::byte> payload) {
   const std::size_t index = node_of(frame);
