@@ -58,6 +58,9 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   using Act = Judgement::Act;
   const std::uint64_t done = last_done(message);
   if (judgement.act == Act::again) return "nothing is needed: the step is not applied before it is known";
+  if (!judgement.sure)
+    return "the newcomer is turned away; whether it or those who were there before are wrong, only a further "
+           "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
   if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
   const std::string may = steps_text(from, done) + " may hold wrong results";
   const auto good = last_before(from);

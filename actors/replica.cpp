@@ -73,6 +73,7 @@ void ReplicaState::on(const Assignment& message) {
   clean_.clear();
   for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
   if (part_.view.back) back_in_ = part_.view.number;
+  going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
   proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(
@@ -88,7 +89,7 @@ void ReplicaState::go_on() {
   halted_ = false;
   progress_at_ = {};
   lap();
-  if (part_.view.back || (in_parts() && part_.view.source.view == 0)) return go_back();
+  if (going_back_) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
   kept_.clear();  // of the view before; records to come are kept anew
   behind_ ? catch_up() : next_round();

@@ -206,6 +206,7 @@ class ReplicaState {
   bool proven_ = false;               // this replica, in some view
   std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
+  bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;

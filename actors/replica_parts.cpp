@@ -126,6 +126,7 @@ void ReplicaState::go_back() {
 }
 
 void ReplicaState::gone_back(const ReplicaPlace& place) {
+  going_back_ = false;
   restore(place);
   if (part_.view.back) checkpointed_.reset();
   if (place.records > 0) go_on_from(place);

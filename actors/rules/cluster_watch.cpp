@@ -138,6 +138,7 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
                     {"phi", std::round(opinion.phi * 10) / 10},
                     {"silent_ms", milliseconds(opinion.silence)}}));
   }
+  if (!judgement.losses.empty()) doubt_.decided();
   if (doubt_.in_doubt(now)) complaints_.clear();  // they are made again
   for (const auto& eviction : complaints_.judge(
            parties(), [this](const NodeName& name) { return suspicion_.last_heard(name); }, now)) {

@@ -53,8 +53,9 @@ Judgement judge_bits(const Suspects& suspects, OnCorruption policy) {
   using Act = Judgement::Act;
   auto odd = odd_ones(suspects);
   const bool tells_more = !odd && suspects.bits == Bits::gradient && !suspects.all_compared;
+  const bool sure = odd.has_value();
   if (!odd && !tells_more && suspects.all_heard) odd = odd_newcomers(suspects.opinions);
-  Judgement judgement{Act::stop, odd.value_or(std::vector<std::uint32_t>{})};
+  Judgement judgement{Act::stop, odd.value_or(std::vector<std::uint32_t>{}), sure || !odd};
   if (policy == OnCorruption::report) judgement.act = Act::report;
   if (policy != OnCorruption::evict) return judgement;
   if (odd)

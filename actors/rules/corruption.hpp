@@ -28,6 +28,7 @@ struct Judgement {
   enum class Act { report, evict, again, stop };
   Act act = Act::report;
   std::vector<std::uint32_t> odd;  ///< replicas that differ from the majority; empty where there is none
+  bool sure = true;                ///< false: newcomers go because they are new; they may be right
 };
 
 /// Those who differ from the majority; nothing if there is none. Who agrees with the one that its state is

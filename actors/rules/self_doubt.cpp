@@ -13,7 +13,7 @@ constexpr std::size_t kLeastForMajority = 3;
 }  // namespace
 
 // At once: when the first of them has been silent for the patience, the others have been for half of it.
-SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
+SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
   std::size_t replicas = 0, silent_replicas = 0;
   Time longest{0}, shortest = Time::max();
   silent_ = of_ = 0;
@@ -30,13 +30,18 @@ SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
   }
   const bool begins = longest >= patience_ || sight_ == Sight::all_silent;
   if (replicas > 0 && silent_replicas == replicas && begins && !canary("no-self-doubt")) {
-    if (sight_ != Sight::all_silent) since_ = now - shortest;
-    return sight_ = Sight::all_silent;
+    if (sight_ == Sight::clear) since_ = now - shortest;
+    return Sight::all_silent;
   }
-  if (sight_ == Sight::all_silent)
-    excused_until_ = std::max(excused_until_, now + std::min(now - since_, return_max_));
   const bool majority = of_ >= kLeastForMajority && 2 * silent_ > of_ && longest >= patience_;
-  return sight_ = majority ? Sight::majority_silent : Sight::clear;
+  if (majority && sight_ == Sight::clear) since_ = now - longest;
+  return majority ? Sight::majority_silent : Sight::clear;
+}
+
+SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
+  const Sight sight = look(members, now);
+  if (sight < sight_) excused_until_ = std::max(excused_until_, now + std::min(now - since_, return_max_));
+  return sight_ = sight;
 }
 
 bool SelfDoubt::makes_lost(Time silence, Time now) const {

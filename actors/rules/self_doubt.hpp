@@ -3,8 +3,8 @@
 //
 //   all replicas of the view are silent       nobody is lost by silence, until one of them is heard again
 //   a majority of three or more nodes is      the silent ones are lost kMajorityPatiences later than usual
-//   after all were silent                     nobody is lost for as long as that lasted, up to `return_max`:
-//                                             connections come back one after the other
+//   after such a silence, unless nodes were   nobody is lost for as long as it lasted, up to `return_max`:
+//   lost by it                                connections come back one after the other
 //   otherwise                                 silence of the patience makes a node lost
 #pragma once
 
@@ -30,7 +30,7 @@ class SelfDoubt {
     Kind kind = Kind::replica;
     Time silence{0};
   };
-  enum class Sight { clear, majority_silent, all_silent };
+  enum class Sight { clear, majority_silent, all_silent };  // in the order of the doubt
 
   /// The members of the view, and newcomers, that were heard at least once and are not lost. Times of calls
   /// never go back.
@@ -42,14 +42,19 @@ class SelfDoubt {
 
   /// Whether a silence of that length makes a node lost, as of the last `judge`.
   bool makes_lost(Time silence, Time now) const;
+  /// Nodes are taken for lost by a silence of the majority: it was no fault of the coordinator's link.
+  void decided() { sight_ = Sight::clear; }
+
   /// How many of those of the last `judge` were silent, and of how many.
   std::size_t silent() const { return silent_; }
   std::size_t of() const { return of_; }
 
  private:
+  Sight look(std::span<const Member> members, Time now);
+
   Time patience_, return_max_;
   Sight sight_ = Sight::clear;
-  Time since_{0};          // all are silent since then
+  Time since_{0};          // all, or a majority, are silent since then
   Time excused_until_{0};  // after that
   std::size_t silent_ = 0, of_ = 0;
 };

@@ -62,7 +62,8 @@ void Cluster::coordinator_ended(ProcessId process, const Report& report) {
   const bool usurped_ends = usurped(process);
   const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
   if (usurped_ends && lost_to_other) return end_usurped();
-  if (usurped_ends || report.completed() || (!two_coordinators() && !lost_to_other)) {
+  const bool told_to_end = report.outcome == "interrupted" && journal_->writes > writes_before_usurper_;
+  if (usurped_ends || report.completed() || told_to_end || (!two_coordinators() && !lost_to_other)) {
     report_ = report;
     return;
   }

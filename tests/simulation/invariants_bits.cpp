@@ -127,7 +127,7 @@ bool Invariants::alone(ProcessId process) {
 // bits.
 bool Invariants::odd_one_was_alone() const {
   const View* view = views_.latest();
-  if (!odd_ || !view || view->replicas.size() != 2) return false;
+  if ((!odd_ && !bits_lost_) || !view || view->replicas.size() != 2) return false;
   const auto is_new = [](const Member& member) { return member.clean == kCleanUntilView; };
   return std::ranges::count_if(view->replicas, is_new) == 1;
 }

@@ -117,10 +117,12 @@ ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
 // Now and then at any time, more often at a moment at which something else happens.
 Moment draw_moment(Dice& dice, Nanoseconds span) {
   static const std::vector<std::string> kinds{"commit", "commit", "close", "closed", "install", "begin"};
-  if (dice.one_in(2)) return {"start", 1, dice.between(Nanoseconds(0), span)};
+  static const std::vector<Nanoseconds> latest{std::chrono::microseconds(60), milliseconds(1),
+                                               milliseconds(20)};
+  if (dice.one_in(4)) return {"start", 1, dice.between(Nanoseconds(0), span)};
   const std::string& what = dice.one_of(kinds);
   const std::uint64_t nth = what == "commit" ? dice.between(1, 30) : dice.between(1, 4);
-  return {what, nth, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(dice.one_in(2) ? 1 : 20)))};
+  return {what, nth, dice.between(Nanoseconds(0), dice.one_of(latest))};
 }
 
 // The coordinator can die at every message.
@@ -191,8 +193,8 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
   std::vector<Fault> faults;
   if (options.faults.empty()) return faults;
   FaultBudget budget(dice, scene.job);
-  const std::uint64_t wanted = dice.below(6);
-  for (std::uint64_t i = 0; i < wanted; ++i) {
+  const std::uint64_t wanted = dice.below(7);
+  for (std::uint64_t i = 0; i < 3 * wanted && faults.size() < wanted; ++i) {
     const FaultKind& kind = fault_kind(dice.one_of(options.faults));
     Fault fault;
     fault.kind = kind.name;
@@ -322,6 +324,14 @@ void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   plan.faults.push_back(std::move(fault));
 }
 
+// Where a link is cut for good, its end may be the first that tells of it.
+Nanoseconds patience_for(const Plan& plan) {
+  const bool cut =
+      std::ranges::any_of(plan.faults, [](const Fault& each) { return each.kind == "loader-link"; });
+  const Nanoseconds quiet = cut ? plan.cluster.network.stall_max : Nanoseconds(seconds(20));
+  return quiet + plan.job.cluster.detect.patience * 2;
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
@@ -345,7 +355,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_stuck_after(seed, plan);
   draw_unlike(seed, options, plan);
   draw_bits(seed, options, plan);
-  plan.patience = Nanoseconds(seconds(20)) + plan.job.cluster.detect.patience * 2;
+  plan.patience = patience_for(plan);
   return plan;
 }
 

@@ -19,6 +19,7 @@ TEST(Corruption, TheMajorityIsRight) {
   const auto judged = judge_bits(three, OnCorruption::evict);
   EXPECT_EQ(judged.act, Act::evict);
   EXPECT_EQ(judged.odd, Slots{1});
+  EXPECT_TRUE(judged.sure);
 }
 
 TEST(Corruption, OfTwoNobodyKnowsWhoIsRight) {
@@ -50,6 +51,7 @@ TEST(Corruption, ANewcomerThatDiffersFromAllWhoWereThereIsOdd) {
   one_came.all_compared = true;
   EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::evict);
   EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).odd, Slots{1});
+  EXPECT_FALSE(judge_bits(one_came, OnCorruption::evict).sure);
   one_came.all_heard = false;  // a third one could not be asked
   EXPECT_EQ(judge_bits(one_came, OnCorruption::evict).act, Act::stop);
 }

@@ -105,6 +105,26 @@ TEST(SelfDoubt, AMajorityOfThreeOrMoreIsWaitedForLonger) {
       << "one of two, neither";
 }
 
+TEST(SelfDoubt, AfterAMajorityWasSilentTheLastOnesMayStillComeBack) {
+  SelfDoubt doubt = rule();
+  doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 950ms}, {Kind::replica, 10ms}}, 10s);  // since 9 s
+  doubt.judge(Members{{Kind::replica, 3s}, {Kind::replica, 2950ms}, {Kind::replica, 10ms}}, 12s);
+  EXPECT_EQ(
+      doubt.judge(Members{{Kind::replica, 3100ms}, {Kind::replica, 10ms}, {Kind::replica, 10ms}}, 12100ms),
+      Sight::clear);
+  EXPECT_FALSE(doubt.makes_lost(3100ms, 12100ms));
+  EXPECT_TRUE(doubt.makes_lost(6200ms, 15200ms)) << "it lasted for 3.1 s";
+}
+
+TEST(SelfDoubt, WhereAMajorityIsTakenForLostNobodyIsWaitedForAnyMore) {
+  SelfDoubt doubt = rule();
+  doubt.judge(Members{{Kind::replica, 6s}, {Kind::replica, 5950ms}, {Kind::replica, 10ms}}, 15s);
+  EXPECT_TRUE(doubt.makes_lost(6s, 15s));
+  doubt.decided();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 6s}, {Kind::replica, 10ms}}, 15050ms), Sight::clear);
+  EXPECT_TRUE(doubt.makes_lost(6s, 15050ms));
+}
+
 TEST(SelfDoubt, ANewcomerThatReachesThePatienceFirstIsNotLostAlone) {
   SelfDoubt doubt = rule();
   EXPECT_EQ(doubt.judge(Members{{Kind::newcomer, 1s}, {Kind::replica, 950ms}}, 10s), Sight::all_silent);
