@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "muster/actors/message.hpp"
+#include "muster/actors/view.hpp"
 
 namespace muster {
 
@@ -76,5 +77,16 @@ struct Checkpointed {
   }
 };
 MUSTER_MESSAGE(Checkpointed)
+
+/// replica -> coordinator, in a view that goes back to a checkpoint: it has, or cannot. Owed where it cannot:
+/// Close.
+struct WentBack {
+  NodeName name;
+  std::uint32_t view = 0;
+  std::string error;  ///< not empty: why it cannot
+
+  static auto fields(WentBack& x) { return std::tie(x.name, x.view, x.error); }
+};
+MUSTER_MESSAGE(WentBack)
 
 }  // namespace muster

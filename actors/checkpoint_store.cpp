@@ -13,6 +13,8 @@ namespace muster {
 
 namespace {
 
+constexpr const char* kManifest = ".manifest.json";
+
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 // What a file takes beside what is in it: its header, and the rest of its last block.
@@ -73,6 +75,12 @@ std::optional<Manifest> manifest_in(Disk& disk, const std::string& name, std::st
     why = error.what();
   }
   return std::nullopt;
+}
+
+bool is_of(const std::vector<std::string>& stems, const std::string& name) {
+  return std::ranges::any_of(stems, [&](const std::string& stem) {
+    return name.starts_with(stem + ".") || name.starts_with(stem + "-");
+  });
 }
 
 }  // namespace
@@ -159,7 +167,7 @@ void CheckpointStore::take_back(const std::string& stem) {
     const auto is = [](const std::string& name) {
       return [name](const auto& file) { return file.name == name; };
     };
-    if (std::ranges::any_of(files, is(stem + ".manifest.json"))) return;
+    if (std::ranges::any_of(files, is(stem + kManifest))) return;
     for (const auto& file : files) {
       if (file.name.starts_with(stem + ".") || file.name.starts_with(stem + "-")) disk_->remove(file.name);
     }
@@ -202,9 +210,9 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
 
   const std::string text = to_json(manifest);
   const std::span<const std::byte> manifest_pieces[] = {std::as_bytes(std::span(text))};
-  put(stem + ".manifest.json", manifest_pieces);
+  put(stem + kManifest, manifest_pieces);
   disk_->sync_folder();
-  return {disk_->folder() + "/" + manifest.weights.name, stem + ".manifest.json",
+  return {disk_->folder() + "/" + manifest.weights.name, stem + kManifest,
           manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
           place.state_sha256};
 }
@@ -214,34 +222,35 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
 void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step, Keep keep) {
   try {
     std::set<std::string> kept;
+    std::vector<std::string> unread;  // stems: what cannot be read now may be good
     const auto files = disk_->list();
-    std::vector<std::pair<std::uint64_t, std::string>> manifests;  // by step
+    std::multimap<std::uint64_t, std::set<std::string>> own;  // by step: their files
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
       if (!name || !name->is_manifest()) continue;
       std::string why;
       const auto manifest = read_manifest(file.name, why);
-      const bool other = manifest && manifest->job_hash != identity_.job_hash;
-      if (name->step > step || other || file.name == manifest_name) {
-        kept.insert(file.name);
-        if (manifest) kept.insert({manifest->weights.name, manifest->optimizer.name, manifest->place.name});
-      } else if (manifest) {
-        manifests.emplace_back(name->step, file.name);
+      if (!manifest) {
+        unread.push_back(file.name.substr(0, file.name.rfind(kManifest)));
+        continue;
       }
+      const std::set<std::string> files_of{file.name, manifest->weights.name, manifest->optimizer.name,
+                                           manifest->place.name};
+      if (name->step > step || manifest->job_hash != identity_.job_hash || file.name == manifest_name)
+        kept.insert(files_of.begin(), files_of.end());
+      else
+        own.emplace(name->step, files_of);
     }
-    std::sort(manifests.rbegin(), manifests.rend());
-    for (std::size_t i = 0; i < manifests.size(); ++i) {
-      if (i + 1 >= keep.last && manifests[i].first < keep.from_step) break;
-      std::string why;
-      const auto manifest = read_manifest(manifests[i].second, why);
-      kept.insert(manifests[i].second);
-      if (manifest) kept.insert({manifest->weights.name, manifest->optimizer.name, manifest->place.name});
+    std::size_t after = 1;  // this one is the last
+    for (auto each = own.rbegin(); each != own.rend(); ++each, ++after) {
+      if (after >= keep.last && each->first < keep.from_step) break;
+      kept.insert(each->second.begin(), each->second.end());
     }
     // The manifest first: a crash in between leaves files without one, not one without its files.
     for (const bool manifests_now : {true, false}) {
       for (const auto& file : files) {
         const auto name = parse_checkpoint_name(file.name, identity_.job);
-        if (!name || name->step > step || kept.contains(file.name)) continue;
+        if (!name || name->step > step || kept.contains(file.name) || is_of(unread, file.name)) continue;
         if (name->is_manifest() == manifests_now) disk_->remove(file.name);
       }
       disk_->sync_folder();

@@ -336,7 +336,8 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const StopRequest& message) { self->state.on(message); },
           [=](const Tick& message) { self->state.on(message); },
           [=](const Checkpointed& message) { self->state.on(message); },
-          [=](const UnlikeBits& message) { self->state.on(message); }};
+          [=](const UnlikeBits& message) { self->state.on(message); },
+          [=](const WentBack& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -16,6 +16,7 @@
 #include "muster/actors/resume.hpp"
 #include "muster/actors/rules/cluster_watch.hpp"
 #include "muster/actors/rules/corruption.hpp"
+#include "muster/actors/rules/going_back.hpp"
 #include "muster/actors/rules/local_errors.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
@@ -69,6 +70,7 @@ class CoordinatorState {
   void on(const Progress& message);
   void on(const Checkpointed& message);
   void on(const UnlikeBits& message);
+  void on(const WentBack& message);
   void raise(Event event);
 
  private:
@@ -84,6 +86,8 @@ class CoordinatorState {
   bool give_up_silence();
   bool judge_installing();
   bool judge_loaders();
+  bool judge_going_back();
+  void go_back_further();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
@@ -214,6 +218,9 @@ class CoordinatorState {
   std::uint32_t judged_ = 0;                   // the view of which it is known that members differ; 0: none
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
+  GoingBack going_back_;                       // what members of the view say of its checkpoint
+  std::set<std::string> unreadable_;           // checkpoints that nobody could go back to
+  int back_ticks_ = 0;                         // since somebody could not, and others have not said
   std::uint64_t doubted_step_ = 0;             // the last one at which that was so
   bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;   // the outcome is known

@@ -88,6 +88,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);
+  going_back_.entered();
   begun_ = true;
   phase_ = Phase::adopting;
   roster_->entered_before(view_, free);

@@ -44,7 +44,7 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
   std::optional<ListedCheckpoint> last;
   try {
     for (const ListedCheckpoint& each : list_checkpoints(*parts_.checkpoints, parts_.job_hash)) {
-      if (each.step < step) last = each;
+      if (each.step < step && !unreadable_.contains(each.manifest)) last = each;
     }
   } catch (const DiskError&) {
     return std::nullopt;

@@ -139,24 +139,6 @@ bool CoordinatorState::ends_without_loader() {
   return true;
 }
 
-// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
-// checkpoint can.
-void CoordinatorState::go_back(View& view, const PartHolder& lost) {
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
-  view.records = kept_.records;
-  view.behind.clear();
-  raise(make_event(
-      "went_back",
-      {{"view", number(view.number)},
-       {"step", number(report_.steps)},
-       {"to_step", number(kept_.step)},
-       {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
-       {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
-                      (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
-                                                : ", and so is replica " + std::to_string(lost.buddy) +
-                                                      ", which had the second copy of its part")}}));
-}
-
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
   const bool any = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
@@ -192,6 +174,8 @@ void CoordinatorState::install(const View& view) {
   if (next.back) suspect_from_.reset();
   view_ = next;
   watch_->entered(view_);
+  going_back_.entered();
+  back_ticks_ = 0;
   phase_ = Phase::installing;
   installing_ticks_ = 0;
   loader_ticks_ = 0;

@@ -59,6 +59,7 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
+  if (judge_going_back()) return true;
   const bool owed = !watch_->in_doubt(elapsed());
   if (owed && (judge_closing() || judge_installing() || judge_loaders())) return true;
   return follow(judgement);

@@ -256,6 +256,7 @@ void NodeState::on(const Install& message) {
   broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
   unlike_.reset();
+  went_back_.reset();
   clean_.clear();
   for (const Member& member : view_.replicas) clean_.push_back(member.clean);
   try {
@@ -479,6 +480,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Borrow& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Compared& message) { self->state.on(message); },
+          [=](const WentBack& message) { self->state.on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

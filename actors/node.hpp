@@ -93,6 +93,7 @@ class NodeState {
   void on(const StateKept& message);
   void on(const Borrow& message);
   void on(const UnlikeBits& message);
+  void on(const WentBack& message);
   void on(const Compared& message);
 
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
@@ -177,6 +178,7 @@ class NodeState {
   Join join_;
   std::optional<Failing> failure_;
   std::optional<UnlikeBits> unlike_;        // of this view
+  std::optional<WentBack> went_back_;       // likewise
   std::vector<std::uint64_t> clean_;        // likewise: of its replicas, as in Member
   std::map<NodeName, Failing> complaints_;  // by peer, in this view
   std::vector<Failing> broken_;             // of them, those about connections that have ended

@@ -49,6 +49,13 @@ void NodeState::on(const UnlikeBits& message) {
   self_->send(parts_.coordinator, *unlike_);
 }
 
+void NodeState::on(const WentBack& message) {
+  if (message.view != view_.number) return;
+  went_back_ = message;
+  went_back_->name = parts_.name;
+  self_->send(parts_.coordinator, *went_back_);
+}
+
 void NodeState::on(const Compared& message) {
   if (message.view == view_.number) clean_ = message.clean;
 }

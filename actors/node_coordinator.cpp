@@ -75,6 +75,7 @@ void NodeState::on(const Adopted& message) {
   notice("the coordinator is found again (term " + std::to_string(term_) + ")");
   if (failure_) self_->send(parts_.coordinator, *failure_);
   if (unlike_) self_->send(parts_.coordinator, *unlike_);
+  if (went_back_) self_->send(parts_.coordinator, *went_back_);
   for (const auto& [peer, complaint] : complaints_) self_->send(parts_.coordinator, complaint);
   if (leaving_) self_->send(parts_.coordinator, *leaving_);
   if (replica_) self_->send(replica_, message);

@@ -160,7 +160,7 @@ class ReplicaState {
   void deal_parts();
   void take_part(const HandedOut& message);
   void go_back();
-  void gone_back(const ReplicaPlace& place);
+  void gone_back(const Restored& message);
   void give_for_checkpoint();
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const HandedOut& message);

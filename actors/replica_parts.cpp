@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/actors/replica.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
 
@@ -119,13 +120,19 @@ void ReplicaState::go_back() {
   if (part_.view.back && parts_.checkpoints) parts_.checkpoints->set_aside(source.step);
   if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {});
   if (from_ && from_->place.records == source.records) return restore(from_, {});
-  if (!parts_.checkpoints) return trouble("it has no folder with " + source.checkpoint + " to go back to");
+  if (!parts_.checkpoints)
+    return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to");
   parts_.checkpoints->read(source.checkpoint, [restore, name = source.checkpoint](auto snapshot, auto why) {
     restore(std::move(snapshot), "it cannot go back to " + name + ": " + why);
   });
 }
 
-void ReplicaState::gone_back(const ReplicaPlace& place) {
+// One that cannot waits for what the coordinator makes of it.
+void ReplicaState::gone_back(const Restored& message) {
+  if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
+  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error});
+  if (!message.error.empty()) return;
+  const ReplicaPlace& place = *message.place;
   going_back_ = false;
   restore(place);
   if (part_.view.back) checkpointed_.reset();

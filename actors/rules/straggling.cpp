@@ -68,8 +68,9 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
     late.ready = has_sums(sight.kind) && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
-    late.stuck = late.cause != LateCause::link &&
-                 now - std::max(peer.progress, sight.waiting_since) >= options.stuck_after;
+    // While it waited for others itself it had nothing to do.
+    late.stuck =
+        late.cause != LateCause::link && std::min(late.waited, now - peer.progress) >= options.stuck_after;
     if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });

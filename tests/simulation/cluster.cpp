@@ -1,4 +1,5 @@
 #include "tests/simulation/cluster.hpp"
+#include "tests/support/blind_disk.hpp"
 
 #include <algorithm>
 
@@ -67,7 +68,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.show_frames = options_.show_frames;
   seams.cards = options_.cards;
   seams.carries_cards = options_.cards && options_.carries_cards;
-  seams.disk = options_.disk;
+  if (options_.disk) seams.disk = std::make_shared<BlindDisk>(options_.disk, started.blind);
   seams.spare = options_.spare ? options_.spare : options_.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
@@ -299,6 +300,10 @@ void Cluster::ask_to_leave(const std::string& name) {
 
 void Cluster::ask_to_end() {
   if (coordinator_alive()) caf::anon_send(coordinator_, StopRequest{"SIGTERM"});
+}
+
+void Cluster::blind(const std::string& name) {
+  if (NodeProcess* who = find(name)) *who->blind = true;
 }
 
 void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen) {

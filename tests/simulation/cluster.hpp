@@ -82,6 +82,8 @@ class Cluster {
   CursedBatch& cursed() { return *cursed_; }
   /// Greetings do not arrive there any more.
   void deafen(const std::string& name);
+  /// Nothing can be read any more where it looks for checkpoints.
+  void blind(const std::string& name);
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);
@@ -149,6 +151,7 @@ class Cluster {
     std::int64_t pid = 0;      // on its host: another host's process has it, too
     std::shared_ptr<PlantedErrors> errors;
     std::shared_ptr<bool> deaf = std::make_shared<bool>(false);
+    std::shared_ptr<bool> blind = std::make_shared<bool>(false);
   };
 
   class Ways {

@@ -80,6 +80,7 @@ struct FaultKind {
 /// checkpoints.
 std::vector<FaultKind> faults_of_the_coordinator();  // faults_coordinator.cpp
 std::vector<FaultKind> faults_of_disks();
+std::vector<FaultKind> faults_of_reading();
 std::vector<FaultKind> ends();
 std::vector<FaultKind> faults_of_errors();   ///< faults_errors.cpp
 std::vector<FaultKind> errors_everywhere();  ///< likewise; drawn by draw_ending alone

@@ -1,4 +1,6 @@
 // What can go wrong with the disk of the checkpoints, and runs that are told to end before their job.
+#include <algorithm>
+
 #include "tests/simulation/faults.hpp"
 #include "tests/support/faulty_disk.hpp"
 
@@ -23,7 +25,52 @@ bool draw_trouble(Dice& dice, const Scene& scene, Fault& fault) {
   return has_folder(scene);
 }
 
+// Those that are whole: a manifest is written last.
+std::vector<std::string> weights_of_checkpoints(FaultyDisk& disk) {
+  const std::string manifest = ".manifest.json";
+  std::vector<std::string> weights;
+  for (const Disk::File& file : disk.list()) {
+    if (!file.name.ends_with(manifest)) continue;
+    const std::string stem = file.name.substr(0, file.name.size() - manifest.size());
+    if (disk.holds(stem + ".safetensors")) weights.push_back(stem + ".safetensors");
+  }
+  return weights;
+}
+
+std::uint64_t step_in(const std::string& name) {
+  return std::stoull(name.substr(name.find("-step-") + 6));
+}
+
+// The newest `count` of them.
+void damage_checkpoints(Cluster& cluster, std::size_t count) {
+  FaultyDisk& disk = disk_of(cluster);
+  std::vector<std::string> weights = weights_of_checkpoints(disk);
+  std::ranges::sort(weights, std::greater{}, step_in);
+  weights.resize(std::min(weights.size(), count));
+  for (const std::string& name : weights) disk.damage(name, 77);
+}
+
 }  // namespace
+
+std::vector<FaultKind> faults_of_reading() {
+  return {{"damaged-checkpoints", "bits of the newest checkpoints flip on their disk",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.strength = static_cast<double>(dice.between(1, dice.one_in(4) ? 100 : 3));
+             return has_folder(scene);
+           },
+           [](Cluster& cluster, const Fault& fault) {
+             damage_checkpoints(cluster, static_cast<std::size_t>(fault.strength));
+           },
+           nullptr},
+          {"unshared-folder", "a replica reads nothing where it looks for checkpoints",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             const auto slot = static_cast<std::uint32_t>(dice.below(scene.job.cluster.replicas));
+             fault.a = NodeName{false, slot}.text();
+             fault.costs = {fault.a};
+             return has_folder(scene) && scene.job.cluster.replicas > 1;
+           },
+           [](Cluster& cluster, const Fault& fault) { cluster.blind(fault.a); }, nullptr}};
+}
 
 std::vector<FaultKind> faults_of_disks() {
   return {{"disk-full", "the disk of the checkpoints is full for a while", draw_trouble,

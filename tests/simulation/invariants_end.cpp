@@ -80,6 +80,9 @@ void Invariants::expect_good_end(const Report& report) {
   } else if (tally_.of("fault: join-unlike") > 0 &&
              report.reason.find("begins with other weights") != std::string::npos) {
     tally_.count("run: begins anew with one that does not fit");
+  } else if (tally_.of("fault: damaged-checkpoints") > 0 &&
+             report.reason.rfind("no checkpoint is left to go back to", 0) == 0) {
+    tally_.count("run: fails without a checkpoint that can be read");
   } else if (tally_.of("fault: journal-full") > 0 &&
              (report.reason.find("the journal could not be written for") != std::string::npos ||
               report.reason.find("the journal cannot be kept") != std::string::npos)) {  // at a restart

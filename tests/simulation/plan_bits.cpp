@@ -15,6 +15,17 @@ void draw_a_way_back(Dice& dice, Plan& plan) {
   plan.disk = true;
 }
 
+// What all would go back to cannot be read, by all or by one of them.
+void draw_unreadable(Dice& dice, const Moment& moment, const PlanOptions& options, Plan& plan) {
+  const FaultKind kind = dice.one_of(faults_of_reading());
+  if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
+  Fault fault;
+  fault.kind = kind.name;
+  if (!kind.draw(dice, {plan.job, plan.cluster}, fault)) return;
+  fault.moment = {"commit", moment.nth + dice.below(4), Nanoseconds(0)};
+  plan.faults.push_back(std::move(fault));
+}
+
 }  // namespace
 
 void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
@@ -33,7 +44,8 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (kind.name == "odd")
     fault.moment = {"install", 1, Nanoseconds(0)};  // it has a name, and was not compared
   if (dice.one_in(8)) plan.job.cluster.on_corruption = OnCorruption::stop;
-  plan.faults.push_back(std::move(fault));
+  plan.faults.push_back(fault);
+  if (plan.disk && dice.one_in(3)) draw_unreadable(dice, fault.moment, options, plan);
 }
 
 }  // namespace muster::simulation

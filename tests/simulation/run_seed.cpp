@@ -122,6 +122,11 @@ void part(Cluster& cluster, Invariants& invariants, Schedule& schedule) {
   invariants.expect_all_ended();
 }
 
+bool damages_checkpoints(const Plan& plan) {
+  return std::ranges::any_of(plan.faults,
+                             [](const Fault& each) { return each.kind == "damaged-checkpoints"; });
+}
+
 // What a run that was told to end has kept is gone on from, undisturbed, and comes to the oracle's end. Where
 // late gradients are dropped, what was decided is not known here.
 Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk) {
@@ -144,6 +149,7 @@ Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<Fa
     if (wrong) wrong.what = "gone on from its last checkpoint: " + wrong.what;
     return wrong;
   } catch (const std::exception& error) {
+    if (damages_checkpoints(plan)) return {};
     return {8, std::string("its last checkpoint cannot be gone on from: ") + error.what()};
   }
 }

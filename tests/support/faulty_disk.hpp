@@ -41,6 +41,12 @@ class FaultyDisk final : public Disk {
     content[bit / 8 % content.size()] ^= std::byte{1} << (bit % 8);
   }
   bool holds(const std::string& name) const { return names_.count(name) > 0; }
+  /// What `damage` was done to, as long as it is there.
+  bool is_damaged(const std::string& name) const { return holds(name) && names_.at(name)->damaged; }
+  void damage(const std::string& name, std::uint64_t bit) {
+    flip(name, bit);
+    file(name).damaged = true;
+  }
 
   /// After a crash: of the names that were changed since the folder was synced some changes are there, in
   /// order, some are not; of a content that was not synced there is a part.
@@ -120,6 +126,7 @@ class FaultyDisk final : public Disk {
   struct Inode {
     Bytes content;
     bool synced = false;
+    bool damaged = false;
   };
   using Names = std::map<std::string, std::shared_ptr<Inode>>;
   struct Change {

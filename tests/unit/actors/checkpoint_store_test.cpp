@@ -10,6 +10,7 @@
 #include "muster/actors/checkpointer.hpp"
 #include "muster/gpu/safetensors.hpp"
 #include "muster/gpu/state_hash.hpp"
+#include "tests/support/blind_disk.hpp"
 #include "tests/support/faulty_disk.hpp"
 
 namespace muster {
@@ -105,6 +106,20 @@ TEST(CheckpointStore, TheHighestCountsAndTheLastAreKept) {
   for (const auto& name : names_on(*disk)) {
     EXPECT_GE(parse_checkpoint_name(name, "tiny")->step, 9u) << name;
   }
+}
+
+TEST(CheckpointStore, NobodyPrunesWhatCannotBeReadNow) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  const auto blind = std::make_shared<bool>(false);
+  CheckpointStore store(std::make_shared<BlindDisk>(disk, blind), identity());
+  for (const std::uint64_t step : {1, 2, 3}) store.save(snapshot_at(step), 9);
+  *blind = true;
+  store.save(snapshot_at(4), 2);
+  *blind = false;
+  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 4u);
+  EXPECT_EQ(disk->list().size(), 16u);
+  store.save(snapshot_at(5), 2);
+  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 2u) << "now they can be read";
 }
 
 TEST(CheckpointStore, NobodyPrunesWhatIsNewerThanItsOwnStep) {

@@ -161,6 +161,17 @@ TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
   EXPECT_FALSE(late_at(seen, milliseconds(69'999)).at(0).stuck) << "counted from the wait on";
 }
 
+TEST(WhoIsLate, WhoWaitedForTheLastWordItselfIsNotStuck) {
+  RoundSight seen = sight();
+  seen.peers[0].sums_in = false;
+  does(seen.peers[0], Activity::computing);
+  seen.peers[0].progress = seconds(9);
+  seen.last_word_at = seconds(100);
+  EXPECT_TRUE(late_at(seen, seconds(101)).empty());
+  EXPECT_FALSE(late_at(seen, milliseconds(159'999)).at(0).stuck);
+  EXPECT_TRUE(late_at(seen, seconds(160)).at(0).stuck);
+}
+
 TEST(WhoIsLate, SeveralAreNamedInOrder) {
   RoundSight seen = sight();
   std::swap(seen.peers[0], seen.peers[1]);

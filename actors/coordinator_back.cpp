@@ -1,0 +1,88 @@
+// Views that go back to a checkpoint: parts of the state are lost, or results hold wrong bits
+// (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
+#include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+std::int64_t number(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
+  std::vector<std::uint32_t> slots;
+  for (const Member& member : replicas) slots.push_back(member.name.slot);
+  return slots;
+}
+
+}  // namespace
+
+// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
+// checkpoint can.
+void CoordinatorState::go_back(View& view, const PartHolder& lost) {
+  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  view.records = kept_.records;
+  view.behind.clear();
+  raise(make_event(
+      "went_back",
+      {{"view", number(view.number)},
+       {"step", number(report_.steps)},
+       {"to_step", number(kept_.step)},
+       {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
+       {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
+                      (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
+                                                : ", and so is replica " + std::to_string(lost.buddy) +
+                                                      ", which had the second copy of its part")}}));
+}
+
+void CoordinatorState::on(const WentBack& message) {
+  if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
+  going_back_.said(message.name.slot, message.error);
+  judge_going_back();
+}
+
+// No step of the view can end while one of its members stands where it was.
+bool CoordinatorState::judge_going_back() {
+  if (!in_force()) return false;
+  const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
+  switch (verdict.act) {
+    case GoingBack::Act::nothing:
+      back_ticks_ = 0;
+      return false;
+    case GoingBack::Act::wait:
+      if (++back_ticks_ * kTick < parts_.job.cluster.give_up_after) return false;
+      back_ticks_ = 0;
+      lost({false, verdict.slots.front()}, "coordinator",
+           "it has not gone back to " + view_.source.checkpoint + " within cluster.give_up_after");
+      return true;
+    case GoingBack::Act::lose:
+      for (const std::uint32_t slot : verdict.slots) {
+        if (ending_ || !roster_->alive({false, slot})) continue;
+        lost({false, slot}, "coordinator",
+             going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?");
+      }
+      return true;
+    case GoingBack::Act::older:
+      return go_back_further(), true;
+  }
+  return false;
+}
+
+// The checkpoint of this view is damaged, or gone.
+void CoordinatorState::go_back_further() {
+  const PartSource& source = view_.source;
+  const std::string why = going_back_.why(view_.replicas.front().name.slot);
+  unreadable_.insert(source.checkpoint);
+  const auto older = last_before(source.step);
+  if (view_.back) suspect_from_ = source.step + 1;
+  if (view_.back && !older)
+    return fail("no checkpoint is left to go back to: " + why + "; begin the run again");
+  raise(make_event("notice", {{"text", why + "; the run goes back further, to " +
+                                           (older ? older->manifest : std::string("the beginning"))}}));
+  kept_ = older ? kept_by(*older) : Checkpointed{};
+  close_view();
+}
+
+}  // namespace muster

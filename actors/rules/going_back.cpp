@@ -1,0 +1,24 @@
+#include "muster/actors/rules/going_back.hpp"
+
+namespace muster {
+
+GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) const {
+  std::vector<std::uint32_t> cannot, silent;
+  for (const std::uint32_t slot : members) {
+    const auto word = said_.find(slot);
+    if (word == said_.end())
+      silent.push_back(slot);
+    else if (!word->second.empty())
+      cannot.push_back(slot);
+  }
+  if (cannot.empty()) return {};
+  if (!silent.empty()) return {Act::wait, silent};
+  return cannot.size() == members.size() ? Verdict{Act::older, {}} : Verdict{Act::lose, cannot};
+}
+
+std::string GoingBack::why(std::uint32_t slot) const {
+  const auto word = said_.find(slot);
+  return word == said_.end() ? std::string() : word->second;
+}
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// What follows when replicas cannot go back to the checkpoint that their view begins with: a pure rule. A
+// checkpoint that nobody can read is damaged: an older one is taken. One that some can read is whole: who
+// cannot does not see the folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+class GoingBack {
+ public:
+  enum class Act { nothing, wait, lose, older };
+  struct Verdict {
+    Act act = Act::nothing;
+    std::vector<std::uint32_t> slots;  ///< lose: those who cannot. wait: those who have not said yet
+  };
+
+  /// A view is entered; what was said of the one before does not count.
+  void entered() { said_.clear(); }
+  /// Replica `slot` has gone back, or `why` it cannot.
+  void said(std::uint32_t slot, const std::string& why) { said_[slot] = why; }
+  /// Nothing follows until somebody cannot, and all have said so or the opposite.
+  Verdict judge(const std::vector<std::uint32_t>& members) const;
+  /// The reason of this replica; empty: it has none, or has said nothing.
+  std::string why(std::uint32_t slot) const;
+
+ private:
+  std::map<std::uint32_t, std::string> said_;
+};
+
+}  // namespace muster
