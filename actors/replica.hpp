@@ -95,6 +95,7 @@ class ReplicaState {
   void begin_audits(const Cursor& cursor);
   std::optional<std::uint32_t> own_audit() const;
   void ask_for_audit();
+  bool audits(std::uint32_t shard) const;
   bool take_for_audit(const Item& item);
   void audit_if_ready();
   void done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
@@ -212,12 +213,12 @@ class ReplicaState {
   bool write_due_ = false;
   WeightsHash weights_;        // said with the next round
   std::vector<Audit> audits_;  // of this round
-  // This replica audits a shard of another one in this round.
+  // This replica audits shards of other ones in this round, one after the other.
   struct Auditing {
-    std::deque<std::uint32_t> shards;  // to be tried; the first one is asked for
+    std::deque<std::deque<std::uint32_t>> left;  // of each audit: to be tried; the first one is asked for
     std::optional<Item> item;
     bool under_way = false;
-    std::vector<AuditWord> words;  // in the end
+    std::vector<AuditWord> words;
   };
   std::optional<Auditing> auditing_;
   // Its own part of the round, until that is done.

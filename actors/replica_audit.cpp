@@ -19,9 +19,8 @@ void ReplicaState::begin_audits(const Cursor& cursor) {
     std::erase_if(audit.shards,
                   [this](std::uint32_t shard) { return !course_->takes_part(shard) || left_out(shard); });
     if (audit.auditor != parts_.slot) continue;
-    Auditing auditing;
-    auditing.shards.assign(audit.shards.begin(), audit.shards.end());
-    auditing_ = std::move(auditing);
+    if (!auditing_) auditing_.emplace();
+    auditing_->left.emplace_back(audit.shards.begin(), audit.shards.end());
   }
   if (auditing_) ask_for_audit();
 }
@@ -38,29 +37,32 @@ std::optional<std::uint32_t> ReplicaState::own_audit() const {
 }
 
 void ReplicaState::ask_for_audit() {
-  if (auditing_->shards.empty()) {
-    auditing_.reset();
-    return contribute_if_audited();
-  }
-  self_->send(parts_.node, Borrow{part_.view.number, auditing_->shards.front()});
+  auto& left = auditing_->left;
+  while (!left.empty() && left.front().empty()) left.pop_front();
+  if (left.empty()) return contribute_if_audited();
+  if (own_part_) parts_.bench->progress->now(Activity::loading);
+  self_->send(parts_.node, Borrow{part_.view.number, left.front().front()});
+}
+
+// Whether this is the one whose data were asked for.
+bool ReplicaState::audits(std::uint32_t shard) const {
+  return auditing_ && !halted_ && !auditing_->left.empty() && !auditing_->left.front().empty() &&
+         auditing_->left.front().front() == shard;
 }
 
 void ReplicaState::on(const Borrowed& message) {
-  const bool wanted = auditing_ && !halted_ && message.view == part_.view.number &&
-                      !auditing_->shards.empty() && auditing_->shards.front() == message.shard;
-  if (wanted) self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
+  if (message.view == part_.view.number && audits(message.shard))
+    self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
 }
 
 bool ReplicaState::take_for_audit(const Item& item) {
   const bool own = item.shard >= part_.begin && item.shard < part_.end;
-  if (own || halted_ || !auditing_ || auditing_->item || auditing_->shards.empty() ||
-      auditing_->shards.front() != item.shard || item.cursor != gathering_)
-    return false;
+  if (own || !audits(item.shard) || auditing_->item || item.cursor != gathering_) return false;
   if (has_rows(item)) {
     auditing_->item = item;
     audit_if_ready();
   } else {
-    auditing_->shards.pop_front();
+    auditing_->left.front().pop_front();
     ask_for_audit();
   }
   return true;
@@ -79,15 +81,18 @@ void ReplicaState::audit_if_ready() {
 void ReplicaState::on(const Audited& message) {
   if (message.turn != turn_ || !auditing_) return;
   if (!message.error.empty()) return trouble("the model failed: " + message.error);
-  auditing_->words = {message.word};
-  contribute_if_audited();
+  auditing_->words.push_back(message.word);
+  auditing_->left.pop_front();
+  auditing_->item.reset();
+  auditing_->under_way = false;
+  ask_for_audit();
 }
 
 // The own shards are done: their sums go on their way while another one is audited.
 void ReplicaState::done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                              std::vector<AuditWord> audits) {
   own_part_.emplace(OwnPart{std::move(nodes), std::move(metrics), std::move(audits)});
-  const bool waits = auditing_ && auditing_->words.empty();
+  const bool waits = auditing_ && !auditing_->left.empty();
   if (waits && !own_part_->nodes.empty())
     self_->send(reducer_, Offer{part_.view.number,
                                 round_,
@@ -101,7 +106,7 @@ void ReplicaState::done_with(std::vector<NodeValue> nodes, std::vector<ShardMetr
 }
 
 void ReplicaState::contribute_if_audited() {
-  if (!own_part_ || (auditing_ && auditing_->words.empty())) return;
+  if (!own_part_ || (auditing_ && !auditing_->left.empty())) return;
   OwnPart part = *std::exchange(own_part_, std::nullopt);
   if (auditing_) part.audits.insert(part.audits.end(), auditing_->words.begin(), auditing_->words.end());
   auditing_.reset();

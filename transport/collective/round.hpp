@@ -95,8 +95,8 @@ struct AuditWord {
 };
 static_assert(sizeof(AuditWord) == 16);
 
-/// Most that one member says in a round: of a shard of its own, and of another one.
-inline constexpr std::size_t kAuditWordsMax = 2;
+/// Most that one member says in a round: of a shard of its own, and of two others.
+inline constexpr std::size_t kAuditWordsMax = 3;
 
 /// What a member says when it opens a round.
 struct RoundHeader {

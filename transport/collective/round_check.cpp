@@ -127,14 +127,15 @@ std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditWord>>
   Unlike found{Bits::gradient, false, step, {}, {}};
   Groups groups(peers.size());
   std::vector<std::pair<std::size_t, std::size_t>> differ;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    const Audited &one = all[i - 1], &other = all[i];
-    if (one.word.shard != other.word.shard) continue;
-    if (one.word.hash == other.word.hash) {
-      groups.join(one.member, other.member);
-    } else {
-      differ.emplace_back(one.member, other.member);
-      found.shards.push_back(one.word.shard);
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    for (auto other = one + 1; other != all.end() && other->word.shard == one->word.shard; ++other) {
+      if (one->word.hash == other->word.hash) {
+        groups.join(one->member, other->member);
+        continue;
+      }
+      differ.emplace_back(one->member, other->member);
+      if (found.shards.empty() || found.shards.back() != one->word.shard)
+        found.shards.push_back(one->word.shard);
     }
   }
   if (differ.empty()) return std::nullopt;

@@ -1,6 +1,8 @@
 // Members with other bits, as the words of one round show them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "muster/transport/collective/round_check.hpp"
 
 namespace muster {
@@ -81,6 +83,22 @@ TEST(RoundCheck, WhoWasComparedWithTheWrongOneAloneIsNotBlamed) {
                                        {2, found->opinions[2].group}}));
 }
 
+TEST(RoundCheck, OneShardThatThreeComputeTellsWhoIsWrong) {
+  for (std::size_t wrong = 0; wrong < 3; ++wrong) {
+    std::vector<std::vector<AuditWord>> audits{{{0, 0, 5}}, {{0, 0, 5}}, {{0, 0, 5}}};
+    audits[wrong].front().hash = 51;
+    const auto found = unlike_gradients(audits, kPeers, 1);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->opinions.size(), 3u);
+    EXPECT_EQ(found->shards, std::vector<std::uint32_t>{0});
+    for (std::size_t one = 0; one < 3; ++one) {
+      const auto alike =
+          std::ranges::count(found->opinions, found->opinions[one].group, &Unlike::Opinion::group);
+      EXPECT_EQ(alike, one == wrong ? 1 : 2);
+    }
+  }
+}
+
 TEST(RoundCheck, TwoThatDifferAreNamedAlthoughOthersAgree) {
   const std::vector<PeerId> peers{0, 1, 2, 3};
   const auto found = unlike_gradients({{{0, 0, 5}}, {{0, 0, 5}}, {{2, 0, 7}}, {{2, 0, 71}}}, peers, 1);
@@ -98,7 +116,7 @@ TEST(RoundCheck, WordsOnAuditsStandBehindTheLosses) {
   EXPECT_EQ(taken, words);
   EXPECT_EQ(left.size(), sizeof(ShardMetrics));
   left = bytes;
-  EXPECT_FALSE(take_audits(left, 3, taken)) << "more than a member has to say";
+  EXPECT_FALSE(take_audits(left, 4, taken)) << "more than a member has to say";
   left = left.first(20);
   EXPECT_FALSE(take_audits(left, 2, taken)) << "more than there is";
 }
