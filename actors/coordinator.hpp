@@ -107,6 +107,7 @@ class CoordinatorState {
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
+  bool is_news(const UnlikeBits& message, const Judgement& judgement);
   void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
@@ -213,9 +214,10 @@ class CoordinatorState {
     Time again;
   };
   std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;          // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};     // the wait after the next refusal
-  std::uint32_t judged_ = 0;                   // the view of which it is known that members differ; 0: none
+  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
+  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   GoingBack going_back_;                       // what members of the view say of its checkpoint

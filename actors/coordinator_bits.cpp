@@ -56,12 +56,20 @@ std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
   return holds(view_.unproven, slot) && record.fed_in != 0 ? record.fed_by : slot;
 }
 
-// All members say the same; the first one is heard.
+// All members say the same; the first one is heard. A run that goes on with wrong results finds them again
+// with each step: the same of the same replicas is said once in a view.
+bool CoordinatorState::is_news(const UnlikeBits& message, const Judgement& judgement) {
+  if (std::exchange(judged_, message.view) != message.view) reported_.clear();
+  const bool goes_on = judgement.act == Judgement::Act::report;
+  if (!goes_on && !reported_.empty()) return false;
+  return reported_.emplace(message.bits, goes_on ? judgement.odd : std::vector<std::uint32_t>{}).second;
+}
+
 void CoordinatorState::on(const UnlikeBits& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
-  if (std::exchange(judged_, message.view) == message.view) return;
   roster_->compared(message.view, message.clean);
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
+  if (!is_news(message, judgement)) return;
   raise_corrupt(message, judgement);
   const std::uint64_t from = first_in_doubt(message, judgement);
   const std::string follows = what_follows(message, judgement, from);

@@ -26,6 +26,8 @@ void CoordinatorState::on(const Failing& message) {
   // No further micro-batch is asked for, and another one may still write what this one cannot.
   if (keeping_ && message.at.known()) return;
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
+  if (!begun_ && parts_.by_hand && !message.ends_run)
+    return lost(message.name, message.name.text(), message.reason, false);
   if (message.ends_run || !goes_on_without(message.name) || canary("local-error-ends-all"))
     return fail(message.name.text() + ": " + message.reason);
   local_error(message);

@@ -19,6 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kHolderBytesMax = 512;
+constexpr const char* kOtherFolder = " give this job another checkpoint.folder";
 
 std::string this_boot() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -60,8 +61,19 @@ std::optional<Sight> look(const std::filesystem::path& path) {
 [[noreturn]] void held(const std::string& holder, const std::filesystem::path& path) {
   throw Error(Advice::fix_job, "another coordinator of this job is at work: " +
                                    (holder.empty() ? std::string("one that has just begun") : holder) +
-                                   " (it holds " + path.string() +
-                                   "); end it, or give this one another checkpoint.folder");
+                                   " (it holds " + path.string() + "); end it, or" + kOtherFolder);
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  if (std::filesystem::exists(folder, error))
+    throw Error(Advice::fix_job,
+                folder.string() + " is a file, and is to be a folder; move it away, or" + kOtherFolder);
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Error(Advice::fix_job, "the folder " + folder.string() + " cannot be made: " + error.message() +
+                                     "; make it, writable for this user, or" + kOtherFolder);
 }
 
 }  // namespace
@@ -71,10 +83,11 @@ std::string lease_holder(long pid, const std::string& host, const std::string& b
 }
 
 FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
-  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path());
+  make_folder(path_.parent_path());
   file_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file_ < 0)
-    throw Error(Advice::give_up, "the lock " + path_.string() + " cannot be opened: " + std::strerror(errno));
+    throw Error(Advice::fix_job, "the lock " + path_.string() + " cannot be opened: " + std::strerror(errno) +
+                                     "; make it writable for this user, or" + kOtherFolder);
   try {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) held(content_of(file_), path_);
     refuse_living_holder();

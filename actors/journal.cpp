@@ -130,6 +130,10 @@ class FileJournal final : public Journal {
 
   std::optional<JournalEntry> read() override {
     if (!std::filesystem::exists(path_)) return std::nullopt;
+    if (std::filesystem::is_directory(path_))
+      throw Error(Advice::fix_job, "the journal " + path_.string() +
+                                       " is a folder, and is to be a file; move it away, or give this job "
+                                       "another checkpoint.folder");
     const auto bytes = read_file(path_);
     const auto entry = decode_journal(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     if (entry) return entry;

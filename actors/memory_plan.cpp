@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "muster/actors/rules/audit.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/units.hpp"
 
@@ -40,6 +41,8 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   if (job.train.compression.kind == CompressionKind::powersgd)
     plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
                                          sizeof(float);  // and q, and what follows from the sums
+  // Of a shard that it audits; a card computes it where the mean comes.
+  if (may_audit(job) && job.cluster.replicas > 1 && !is_card(flight, replica)) plan.gradient += plan.state;
   if (job.train.clip_norm) plan.gradient += Clipping::bytes(flight.layout.parameters);
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both

@@ -21,9 +21,13 @@ inline ValueSpec name_spec() {
   return spec;
 }
 
+/// A year, in ms: a run waits for 20 times a duration, in nanoseconds of 64 bits.
+inline constexpr double kDurationMost = 365.0 * 24 * 3'600'000;
+
 inline ValueSpec at_least(ValueType type, double least) {
   ValueSpec spec = of(type);
   spec.least = least;
+  if (type == ValueType::duration) spec.most = kDurationMost;
   return spec;
 }
 

@@ -17,10 +17,15 @@ std::vector<std::uint32_t> shards_from(const Member& member, std::uint64_t turn)
 
 }  // namespace
 
+bool may_audit(const Job& job) {
+  return job.train.audit.every > 0 && !job.train.shards_have_state() &&
+         job.cluster.reproducible != Reproducible::loose &&
+         job.cluster.straggler.action != StragglerAction::speculate;
+}
+
 std::uint64_t audit_every(const Job& job, const View& view) {
-  const bool cannot = job.train.shards_have_state() || job.cluster.reproducible == Reproducible::loose ||
-                      job.cluster.straggler.action == StragglerAction::speculate || view.facts.samples < 0 ||
-                      view.sums_on_cards || view.replicas.size() < 2 || canary("no-audit");
+  const bool cannot = !may_audit(job) || view.facts.samples < 0 || view.sums_on_cards ||
+                      view.replicas.size() < 2 || canary("no-audit");
   return cannot ? 0 : job.train.audit.every;
 }
 

@@ -21,6 +21,9 @@ struct Audit {
   bool operator==(const Audit&) const = default;
 };
 
+/// Whether replicas of this job audit each other, as far as its file tells.
+bool may_audit(const Job& job);
+
 /// Steps between two audits in this view; 0: there are none. Nobody can compute a shard without its state,
 /// and nobody may where bits may differ; who stands in for others is compared anyway; and a generator would
 /// have to go through all samples before.

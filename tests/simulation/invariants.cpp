@@ -288,6 +288,7 @@ void Invariants::made(const View& view) {
   }
   count_view(view);
   say(views_.made(view, holds));
+  if (!view.back && !bits_lost_ && all_tainted()) lose_bits();  // whoever could tell is lost
   closing_ = 0;
   in_force_ = false;
   progress_at_ = now();

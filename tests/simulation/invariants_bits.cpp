@@ -92,11 +92,11 @@ bool Invariants::taint(ProcessId process) {
 }
 
 // A record that one member alone held, in which a bit flipped that its hash does not cover: all have it
-// alike.
+// alike. Or the others were lost before their weights were compared.
 bool Invariants::all_tainted() const {
   const View* view = views_.latest();
   const std::vector<ProcessId> members = view ? members_of(view->number) : std::vector<ProcessId>{};
-  return members.size() > 1 &&
+  return !members.empty() &&
          std::ranges::all_of(members, [this](ProcessId each) { return tainted_.contains(each); });
 }
 

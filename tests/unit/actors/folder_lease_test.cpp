@@ -37,6 +37,39 @@ TEST(FolderLease, ASecondHolderIsToldWhoTheFirstIs) {
   EXPECT_EQ(refusal(path), "") << "it was given back";
 }
 
+// Each says what is there, and the way out.
+TEST(FolderLease, WhatStandsInTheWayIsNamed) {
+  const testing::TemporaryFolder folder;
+  write_holder(folder.path() / "runs", "a file");
+  EXPECT_EQ(
+      refusal(folder.path() / "runs" / "job.lock"),
+      (folder.path() / "runs").string() +
+          " is a file, and is to be a folder; move it away, or give this job another checkpoint.folder");
+  EXPECT_EQ(refusal(folder.path() / "runs" / "deeper" / "job.lock"),
+            "the folder " + (folder.path() / "runs" / "deeper").string() +
+                " cannot be made: Not a directory; make it, writable for this user, or give this job another "
+                "checkpoint.folder");
+  std::filesystem::create_directory(folder.path() / "job.lock");
+  EXPECT_EQ(refusal(folder.path() / "job.lock"),
+            "the lock " + (folder.path() / "job.lock").string() +
+                " cannot be opened: Is a directory; make it writable for this user, or give this job another "
+                "checkpoint.folder");
+}
+
+TEST(Journal, AFolderInItsPlaceIsNamed) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "job.journal");
+  const auto journal = make_journal(folder.path() / "job.journal");
+  try {
+    journal->read();
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), "the journal " + (folder.path() / "job.journal").string() +
+                                " is a folder, and is to be a file; move it away, or give this job another "
+                                "checkpoint.folder");
+  }
+}
+
 TEST(FolderLease, AHolderOfAnotherHostThatBeatsIsNotRobbed) {
   const testing::TemporaryFolder folder;
   const auto path = folder.path() / "job.lock";

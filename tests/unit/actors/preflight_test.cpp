@@ -130,7 +130,7 @@ TEST(Preflight, MemoryIsCounted) {
   const std::uint64_t state = 27 * sizeof(float);
   const MemoryPlan first = memory_of(flight, 0), second = memory_of(flight, 1);
   EXPECT_EQ(first.state, state);
-  EXPECT_EQ(first.gradient, state);
+  EXPECT_EQ(first.gradient, 2 * state) << "its own, and that of a shard that it audits";
   EXPECT_EQ(first.optimizer, 0u);
   EXPECT_EQ(first.accumulator, Accumulator::bytes_max(5, 0, 3, 27));
   EXPECT_EQ(second.accumulator, Accumulator::bytes_max(5, 3, 5, 27));

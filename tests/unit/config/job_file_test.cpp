@@ -196,10 +196,17 @@ TEST_F(JobFile, UnitsAreNeeded) {
             "number with a unit (B, KiB, MiB, GiB, TiB, kB, MB, GB or TB), such as \"64MiB\"\n");
   EXPECT_EQ(mistakes("\"100ms\"", "\"100mss\""),
             "job.toml:23:13: cluster.detect.heartbeat: unknown unit \"mss\"; found \"100mss\"; allowed: a "
-            "duration of "
-            "at least 1ms: a whole number with a unit (ms, s, min or h), such as \"500ms\", \"2s\" or "
+            "duration from "
+            "1ms to 8760h: a whole number with a unit (ms, s, min or h), such as \"500ms\", \"2s\" or "
             "\"10min\"; did you "
             "mean \"100ms\"?\n");
+}
+
+TEST_F(JobFile, ADurationOfMoreThanAYearIsOutOfRange) {
+  const std::string found = mistakes("\"100ms\"", "\"2540400h\"");
+  EXPECT_NE(found.find("out of range; found \"2540400h\"; allowed: a duration from 1ms to 8760h"),
+            std::string::npos)
+      << found;
 }
 
 TEST_F(JobFile, ADurationMayBeAutomaticWhereItSaysSo) {
@@ -212,7 +219,7 @@ TEST_F(JobFile, ADurationMayBeAutomaticWhereItSaysSo) {
   const std::string text = job_text(file_) + "[cluster.straggler]\n";
   EXPECT_EQ(render(read(text + "patience = \"aut\"\n").mistakes),
             "job.toml:26:12: cluster.straggler.patience: does not start with a whole number; found \"aut\"; "
-            "allowed: a duration of at least 1ms: a whole number with a unit (ms, s, min or h), such as "
+            "allowed: a duration from 1ms to 8760h: a whole number with a unit (ms, s, min or h), such as "
             "\"500ms\", \"2s\" or \"10min\", or \"auto\"; did you mean \"auto\"?\n");
   EXPECT_NE(render(read(text + "stuck_after = \"auto\"\n").mistakes), "") << "not here";
   EXPECT_NE(render(read(text + "patience = \"0s\"\n").mistakes), "");
