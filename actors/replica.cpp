@@ -102,7 +102,7 @@ void ReplicaState::on(const ViewClosed& message) {
   closed_view_ = message.view;
   if (message.result_begun) mean_whole_ = false;
   result_abandoned_ |= message.result_abandoned;
-  if (!updating_) answer_halt();
+  if (!is_being_restored() && !updating_) answer_halt();
 }
 
 void ReplicaState::answer_halt() {

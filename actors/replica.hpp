@@ -3,6 +3,7 @@
 // course, ledger and events are rules; computing is the executor's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -162,6 +163,7 @@ class ReplicaState {
   void take_part(const HandedOut& message);
   void go_back();
   void gone_back(const Restored& message);
+  bool is_being_restored();
   void give_for_checkpoint();
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const HandedOut& message);
@@ -208,6 +210,14 @@ class ReplicaState {
   std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
   bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
+  // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
+  enum class RestoringIs { waits, begun, given_up };
+  struct Restoring : std::atomic<RestoringIs> {
+    using std::atomic<RestoringIs>::atomic;
+    static constexpr auto waits = RestoringIs::waits, begun = RestoringIs::begun,
+                          given_up = RestoringIs::given_up;
+  };
+  std::shared_ptr<Restoring> restoring_;
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;

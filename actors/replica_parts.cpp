@@ -104,9 +104,11 @@ void ReplicaState::go_back() {
   kept_.clear();
   parts_.bench->progress->now(Activity::loading);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
-                        turn = turn_](std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
-    compute->submit([bench, replica, turn, snapshot = std::move(snapshot), why] {
-      if (bench->turn != turn) return;  // the view is over, and was told so with the state as it is
+                        turn = turn_, restoring = restoring_ = std::make_shared<Restoring>(Restoring::waits)](
+                           std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
+    compute->submit([bench, replica, turn, restoring, snapshot = std::move(snapshot), why] {
+      auto waits = Restoring::waits;
+      if (!restoring->compare_exchange_strong(waits, Restoring::begun)) return;
       Restored restored{turn, nullptr, snapshot ? std::string() : why};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
@@ -127,11 +129,20 @@ void ReplicaState::go_back() {
   });
 }
 
+// The view is over. A state that is not replaced yet stays; one that is being replaced is told of when that
+// is done.
+bool ReplicaState::is_being_restored() {
+  if (!restoring_) return false;
+  auto waits = Restoring::waits;
+  return !std::exchange(restoring_, nullptr)->compare_exchange_strong(waits, Restoring::given_up);
+}
+
 // One that cannot waits for what the coordinator makes of it.
 void ReplicaState::gone_back(const Restored& message) {
+  restoring_.reset();
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
   self_->send(parts_.node, WentBack{{}, part_.view.number, message.error});
-  if (!message.error.empty()) return;
+  if (!message.error.empty()) return halted_ ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
   going_back_ = false;
   restore(place);
@@ -142,7 +153,7 @@ void ReplicaState::gone_back(const Restored& message) {
     self_->send(parts_.node, epoch);  // this one may not have been there yet
   parts_dealt_ = true;
   behind_ = false;
-  if (!halted_) next_round();
+  halted_ ? answer_halt() : next_round();
 }
 
 // ---- for a checkpoint: one writes it, and is given the parts of the others

@@ -141,6 +141,7 @@ class Invariants final : public Watch {
   bool in_force_ = false;  // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
+  std::set<ProcessId> flipped_;
   std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
