@@ -123,11 +123,13 @@ std::string CoordinatorState::advice_of(const UnlikeBits& message) const {
   return why_other_bits(one, roster_->at({false, message.slots[at]}).prepared);
 }
 
-// One that computes wrong bits would do so again. One whose memory was wrong gets the state anew.
+// One that computes wrong bits would do so again. One whose memory was wrong gets the state anew. It may not
+// have come back yet to a coordinator that was started anew.
 void CoordinatorState::evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd) {
   const bool again = bits_of(message) != Bits::gradient;
   for (const std::uint32_t slot : odd) {
-    if (ending_ || !roster_->alive({false, slot})) continue;
+    const NodeRecord* record = roster_->find({false, slot});
+    if (ending_ || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left) continue;
     lost({false, slot}, "coordinator", "corrupt: " + message.text, again);
   }
 }

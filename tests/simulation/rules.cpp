@@ -74,7 +74,8 @@ void ReplicaRule::observes() {
 
 void ReplicaRule::goes_back(std::uint64_t records) {
   observes_ = true;
-  records_ = std::exchange(strays_, false) ? records : std::min(records_, records);
+  unsure_ |= std::exchange(strays_, false);
+  records_ = unsure_ ? records : std::min(records_, records);
 }
 
 Wrong ReplicaRule::caught_up(std::uint64_t records) {
@@ -88,7 +89,9 @@ Wrong ReplicaRule::caught_up(std::uint64_t records) {
 }
 
 Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
-  if (step == applied_ || strays_) return {};
+  if (strays_) return {};
+  unsure_ = false;
+  if (step == applied_) return {};
   if (step != applied_ + 1 && !observes_)
     return {3, "it applied step " + text(step) + " after step " + text(applied_)};
   if (promise_ > 0)
@@ -112,7 +115,7 @@ Wrong ReplicaRule::applied(std::uint64_t step, std::span<const float> state) {
 }
 
 Wrong ReplicaRule::promised(std::uint32_t view, std::uint64_t records) {
-  if (strays_) return {};
+  if (strays_ || unsure_) return {};
   if (records < least() || records > most())
     return {3, "it reports " + text(records) + " records, and holds " + text(least())};
   if (steps_in(records) != applied_)

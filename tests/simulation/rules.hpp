@@ -62,6 +62,7 @@ class ReplicaRule {
   const OracleResult* oracle_;
   std::uint64_t records_ = 0;
   std::uint64_t applied_ = 0;
+  bool unsure_ = false;  // it strayed, is to go back, and has not yet
   std::uint32_t promise_ = 0;  // view; 0: none
   std::uint32_t in_ = 0;       // the view of its last record
   std::uint64_t handed_ = 0;   // since then
