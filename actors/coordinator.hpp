@@ -103,6 +103,7 @@ class CoordinatorState {
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;
+  void note_suspects();
   void set_suspects_aside(std::uint64_t from);
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);

@@ -37,10 +37,12 @@ bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards)
 
 void CoordinatorState::note(const View& view, bool ended) {
   if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
+  const bool goes_back = view.back && view.number != view_.number;
   try {
     parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
                            report_.steps, report_.samples, report_.weights_sha256,
-                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_});
+                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
+                           goes_back ? 0 : suspect_from_.value_or(0)});
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
@@ -79,6 +81,7 @@ void CoordinatorState::look_into_journal() {
   }
   if (entry->completed) return say_completed(*entry);
   wait_for_members(entry->view, entry->free);
+  if (entry->suspect_from > 0) suspect_from_ = entry->suspect_from;
   note(view_);
 }
 
@@ -215,6 +218,7 @@ void CoordinatorState::go_on_with(const View& view) {
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
+  suspect_from_.reset();  // what the journal said of is an older view
   wait_for_members(view, roster_->free_numbers());
 }
 
@@ -249,7 +253,8 @@ void CoordinatorState::adopted_all() {
   for (const auto& [who, actor] : actors_) {
     if (roster_->member(who)) self_->send(actor, Adopted{term_});
   }
-  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_) {
+  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
+      !suspect_from_) {
     phase_ = Phase::running;
     raise(make_event("view", {{"view", number(view_.number)},
                               {"members", number(view_.replicas.size())},

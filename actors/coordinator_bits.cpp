@@ -75,6 +75,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const std::string follows = what_follows(message, judgement, from);
   const bool ends = judgement.act == Judgement::Act::stop;
   if ((ends || judgement.act == Judgement::Act::evict) && from <= last_done(message)) suspect(from, ends);
+  if (ending_) return;  // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:
       return;

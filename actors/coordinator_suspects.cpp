@@ -83,10 +83,20 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
   if (canary("keeps-wrong-results") || (!ends && !last_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  note_suspects();
   set_suspects_aside(*suspect_from_);
   if (kept_.step < *suspect_from_) return;
   const auto good = last_before(*suspect_from_);
   kept_ = good ? kept_by(*good) : Checkpointed{};
+}
+
+// One that is started anew must know of it: who told of it may be lost.
+void CoordinatorState::note_suspects() {
+  try {
+    note(view_);
+  } catch (const Error&) {
+    // The next view is noted, too, and waits for its journal.
+  }
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {

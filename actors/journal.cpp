@@ -198,7 +198,8 @@ std::string encode_journal(const JournalEntry& entry) {
                   {"samples", entry.samples},
                   {"weights_sha256", entry.weights_sha256},
                   {"epochs", epochs},
-                  {"first_view", entry.first_view}};
+                  {"first_view", entry.first_view},
+                  {"suspect_from", entry.suspect_from}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -217,6 +218,7 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
                        json.at("weights_sha256")};
     for (const Json& epoch : json.at("epochs")) entry.epochs.push_back(epoch_from(epoch));
     entry.first_view = json.value("first_view", 1u);
+    entry.suspect_from = json.value("suspect_from", std::uint64_t{0});
     return entry;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

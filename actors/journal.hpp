@@ -26,6 +26,8 @@ struct JournalEntry {
   std::string weights_sha256 = {};
   std::vector<EpochEnd> epochs = {};
   std::uint32_t first_view = 1;  ///< the number of the first one, where earlier ones were void
+  /// Results of this step and later ones may be wrong, and no view has gone back yet; 0: none are known.
+  std::uint64_t suspect_from = 0;
 };
 
 /// Another coordinator has written to the journal since: its term is higher.
