@@ -55,7 +55,6 @@ const std::vector<Canary>& canaries() {
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
       {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
       {"no-fencing", "a coordinator goes on although another one has taken its journal over"},
-      {"gives-old-state", "a replica that is about to go back gives the state that it goes back from"},
       {"cannot-go-back-is-lost",
        "who cannot read the checkpoint that all go back to is lost, also where nobody can"},
       {"no-self-doubt", "a coordinator that hears nobody takes all for dead"}};
