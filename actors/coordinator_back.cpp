@@ -1,7 +1,6 @@
 // Views that go back to a checkpoint: parts of the state are lost, or results hold wrong bits
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
 #include "muster/actors/coordinator.hpp"
-#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -74,6 +73,7 @@ bool CoordinatorState::judge_going_back() {
 void CoordinatorState::go_back_further() {
   const PartSource& source = view_.source;
   const std::string why = going_back_.why(view_.replicas.front().name.slot);
+  if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_.insert(source.checkpoint);
   const auto older = last_before(source.step);
   if (view_.back) suspect_from_ = source.step + 1;

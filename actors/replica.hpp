@@ -36,6 +36,14 @@ struct ReplicaParts {
   std::shared_ptr<const Snapshot> from;       ///< to go on from; null: the beginning
 };
 
+/// A replica audits shards of other ones in this round, one after the other.
+struct Auditing {
+  std::deque<std::deque<std::uint32_t>> left;  ///< of each audit: to be tried; the first one is asked for
+  std::optional<Item> item;
+  bool under_way = false;
+  std::vector<AuditWord> words;
+};
+
 class ReplicaState {
  public:
   static inline const char* name = "replica";
@@ -211,25 +219,13 @@ class ReplicaState {
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
   bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
   // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
-  enum class RestoringIs { waits, begun, given_up };
-  struct Restoring : std::atomic<RestoringIs> {
-    using std::atomic<RestoringIs>::atomic;
-    static constexpr auto waits = RestoringIs::waits, begun = RestoringIs::begun,
-                          given_up = RestoringIs::given_up;
-  };
-  std::shared_ptr<Restoring> restoring_;
+  enum class Restoring { waits, begun, given_up };
+  std::shared_ptr<std::atomic<Restoring>> restoring_;
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;
   WeightsHash weights_;        // said with the next round
   std::vector<Audit> audits_;  // of this round
-  // This replica audits shards of other ones in this round, one after the other.
-  struct Auditing {
-    std::deque<std::deque<std::uint32_t>> left;  // of each audit: to be tried; the first one is asked for
-    std::optional<Item> item;
-    bool under_way = false;
-    std::vector<AuditWord> words;
-  };
   std::optional<Auditing> auditing_;
   // Its own part of the round, until that is done.
   struct OwnPart {

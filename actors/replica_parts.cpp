@@ -104,7 +104,8 @@ void ReplicaState::go_back() {
   kept_.clear();
   parts_.bench->progress->now(Activity::loading);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
-                        turn = turn_, restoring = restoring_ = std::make_shared<Restoring>(Restoring::waits)](
+                        turn = turn_,
+                        restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](
                            std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
     compute->submit([bench, replica, turn, restoring, snapshot = std::move(snapshot), why] {
       auto waits = Restoring::waits;
