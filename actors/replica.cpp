@@ -50,10 +50,10 @@ void ReplicaState::trouble(const std::string& reason, std::vector<Event> events)
 }
 
 // With one shard's micro-batch, or with all.
-void ReplicaState::model_failed(const Computed& message) {
-  if (!message.error_shard || stopping_) return trouble("the model failed: " + message.error);
-  const ErrorPlace at = place_of(gathering_, *message.error_shard);
-  self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + message.error, {}, at});
+void ReplicaState::model_failed(std::optional<std::uint32_t> shard, const std::string& error) {
+  if (!shard || stopping_) return trouble("the model failed: " + error);
+  const ErrorPlace at = place_of(gathering_, *shard);
+  self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
 }
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
@@ -253,7 +253,7 @@ void ReplicaState::begin_step() {
 
 void ReplicaState::on(const Computed& message) {
   if (message.turn != turn_) return;
-  if (!message.error.empty()) return model_failed(message);
+  if (!message.error.empty()) return model_failed(message.error_shard, message.error);
   if (halted_) return;
   if (message.errand != 0) return errand_done(message);
   const double seconds = lap();

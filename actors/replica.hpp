@@ -180,7 +180,7 @@ class ReplicaState {
   void give_up_gathering(const std::string& reason);
   void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
   void trouble(const std::string& reason, std::vector<Event> events = {});
-  void model_failed(const Computed& message);
+  void model_failed(std::optional<std::uint32_t> shard, const std::string& error);
   RoundHeader header(RoundKind kind) const;
   ShardWord word(const Item& item) const;
   template <class JobFunction>

@@ -73,6 +73,7 @@ void ReplicaState::audit_if_ready() {
   if (!step_begun_ || !auditing_ || !auditing_->item || std::exchange(auditing_->under_way, true)) return;
   const std::size_t buckets =
       bucket_elements(parts_.bench->job, parts_.bench->state.size(), part_.view.replicas.size());
+  parts_.bench->progress->now(Activity::computing, auditing_->item->shard);
   compute([item = *auditing_->item, step = course_->steps() + 1, buckets](Workbench& bench) {
     return Audited{0, audit_shard(bench, item, step, buckets), {}};
   });
@@ -80,7 +81,7 @@ void ReplicaState::audit_if_ready() {
 
 void ReplicaState::on(const Audited& message) {
   if (message.turn != turn_ || !auditing_) return;
-  if (!message.error.empty()) return trouble("the model failed: " + message.error);
+  if (!message.error.empty()) return model_failed(auditing_->item->shard, message.error);
   auditing_->words.push_back(message.word);
   auditing_->left.pop_front();
   auditing_->item.reset();

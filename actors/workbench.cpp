@@ -352,7 +352,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
       accumulator.skip_leaf();
       continue;
     }
-    bench.progress->now(Activity::computing, item.shard);
+    bench.progress->computes(item.shard);
     const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
     const auto leaf = accumulator.leaf();
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
@@ -372,7 +372,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
 void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::vector<ShardMetrics>& sums) {
   for (const Item& item : items) {
     if (item.ended) continue;
-    bench.progress->now(Activity::computing, item.shard);
+    bench.progress->computes(item.shard);
     const Metrics metrics =
         at_shard(item.shard, [&] { return bench.model->evaluate(bench.state.span(), *item.batch); });
     auto sum =

@@ -37,7 +37,7 @@ std::uint64_t LeafHash::finish() {
 
 // On a card the gradient lies where the mean comes when all gradients are there.
 AuditWord audit_shard(Workbench& bench, const Item& item, std::uint64_t step, std::size_t bucket_elements) {
-  bench.progress->now(Activity::computing, item.shard);
+  bench.progress->computes(item.shard);
   const StepKey key{bench.job.seed, item.cursor.epoch, step, item.shard};
   DeviceFloats memory;
   if (!bench.device->is_card()) memory = DeviceFloats(bench.device, bench.state.size());

@@ -76,7 +76,7 @@ void mean_to_host(Workbench& bench) {
 }
 
 NotFinite apply_step(Workbench& bench, const RoundRecord& record, MeanIs mean, bool wanted) {
-  bench.progress->now(Activity::updating);
+  bench.progress->moved();
   const std::span<const float> result = mean_on_device(bench, record, mean, wanted);
   if (bench.clipping) bench.clipping->measure(result.first(bench.model->layout().parameters));
   // This waits for copies, too: the host's vector is written to in the next round, or read by others.

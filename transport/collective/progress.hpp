@@ -35,8 +35,17 @@ class ProgressBoard {
   void now(Activity activity, std::uint32_t shard = 0) {
     activity_.store(activity, std::memory_order_relaxed);
     shard_.store(shard, std::memory_order_relaxed);
-    counter_.fetch_add(1, std::memory_order_relaxed);
+    moved();
   }
+  /// The compute thread has begun with this shard. What it does for a turn that is over says nothing of what
+  /// the member waits for now.
+  void computes(std::uint32_t shard) {
+    if (activity_.load(std::memory_order_relaxed) == Activity::computing)
+      shard_.store(shard, std::memory_order_relaxed);
+    moved();
+  }
+  /// Something was done, in whatever activity.
+  void moved() { counter_.fetch_add(1, std::memory_order_relaxed); }
   /// How long data and computation of this node's shards took at a step. One thread writes.
   void measured(std::uint64_t step, double seconds) {
     seconds_.store(seconds, std::memory_order_relaxed);
