@@ -141,6 +141,7 @@ class CoordinatorState {
   void next_view();
   bool ends_without_loader();
   void go_back(View& view, const PartHolder& lost);
+  void begin_with_kept(View& view) const;
   void install(const View& view);
   bool noted(const View& view);
   void note_again();

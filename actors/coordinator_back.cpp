@@ -21,9 +21,7 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
-  view.records = kept_.records;
-  view.behind.clear();
+  begin_with_kept(view);
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
@@ -34,6 +32,12 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
                       (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
                                                       ", which had the second copy of its part")}}));
+}
+
+void CoordinatorState::begin_with_kept(View& view) const {
+  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  view.records = kept_.records;
+  view.behind.clear();
 }
 
 void CoordinatorState::on(const WentBack& message) {
