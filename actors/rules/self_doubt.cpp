@@ -10,11 +10,16 @@ namespace {
 
 constexpr std::size_t kLeastForMajority = 3;
 
+bool is_replica(const SelfDoubt::Member& member) {
+  return member.kind == SelfDoubt::Kind::replica;
+}
+
 }  // namespace
 
 // At once: when the first of them has been silent for the patience, the others have been for half of it.
 SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
-  std::size_t replicas = 0, silent_replicas = 0;
+  const Kind judged = std::ranges::any_of(members, &is_replica) ? Kind::replica : Kind::loader;
+  std::size_t all = 0, all_quiet = 0;
   Time longest{0}, shortest = Time::max();
   silent_ = of_ = 0;
   for (const Member& member : members) {
@@ -23,13 +28,13 @@ SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
     const bool quiet = member.silence >= patience_ / 2;
     ++of_;
     silent_ += quiet;
-    if (member.kind == Kind::loader) continue;
-    ++replicas;
-    silent_replicas += quiet;
+    if (member.kind != judged) continue;
+    ++all;
+    all_quiet += quiet;
     shortest = std::min(shortest, member.silence);
   }
   const bool begins = longest >= patience_ || sight_ == Sight::all_silent;
-  if (replicas > 0 && silent_replicas == replicas && begins && !canary("no-self-doubt")) {
+  if (all > 0 && all_quiet == all && begins && !canary("no-self-doubt")) {
     if (sight_ == Sight::clear) since_ = now - shortest;
     return Sight::all_silent;
   }

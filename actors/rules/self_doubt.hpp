@@ -1,7 +1,8 @@
 // Whose fault a silence is: a pure rule. A coordinator that hears none of its members, or too few of them all
 // at once, suspects its own link before it takes them for dead.
 //
-//   all replicas of the view are silent       nobody is lost by silence, until one of them is heard again
+//   all replicas of the view are silent       nobody is lost by silence, until one of them is heard again;
+//                                             before the first replica has come, loaders stand for them
 //   a majority of three or more nodes is      the silent ones are lost kMajorityPatiences later than usual
 //   after such a silence, unless nodes were   nobody is lost for as long as it lasted, up to `return_max`:
 //   lost by it                                connections come back one after the other

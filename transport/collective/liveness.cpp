@@ -42,7 +42,7 @@ void Liveness::told(PeerId peer, const ProgressWord& word, Time now, std::uint64
   if (known.told != Time{0}) spent_with(known.spent, known.doing) += now - known.told;
   if (known.progress == Time{0} || word.counter != known.doing.counter) known.progress = now;
   known.doing = word;
-  known.told = now;
+  known.told = known.word_at = now;
   known.owes = owes;
 }
 
@@ -63,6 +63,7 @@ void Liveness::describe(PeerSight& sight, Time now) const {
   const Known& known = found->second;
   sight.unanswered_since = known.unanswered_since;
   sight.progress = known.progress;
+  sight.word_at = known.word_at;
   sight.doing = known.doing;
   sight.spent = known.spent;
   if (known.told != Time{0}) spent_with(sight.spent, known.doing) += now - known.told;

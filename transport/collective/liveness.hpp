@@ -29,7 +29,8 @@ struct PeerSight {
   bool sums_in = false;    ///< every element that it owes this member has come
   std::optional<std::chrono::nanoseconds> unanswered_since;   ///< the first ping since a frame of it came
   std::chrono::nanoseconds progress{0};                       ///< when its counter was last seen to move
-  ProgressWord doing;                                         ///< its last word on what it does
+  std::chrono::nanoseconds word_at{0};                        ///< when its last word on what it does came
+  ProgressWord doing;                                         ///< that word
   std::array<std::chrono::nanoseconds, kActivities> spent{};  ///< with each activity, within this wait
 
   bool owes() const { return !header_in || !words_in || !sums_in; }
@@ -105,7 +106,8 @@ class Liveness {
  private:
   struct Known {
     std::optional<Time> unanswered_since;
-    Time progress{0}, told{0};
+    Time progress{0}, word_at{0};
+    Time told{0};  // within this round
     ProgressWord doing;
     std::uint64_t owes = 0;
     std::array<Time, kActivities> spent{};

@@ -133,6 +133,12 @@ TEST(SelfDoubt, ANewcomerThatReachesThePatienceFirstIsNotLostAlone) {
       << "a newcomer holds no state";
 }
 
+TEST(SelfDoubt, BeforeTheFirstReplicaLoadersStandForThem) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::loader, 1s}}, 10s), Sight::all_silent);
+  EXPECT_EQ(doubt.judge(Members{{Kind::loader, 2s}, {Kind::replica, 10ms}}, 11s), Sight::clear);
+}
+
 TEST(SelfDoubt, NoMemberMakesNoDoubt) {
   SelfDoubt doubt = rule();
   EXPECT_EQ(doubt.judge(Members{}, 10s), Sight::clear);

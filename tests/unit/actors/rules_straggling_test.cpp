@@ -28,7 +28,7 @@ RoundSight sight() {
   sight.step = 30;
   sight.waiting_since = seconds(10);
   for (const std::uint32_t slot : {1u, 2u}) {
-    PeerSight peer{slot, true, true, true, std::nullopt, milliseconds(11'950), {}, {}};
+    PeerSight peer{slot, true, true, true, std::nullopt, milliseconds(11'950), {}, {}, {}};
     does(peer, Activity::reducing);
     sight.peers.push_back(peer);
   }
@@ -42,6 +42,9 @@ StragglerOptions options() {
 
 std::vector<Lateness> late_at(RoundSight sight, std::chrono::nanoseconds now) {
   sight.now = now;
+  for (PeerSight& peer : sight.peers) {
+    if (peer.word_at == seconds(0)) peer.word_at = now;
+  }
   return who_is_late(sight, options());
 }
 
@@ -170,6 +173,17 @@ TEST(WhoIsLate, WhoWaitedForTheLastWordItselfIsNotStuck) {
   EXPECT_TRUE(late_at(seen, seconds(101)).empty());
   EXPECT_FALSE(late_at(seen, milliseconds(159'999)).at(0).stuck);
   EXPECT_TRUE(late_at(seen, seconds(160)).at(0).stuck);
+}
+
+TEST(WhoIsLate, WhoseWordsDoNotComeIsNotStuck) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  does(seen.peers[0], Activity::computing);
+  seen.peers[0].progress = seconds(11);
+  seen.peers[0].word_at = seconds(70);
+  EXPECT_FALSE(late_at(seen, seconds(200)).at(0).stuck) << "pings of it come, and no answers";
+  seen.peers[0].word_at = seconds(71);
+  EXPECT_TRUE(late_at(seen, seconds(200)).at(0).stuck);
 }
 
 TEST(WhoIsLate, SeveralAreNamedInOrder) {
