@@ -349,6 +349,11 @@ bool Cluster::unlike(const std::string& name) const {
   return who && who->errors->unlike;
 }
 
+bool Cluster::is_blind(const std::string& name) const {
+  const NodeProcess* who = find(name);
+  return who && *who->blind;
+}
+
 std::size_t Cluster::nodes_alive() const {
   return static_cast<std::size_t>(std::count_if(
       nodes_.begin(), nodes_.end(), [this](const NodeProcess& each) { return world_->alive(each.process); }));

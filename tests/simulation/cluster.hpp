@@ -121,6 +121,7 @@ class Cluster {
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
   bool alive(const std::string& name) const;
   bool unlike(const std::string& name) const;
+  bool is_blind(const std::string& name) const;
   std::size_t nodes_alive() const;
   const ControlNet& control() const { return *control_; }
   SimulatedCounts frames() const { return network_->counts(); }
@@ -197,6 +198,7 @@ class Cluster {
   coordinator_actor usurped_;  // lives on beside the one that took its place
   ProcessId usurped_process_ = kNobody;
   std::uint64_t writes_before_usurper_ = 0;
+  bool second_leads_ = false;  // a view of it is in force
   std::vector<ProcessId> paused_coordinators_;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
   int coordinator_cut_ = 0;  // faults that cut it from everybody

@@ -44,7 +44,9 @@ void Cluster::start_coordinator() {
   parts.on_event = [this, process](const Event& event) {
     if (!world_->alive(process)) return;
     world_->trace(to_json_line(event));
-    if (watch_ && process == coordinator_process_) watch_->event(event);
+    if (process != coordinator_process_) return;
+    if (event.name == "view" && two_coordinators()) second_leads_ = true;
+    if (watch_) watch_->event(event);
   };
   parts.by_hand = options_.by_hand;
   parts.checkpoints = options_.disk;
@@ -63,7 +65,8 @@ void Cluster::coordinator_ended(ProcessId process, const Report& report) {
   const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
   if (usurped_ends && lost_to_other) return end_usurped();
   const bool told_to_end = report.outcome == "interrupted" && journal_->writes > writes_before_usurper_;
-  if (usurped_ends || report.completed() || told_to_end || (!two_coordinators() && !lost_to_other)) {
+  const bool leads = !two_coordinators() || second_leads_;
+  if (usurped_ends || report.completed() || told_to_end || (leads && !lost_to_other)) {
     report_ = report;
     return;
   }
@@ -103,6 +106,7 @@ void Cluster::start_second_coordinator(const std::string& cut_off) {
   if (!coordinator_alive() || !options_.by_hand || two_coordinators() || report_) return;
   if (journal_->entry && journal_->entry->ended) return;
   writes_before_usurper_ = journal_->writes;
+  second_leads_ = false;
   usurped_process_ = coordinator_process_;
   usurped_ = coordinator_;
   world_->rename(usurped_process_, kUsurped);

@@ -72,13 +72,14 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (!is_recorded(record.kind)) return;
-  if (record_of_wrong_bits(process, view, record)) return;
+  if (record_of_wrong_bits(process, view, record) || views_.given_up(view)) return;
   Seen& who = seen(process);
   const std::uint64_t from = views_.from(view);
   const std::uint64_t index = who.replica.next(view, from);
   follow_decision(process, view, index, record);
   if (Wrong wrong = who.replica.record(view, from, record)) return say(process, std::move(wrong));
   say(views_.committed(who.name.slot, view, index));
+  if (who.replica.is_astray()) return;  // it is out of the run
   const auto [known, first] = record_hashes_.emplace(index, record.hash);
   if (known->second != record.hash)
     say(process, {2, "its record " + std::to_string(index) + " is not the one that others have"});
@@ -215,7 +216,7 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* close = as<Close>(message)) {
     if (closing_ != close->view || in_force_) progress_at_ = now();
     closing_ = close->view;
-    in_force_ = false;
+    in_force_ = adopting_ = false;
   } else if (const auto* closed = as<Closed>(message)) {
     // Asked twice, it may say so of an older view again.
     if (!closed->name.loader && closed->view >= seen(from).installed) {
@@ -254,8 +255,9 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
       tainted_.erase(to);
       seen(to).replica.goes_back(install->view.records);
     }
-  } else if (as<Observe>(message)) {
+  } else if (const auto* observe = as<Observe>(message)) {
     observes(to);
+    if (!views_.given_up(observe->view.number)) to_go_back_.erase(to);
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {
@@ -347,12 +349,16 @@ void Invariants::event(const Event& event) {
       !cluster_->unlike(who_of(event)))
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "left") left_.insert(who_of(event));
+  if (event.name == "handed_over") {
+    const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
+    donors_[to.text()] = who_of(event);
+  }
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   if (event.name == "heard_again" || event.name == "lost") unheard_ = false;
   if (event.name == "restarted") adopting_ = true;
-  if (event.name == "view" || event.name == "lost") adopting_ = false;
+  if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted")
     progress_at_ = now();
 }
@@ -394,9 +400,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
 void Invariants::lost(const Event& event) {
   const std::string who = who_of(event);
   progress_at_ = now();
-  const bool given = event.text("reason").rfind("corrupt", 0) == 0 &&
-                     std::any_of(tainted_.begin(), tainted_.end(),
-                                 [&](const auto& each) { return seen(each.first).name.text() == who; });
+  const bool given = event.text("reason").rfind("corrupt", 0) == 0 && may_have_wrong_bits(who);
   if (lost_.insert(who).second && !given && !excused(who, event.text("reason"))) {
     say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
                  event.text("noticed_by")});

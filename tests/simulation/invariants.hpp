@@ -99,6 +99,7 @@ class Invariants final : public Watch {
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
+  bool may_have_wrong_bits(const std::string& who);
   bool alone(ProcessId process);
   std::vector<ProcessId> members_of(std::uint32_t view) const;
   bool record_of_wrong_bits(ProcessId process, std::uint32_t view, const RoundRecord& record);
@@ -110,6 +111,7 @@ class Invariants final : public Watch {
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);
   bool all_excused() const;
+  bool all_blind() const;
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
   void made(const View& view);
@@ -142,6 +144,7 @@ class Invariants final : public Watch {
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;
+  std::map<std::string, std::string> donors_;   // by newcomer: who gave it the state
   std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost

@@ -92,15 +92,24 @@ bool Invariants::taint(ProcessId process) {
   return true;
 }
 
+// Its own memory's, or those of one that gave it the state.
+bool Invariants::may_have_wrong_bits(const std::string& who) {
+  const auto is_who = [&](ProcessId process) { return seen(process).name.text() == who; };
+  if (std::ranges::any_of(flipped_, is_who) ||
+      std::ranges::any_of(tainted_, [&](const auto& each) { return is_who(each.first); }))
+    return true;
+  const auto donor = donors_.find(who);
+  return donor != donors_.end() && may_have_wrong_bits(donor->second);
+}
+
 // A record that one member alone held, in which a bit flipped that its hash does not cover: all have it
 // alike. Or the others were lost before their weights were compared.
 bool Invariants::all_tainted() const {
   const View* view = views_.latest();
   const std::vector<ProcessId> members = view ? members_of(view->number) : std::vector<ProcessId>{};
-  return !members.empty() &&
-         std::ranges::all_of(members, [this](ProcessId each) {
-           return tainted_.contains(each) || flipped_.contains(each);  // an optimiser's, perhaps
-         });
+  return !members.empty() && std::ranges::all_of(members, [this](ProcessId each) {
+    return tainted_.contains(each) || flipped_.contains(each);  // an optimiser's, perhaps
+  });
 }
 
 bool Invariants::is_member(ProcessId process) const {

@@ -58,6 +58,14 @@ bool Invariants::all_excused() const {
   });
 }
 
+// No member of the view sees the folder that the others saw.
+bool Invariants::all_blind() const {
+  const View* view = views_.latest();
+  return view && std::ranges::all_of(view->replicas, [this](const Member& member) {
+           return cluster_->is_blind(member.name.text());
+         });
+}
+
 // A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
 void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
@@ -80,8 +88,8 @@ void Invariants::expect_good_end(const Report& report) {
   } else if (tally_.of("fault: join-unlike") > 0 &&
              report.reason.find("begins with other weights") != std::string::npos) {
     tally_.count("run: begins anew with one that does not fit");
-  } else if (tally_.of("fault: damaged-checkpoints") > 0 &&
-             report.reason.rfind("no checkpoint is left to go back to", 0) == 0) {
+  } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
+             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind())) {
     tally_.count("run: fails without a checkpoint that can be read");
   } else if (tally_.of("fault: journal-full") > 0 &&
              (report.reason.find("the journal could not be written for") != std::string::npos ||

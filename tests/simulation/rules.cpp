@@ -139,6 +139,11 @@ bool ViewRule::goes_back(const View& view) const {
   return view.back || (in_parts_ && view.source.view == 0);
 }
 
+bool ViewRule::given_up(std::uint32_t view) const {
+  return std::any_of(views_.upper_bound(view), views_.end(),
+                     [this](const auto& newer) { return goes_back(newer.second); });
+}
+
 Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& holds) {
   if (!views_.empty() && view.number <= views_.rbegin()->first)
     return {6, "view " + text(view.number) + " after view " + text(views_.rbegin()->first)};

@@ -52,6 +52,7 @@ class ReplicaRule {
   /// It was left behind with a record that the others then decided otherwise: it is no measure any more,
   /// until it comes anew.
   void strays() { strays_ = true; }
+  bool is_astray() const { return strays_; }
   /// The number, from 0, of the record that it takes next in a view that began with `from` records.
   std::uint64_t next(std::uint32_t view, std::uint64_t from) const { return view == in_ ? records_ : from; }
 
@@ -62,7 +63,7 @@ class ReplicaRule {
   const OracleResult* oracle_;
   std::uint64_t records_ = 0;
   std::uint64_t applied_ = 0;
-  bool unsure_ = false;  // it strayed, is to go back, and has not yet
+  bool unsure_ = false;        // it strayed, is to go back, and has not yet
   std::uint32_t promise_ = 0;  // view; 0: none
   std::uint32_t in_ = 0;       // the view of its last record
   std::uint64_t handed_ = 0;   // since then
@@ -80,6 +81,8 @@ class ViewRule {
 
   /// Whether its members go back to a checkpoint, or to the beginning.
   bool goes_back(const View& view) const;
+  /// Whether a later view went back to a checkpoint: records are counted anew from there on.
+  bool given_up(std::uint32_t view) const;
 
   struct Holds {
     std::uint64_t least = 0, most = 0;
