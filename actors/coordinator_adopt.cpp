@@ -67,10 +67,15 @@ void CoordinatorState::look_into_journal() {
   if (!parts_.journal) return;
   const auto entry = parts_.journal->read();
   if (entry) term_ = entry->term + 1;
+  if (entry && !entry->ended && !parts_.resume)
+    wait_ticks_ = (kReturnMax + parts_.job.cluster.detect.patience) / kTick;
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
     roster_ = std::make_unique<Roster>(parts_.job, entry->free);
     first_view_ = entry->first_view;
     if (first_view_ > 1) short_ticks_ = 0;  // all were there once
+    raise(make_event("notice",
+                     {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
+                                   std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
   }
   // A run that goes on from a checkpoint has no members to wait for.
   if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
@@ -123,7 +128,9 @@ void CoordinatorState::on(const Adopt& message) {
   const auto refuse_it = [&](const std::string& reason, bool again) {
     raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
     // What it holds beyond this run is kept for --resume.
-    self_->send(actor, Stop{false, reason, again, message.begun && message.view.number > view_.number});
+    const std::uint32_t number = message.view.number;
+    const bool beyond = number > view_.number || (number == view_.number && !view_.holds(who));
+    self_->send(actor, Stop{false, reason, again, message.begun && beyond});
   };
   if (!actor) return refuse_it("it has no address to answer to", false);
   if (taken_over_) return;  // it is another coordinator's
@@ -172,16 +179,19 @@ bool CoordinatorState::begin_anew() {
   begun_ = false;
   phase_ = Phase::forming;
   short_ticks_ = 0;
-  admit_callers();
+  if (wait_ticks_ == 0) admit_callers();
   return true;
 }
 
 // The journal may be older than what members hold: it was restored from a copy.
 bool CoordinatorState::learn_from(const Adopt& message) {
-  if (phase_ != Phase::adopting) return true;
-  const bool newer = message.view.number > view_.number &&
-                     makes_sense(message.view, message.join.name, parts_.job.train.shards);
-  if (!newer && !roster_->expects(message.join.name, message.join.incarnation)) return true;
+  const bool forming = phase_ == Phase::forming && wait_ticks_ > 0;
+  if (phase_ != Phase::adopting && !forming) return true;
+  const std::uint32_t known = forming ? first_view_ - 1 : view_.number;
+  const bool newer =
+      message.view.number > known && makes_sense(message.view, message.join.name, parts_.job.train.shards);
+  const bool expected = !forming && roster_->expects(message.join.name, message.join.incarnation);
+  if (!newer && !expected) return true;
   if (message.term >= term_) {
     term_ = message.term + 1;
     journal_behind_ = true;
@@ -214,6 +224,7 @@ void CoordinatorState::go_on_with(const View& view) {
     return std::find(stay.begin(), stay.end(), each.first) == stay.end();
   });
   lost_.clear();
+  short_ticks_.reset();
   raise(
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +

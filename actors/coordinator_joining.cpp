@@ -30,7 +30,8 @@ void CoordinatorState::on(const Join& message) {
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   // Nobody is there yet to compare it with, or to say which numbers were given.
-  if (phase_ == Phase::adopting && message.joins && !canary("adopting-admits-all")) {
+  const bool others_may_come = phase_ == Phase::adopting || (phase_ == Phase::forming && wait_ticks_ > 0);
+  if (others_may_come && message.joins && !canary("adopting-admits-all")) {
     if (callers_.size() >= kCallersMax) return refuse(actor, message.name, "too many want to join", true);
     return callers_.push_back({message, actor});
   }
@@ -92,7 +93,7 @@ void CoordinatorState::on(const Prepared& message) {
 
 // Once all who are here are ready.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || !roster_->all(NodeStage::prepared)) return;
+  if (phase_ != Phase::forming || wait_ticks_ > 0 || !roster_->all(NodeStage::prepared)) return;
   short_ticks_.reset();
   View view = roster_->first_view();
   view.number = first_view_;
@@ -122,10 +123,18 @@ void CoordinatorState::lost_before_begin(const NodeName& who, const std::string&
   if (phase_ != Phase::forming) anew_ = !begin_anew();
 }
 
+// Members of a view that the journal lacks would be back by now.
+void CoordinatorState::wait_no_longer() {
+  if (phase_ != Phase::forming) return;
+  admit_callers();
+  if (roster_->full()) form();
+}
+
 // Whether the time is over in which its place could be taken.
 bool CoordinatorState::begin_with_those_here() {
   if (anew_) anew_ = !begin_anew();
-  if (!short_ticks_ || phase_ != Phase::forming) return false;
+  if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
+  if (!short_ticks_ || phase_ != Phase::forming || wait_ticks_ > 0) return false;
   if (++*short_ticks_ * kTick < parts_.job.cluster.start_patience || !roster_->suffices()) return false;
   roster_->drop_expected();
   form();

@@ -24,10 +24,11 @@ std::vector<Key> corruption_keys() {
   return {bind(
       key("cluster.on_corruption", one_of({"report", "evict", "stop"}),
           "What follows when replicas that must hold the same bits do not. Each is the event "
-          "`corrupt`. `report`: the run goes on. `evict`: the replicas that differ from the majority "
-          "are evicted, and the step is done again. If steps may hold their wrong results, all go back "
-          "to the newest checkpoint before these. Where no majority tells who is right, the run fails. "
-          "`stop`: the run fails. In both cases checkpoints that may be wrong are set aside."),
+          "`corrupt`. `report`: the run goes on, and completes with the weights of its first replica. "
+          "`evict`: the replicas that differ from the majority are evicted, and the step is done again. "
+          "If steps may hold their wrong results, all go back to the newest checkpoint before these. "
+          "Where no majority tells who is right, the run fails. `stop`: the run fails. In both cases "
+          "checkpoints that may be wrong are set aside."),
       [](auto& job) -> auto& { return job.cluster.on_corruption; })};
 }
 

@@ -20,12 +20,14 @@ std::string no_frame_for(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-// A loader that owes this node nothing does nothing for it, whatever it does for others.
+// A loader that owes this node nothing does nothing for it, whatever it does for others. Of the time since
+// its last word nothing is known.
 bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
   const auto stuck_after = cluster_.straggler.stuck_after;
   const Time moved =
       sight.owes > 0 ? std::max(sight.loader.progress, sight.waiting_since) : sight.waiting_since;
-  return sight.now - moved >= stuck_after || sight.now - sight.waiting_since >= kStuckAtLast * stuck_after;
+  return sight.loader.word_at - moved >= stuck_after ||
+         sight.loader.word_at - sight.waiting_since >= kStuckAtLast * stuck_after;
 }
 
 LoaderWatch::Time LoaderWatch::silence_allowed(const LoadingSight& sight) const {

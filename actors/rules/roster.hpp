@@ -93,6 +93,7 @@ class Roster {
   /// That this replica computes other bits than another one for the probe gradient; empty if not. `prepared`
   /// refuses it for that, unless cluster.reproducible is "loose".
   std::string other_bits(const NodeName& who) const;
+  /// Other weights than those of another replica are none where cluster.on_corruption is "report".
   std::string done(const ReplicaDone& message);
   void installed(const NodeName& name);
   void closed(const Closed& message);
@@ -181,7 +182,7 @@ class Roster {
   FreeNumbers free_;
   FreeNumbers places_;  // how many the job has
   std::uint32_t min_replicas_;
-  bool strict_;
+  bool strict_, may_differ_;
   bool needs_loader_, loads_here_;
   bool in_parts_, buddies_within_hosts_;
   std::uint64_t memory_bytes_;

@@ -72,7 +72,8 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (!is_recorded(record.kind)) return;
-  if (record_of_wrong_bits(process, view, record) || views_.given_up(view)) return;
+  if (record_of_wrong_bits(process, view, record)) return;
+  if (views_.given_up(view)) return seen(process).replica.strays();
   Seen& who = seen(process);
   const std::uint64_t from = views_.from(view);
   const std::uint64_t index = who.replica.next(view, from);

@@ -14,7 +14,7 @@ constexpr NodeName kLoader{true, 1};
 LoadingSight sight(std::chrono::nanoseconds now) {
   LoadingSight sight;
   sight.view = 3;
-  sight.loader.progress = now;
+  sight.loader.progress = sight.loader.word_at = now;
   sight.owes = sight.unanswered = 3;
   sight.asked_at = sight.waiting_since = seconds(10);
   sight.now = now;
@@ -72,7 +72,9 @@ TEST(LoaderWatch, ALoaderThatOwesNothingIsAskedAgainAndThenStuck) {
   lost.arriving = true;
   lost.now = seconds(25);
   EXPECT_FALSE(loaders.of(lost, kLoader, 17).ask_again) << "the answer arrives";
-  lost.now = lost.loader.progress = seconds(30);
+  lost.now = seconds(30);
+  EXPECT_FALSE(loaders.of(lost, kLoader, 17).held_up) << "it has not answered since";
+  lost.loader.progress = lost.loader.word_at = seconds(30);
   EXPECT_TRUE(loaders.of(lost, kLoader, 17).held_up->stuck) << "what it does is not for this node";
 }
 

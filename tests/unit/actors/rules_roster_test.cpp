@@ -183,6 +183,15 @@ TEST(Roster, ReplicasThatEndDifferentlyAreSaid) {
   EXPECT_NE(roster.done(done).find("replica 2 ends step 10 with weights bb"), std::string::npos);
 }
 
+TEST(Roster, WhereOtherBitsAreOnlyReportedReplicasMayEndDifferently) {
+  Job job = job_of(2, 0);
+  job.cluster.on_corruption = OnCorruption::report;
+  Roster roster(job);
+  EXPECT_EQ(roster.done({0, 10, 70, "aa"}), "");
+  EXPECT_EQ(roster.done({1, 10, 70, "bb"}), "");
+  EXPECT_NE(roster.done({1, 9, 70, "bb"}), "") << "other steps";
+}
+
 TEST(Roster, StepsOfHeartbeatsOnlyGrow) {
   Roster roster = joined_roster(2, 0);
   roster.heard({kReplica0, 5});
