@@ -20,14 +20,16 @@ std::string no_frame_for(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-// A loader that owes this node nothing does nothing for it, whatever it does for others. Of the time since
-// its last word nothing is known.
+// A loader that owes this node nothing does nothing for it, whatever it does for others. While only its words
+// do not come nothing is known of it.
 bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
   const auto stuck_after = cluster_.straggler.stuck_after;
-  const Time moved =
-      sight.owes > 0 ? std::max(sight.loader.progress, sight.waiting_since) : sight.waiting_since;
-  return sight.loader.word_at - moved >= stuck_after ||
-         sight.loader.word_at - sight.waiting_since >= kStuckAtLast * stuck_after;
+  const PeerSight& loader = sight.loader;
+  const Time waited = loader.word_at - sight.waiting_since;
+  const Time still = sight.owes > 0 ? std::min(waited, loader.word_at - loader.progress) : waited;
+  const bool silent = loader.unanswered_since && !sight.arriving &&
+                      sight.now - std::max(*loader.unanswered_since, sight.waiting_since) >= stuck_after;
+  return silent || still >= stuck_after || waited >= kStuckAtLast * stuck_after;
 }
 
 LoaderWatch::Time LoaderWatch::silence_allowed(const LoadingSight& sight) const {

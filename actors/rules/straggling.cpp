@@ -68,9 +68,10 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
     late.ready = has_sums(sight.kind) && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
-    // While it waited for others itself it had nothing to do; of the time since its last word nothing is
-    // known.
-    const auto still = peer.word_at - std::max(peer.progress, now - late.waited);
+    // While it waited for others itself it had nothing to do. While only its words do not come nothing is
+    // known of it: the pings may not arrive.
+    const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
+                                std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && still >= options.stuck_after;
     if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
   }

@@ -182,6 +182,14 @@ TEST(WhoIsLate, WhoseWordsDoNotComeIsNotStuck) {
   seen.peers[0].progress = seconds(11);
   seen.peers[0].word_at = seconds(70);
   EXPECT_FALSE(late_at(seen, seconds(200)).at(0).stuck) << "pings of it come, and no answers";
+  seen.peers[0].unanswered_since = seconds(190);
+  StragglerOptions patient = options();
+  patient.link_patience = seconds(300);
+  seen.now = seconds(249);
+  EXPECT_FALSE(who_is_late(seen, patient).at(0).stuck);
+  seen.now = seconds(250);
+  EXPECT_TRUE(who_is_late(seen, patient).at(0).stuck) << "nothing of it comes";
+  seen.peers[0].unanswered_since.reset();
   seen.peers[0].word_at = seconds(71);
   EXPECT_TRUE(late_at(seen, seconds(200)).at(0).stuck);
 }
