@@ -13,7 +13,9 @@ class CardFolds final : public FoldUnit {
  public:
   explicit CardFolds(std::shared_ptr<ComputeDevice> device) : device_(std::move(device)) {}
 
-  ~CardFolds() override {
+  ~CardFolds() override { wait(); }
+
+  void wait() noexcept override {
     try {
       device_->synchronize();
     } catch (const std::exception&) {  // the card has failed: nothing is under way any more

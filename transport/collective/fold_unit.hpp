@@ -27,6 +27,9 @@ class FoldUnit {
   /// The number of the last one that has ended; 0: none has.
   virtual std::uint64_t ended() = 0;
 
+  /// Until all that was begun has ended, or has failed: then nothing reads operands or writes any more.
+  virtual void wait() noexcept = 0;
+
   /// To the host, of values that are final: for each i with two elements from i * stride on, these two.
   virtual void pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) = 0;
 };

@@ -44,6 +44,7 @@ class Reduction {
   };
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
+  ~Reduction();
   Reduction(const Reduction&) = delete;  // its parts refer to it
   Reduction& operator=(const Reduction&) = delete;
 

@@ -32,6 +32,11 @@ ReductionShape one_shot_of(ReductionShape shape) {
 
 }  // namespace
 
+// What is kept for rounds is let go of only when no sum reads it any more.
+Reduction::~Reduction() {
+  if (shape_.unit) shape_.unit->wait();
+}
+
 std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot) {
   auto sum = std::make_unique<TreeSum>(
       plan, staging_, ways,

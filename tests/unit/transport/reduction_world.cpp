@@ -117,13 +117,22 @@ std::uint64_t LateFolds::fold(const FoldProgram& program, std::span<const float*
 }
 
 void LateFolds::run() {
+  if (under_way_.empty()) return;  // it was waited for
+  end_one();
+  said_();
+}
+
+void LateFolds::wait() noexcept {
+  while (!under_way_.empty()) end_one();
+}
+
+void LateFolds::end_one() {
   const Fold fold = std::move(under_way_.front());
   under_way_.pop_front();
   for (std::size_t i = 0; i < fold.operands.size(); ++i)
     EXPECT_TRUE(oracle::same_bits(fold.operands[i], fold.were[i].data(), fold.count)) << "operand " << i;
   muster::fold(fold.program, fold.operands, fold.count, fold.divisor, fold.out);
   ++ended_;
-  said_();
 }
 
 void LateFolds::pairs(std::span<const float> values, std::size_t stride, std::vector<float>& out) {

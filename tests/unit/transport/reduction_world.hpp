@@ -92,6 +92,7 @@ class LateFolds final : public FoldUnit {
   std::uint64_t fold(const FoldProgram& program, std::span<const float* const> operands, std::size_t count,
                      float divisor, float* out) override;
   std::uint64_t ended() override;
+  void wait() noexcept override;
   bool working() const { return !under_way_.empty(); }
   /// After so many calls more each one throws.
   void fail_after(std::size_t calls) { calls_left_ = calls; }
@@ -107,6 +108,7 @@ class LateFolds final : public FoldUnit {
     float* out;
   };
   void run();
+  void end_one();
   void work();
 
   std::function<void(std::function<void()>)> later_;
