@@ -21,7 +21,8 @@ constexpr auto kParting = std::chrono::seconds(2);
 // What the thread and its owner share. The thread may outlive the owner.
 struct Jobs {
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable more;               // jobs wait, or the end does; for the thread
+  std::condition_variable left;               // the thread is gone; for its owner
   std::deque<std::function<void()>> waiting;  // guarded by mutex; bounded by its users' credits
   bool ended = false;                         // guarded by mutex: no further job is begun
   bool gone = false;                          // guarded by mutex: the thread has nothing left to do
@@ -34,7 +35,7 @@ void run(const std::shared_ptr<Jobs>& jobs, const std::string& name, int core) {
     std::function<void()> job;
     {
       std::unique_lock lock(jobs->mutex);
-      jobs->changed.wait(lock, [&] { return jobs->ended || !jobs->waiting.empty(); });
+      jobs->more.wait(lock, [&] { return jobs->ended || !jobs->waiting.empty(); });
       jobs->gone = jobs->waiting.empty();
       if (jobs->gone) break;
       job = std::move(jobs->waiting.front());
@@ -42,7 +43,7 @@ void run(const std::shared_ptr<Jobs>& jobs, const std::string& name, int core) {
     }
     job();
   }
-  jobs->changed.notify_all();
+  jobs->left.notify_one();
 }
 
 class ThreadExecutor final : public Executor {
@@ -56,17 +57,19 @@ class ThreadExecutor final : public Executor {
     std::unique_lock lock(jobs_->mutex);
     jobs_->ended = true;
     waiting.swap(jobs_->waiting);
-    jobs_->changed.notify_all();
-    const bool gone = jobs_->changed.wait_for(lock, kParting, [this] { return jobs_->gone; });
+    jobs_->more.notify_one();
+    const bool gone = jobs_->left.wait_for(lock, kParting, [this] { return jobs_->gone; });
     lock.unlock();
     gone ? thread_.join() : thread_.detach();
   }
 
   void submit(std::function<void()> job) override {
-    const std::lock_guard lock(jobs_->mutex);
-    if (jobs_->ended) return;
-    jobs_->waiting.push_back(std::move(job));
-    jobs_->changed.notify_all();
+    {
+      const std::lock_guard lock(jobs_->mutex);
+      if (jobs_->ended) return;
+      jobs_->waiting.push_back(std::move(job));
+    }
+    jobs_->more.notify_one();  // without the lock, for which its thread would wait
   }
 
  private:
