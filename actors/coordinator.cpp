@@ -273,7 +273,7 @@ void CoordinatorState::last_note(bool ended) {
 // Of the end. Who could not be heard may live, and hold steps that no verdict may throw away: the journal
 // does not count as ended, and a coordinator that is started again waits for them.
 bool CoordinatorState::all_know() const {
-  if (phase_ == Phase::adopting) return false;
+  if (phase_ == Phase::adopting || (phase_ == Phase::forming && wait_ticks_ > 0)) return false;
   return std::ranges::all_of(roster_->nodes(), [this](const auto& node) {
     return !roster_->alive(node.first) || watch_->in_touch(node.first, elapsed());
   });

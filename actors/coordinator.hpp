@@ -84,6 +84,7 @@ class CoordinatorState {
   bool judge_returns();
   void see(SelfDoubt::Sight sight);
   bool give_up_silence();
+  bool lose_all_silent();
   bool judge_installing();
   bool judge_loaders();
   bool judge_going_back();
@@ -100,6 +101,7 @@ class CoordinatorState {
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
+  std::optional<Checkpointed> good_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;
@@ -143,6 +145,7 @@ class CoordinatorState {
   bool ends_without_loader();
   void go_back(View& view, const PartHolder& lost);
   void begin_with_kept(View& view) const;
+  void avoid_unreadable(View& view) const;
   void install(const View& view);
   bool noted(const View& view);
   void note_again();
@@ -225,11 +228,12 @@ class CoordinatorState {
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   GoingBack going_back_;                       // what members of the view say of its checkpoint
-  std::set<std::string> unreadable_;           // checkpoints that nobody could go back to
-  int back_ticks_ = 0;                         // since somebody could not, and others have not said
-  std::uint64_t doubted_step_ = 0;             // the last one at which that was so
-  bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
-  bool ending_ = false;   // the outcome is known
+  std::map<std::string, std::uint32_t>
+      unreadable_;                  // checkpoints that nobody could go back to: in which view
+  int back_ticks_ = 0;              // since somebody could not, and others have not said
+  std::uint64_t doubted_step_ = 0;  // the last one at which that was so
+  bool doubted_ = false;            // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;             // the outcome is known
   bool finished_ = false;
 };
 

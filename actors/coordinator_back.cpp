@@ -40,6 +40,11 @@ void CoordinatorState::begin_with_kept(View& view) const {
   view.behind.clear();
 }
 
+// The source of a view that took no effect is that of the next one.
+void CoordinatorState::avoid_unreadable(View& view) const {
+  if (view.source.view == 0 && unreadable_.contains(view.source.checkpoint)) begin_with_kept(view);
+}
+
 void CoordinatorState::on(const WentBack& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
   going_back_.said(message.name.slot, message.error);
@@ -78,14 +83,17 @@ void CoordinatorState::go_back_further() {
   const PartSource& source = view_.source;
   const std::string why = going_back_.why(view_.replicas.front().name.slot);
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
-  unreadable_.insert(source.checkpoint);
+  unreadable_[source.checkpoint] = view_.number;
   const auto older = last_before(source.step);
   if (view_.back) suspect_from_ = source.step + 1;
   if (view_.back && !older)
     return fail("no checkpoint is left to go back to: " + why + "; begin the run again");
-  raise(make_event("notice", {{"text", why + "; the run goes back further, to " +
-                                           (older ? older->manifest : std::string("the beginning"))}}));
-  kept_ = older ? kept_by(*older) : Checkpointed{};
+  // One that was written meanwhile is better than an older one, unless it may hold wrong results.
+  if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
+    kept_ = older ? kept_by(*older) : Checkpointed{};
+  raise(make_event("notice",
+                   {{"text", why + "; the run goes to " +
+                                 (kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest)}}));
   close_view();
 }
 

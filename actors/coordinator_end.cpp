@@ -39,15 +39,21 @@ void CoordinatorState::last_view() {
   const Roster::Next next = roster_->last_view(view_);
   if (!next.view) return not_kept(next.missing);
   if (next.lost) return not_kept("a part of the state was lost with a replica");
-  if (next.view->records == 0) return not_kept("no step was done");
+  View view = *next.view;
+  avoid_unreadable(view);
+  if (view.records == 0) return not_kept("no step was done");
   const bool went_back_half = view_.back && roster_->took() < view_.number;
   if (suspect_from_ || went_back_half) return not_kept("the weights may hold wrong results of a replica");
-  if (next.view->records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
-  install(*next.view);
+  if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  install(view);
 }
 
 void CoordinatorState::on(const Checkpointed& message) {
   if (message.view < back_in_) return;  // it was set aside
+  if (const auto found = unreadable_.find(message.manifest); found != unreadable_.end()) {
+    if (message.view <= found->second) return;
+    unreadable_.erase(found);  // its steps were done again, and it is written anew
+  }
   if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
   if (message.folder.empty() && message.records >= kept_.records) kept_ = message;
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);

@@ -134,8 +134,9 @@ void CoordinatorState::wait_no_longer() {
 bool CoordinatorState::begin_with_those_here() {
   if (anew_) anew_ = !begin_anew();
   if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
-  if (!short_ticks_ || phase_ != Phase::forming || wait_ticks_ > 0) return false;
-  if (++*short_ticks_ * kTick < parts_.job.cluster.start_patience || !roster_->suffices()) return false;
+  if (!short_ticks_ || phase_ != Phase::forming) return false;
+  const bool waits = ++*short_ticks_ * kTick < parts_.job.cluster.start_patience || wait_ticks_ > 0;
+  if (waits || !roster_->suffices()) return false;
   roster_->drop_expected();
   form();
   return true;

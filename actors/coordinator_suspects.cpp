@@ -52,6 +52,13 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
   return last;
 }
 
+// The same, where the folder cannot be listed now, or is not here, by what members have told.
+std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
+  if (const auto listed = last_before(step)) return kept_by(*listed);
+  const bool known = !kept_.manifest.empty() && kept_.step < step && !unreadable_.contains(kept_.manifest);
+  return known ? std::optional(kept_) : std::nullopt;
+}
+
 // One sentence for people.
 std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judgement& judgement,
                                            std::uint64_t from) const {
@@ -63,7 +70,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
            "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
   if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
   const std::string may = steps_text(from, done) + " may hold wrong results";
-  const auto good = last_before(from);
+  const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
   if (judgement.act == Act::evict) {
     return good ? may + "; the run goes back to " + before
@@ -81,7 +88,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Until all have gone back. However the run ends before that, nobody goes on from what may be wrong.
 // Where there is nothing to go back to, a run that goes on does so with what it has.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !last_before(from))) return;
+  if (canary("keeps-wrong-results") || (!ends && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   note_suspects();
   set_suspects_aside(*suspect_from_);
@@ -124,9 +131,9 @@ bool CoordinatorState::goes_back_again(View& view) {
 }
 
 void CoordinatorState::go_back_before_suspects(View& view) {
-  const auto good = suspect_from_ ? last_before(*suspect_from_) : std::nullopt;
+  const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
-    kept_ = kept_by(*good);
+    kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
                                    {"step", number(report_.steps)},

@@ -120,8 +120,7 @@ void CoordinatorState::next_view() {
   lost_.clear();
   View view = *next.view;
   if (next.lost) go_back(view, *next.lost);
-  const PartSource& source = view.source;
-  if (source.view == 0 && unreadable_.contains(source.checkpoint)) begin_with_kept(view);
+  avoid_unreadable(view);
   go_back_before_suspects(view);
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))

@@ -86,9 +86,22 @@ void CoordinatorState::see(SelfDoubt::Sight sight) {
 bool CoordinatorState::give_up_silence() {
   const auto& cluster = parts_.job.cluster;
   if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
+  if (!begun_ && parts_.by_hand) return lose_all_silent();
   fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
        " ms (cluster.give_up_after). Replicas that live keep their state, and go on with this job's "
        "coordinator if it is started again within cluster.orphan_after");
+  return true;
+}
+
+// Before the first view nothing is lost with those who came: others may take their places.
+bool CoordinatorState::lose_all_silent() {
+  sight_ = SelfDoubt::Sight::clear;
+  std::vector<NodeName> here;
+  for (const auto& [who, record] : roster_->nodes()) here.push_back(who);
+  for (const NodeName& who : here) {
+    if (roster_->find(who) && roster_->alive(who))
+      lost(who, "coordinator", "silent for cluster.give_up_after");
+  }
   return true;
 }
 

@@ -64,12 +64,13 @@ class ThreadExecutor final : public Executor {
   }
 
   void submit(std::function<void()> job) override {
+    const auto jobs = jobs_;  // the job may end this executor at once
     {
-      const std::lock_guard lock(jobs_->mutex);
-      if (jobs_->ended) return;
-      jobs_->waiting.push_back(std::move(job));
+      const std::lock_guard lock(jobs->mutex);
+      if (jobs->ended) return;
+      jobs->waiting.push_back(std::move(job));
     }
-    jobs_->more.notify_one();  // without the lock, for which its thread would wait
+    jobs->more.notify_one();  // without the lock, for which its thread would wait
   }
 
  private:

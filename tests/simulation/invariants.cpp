@@ -360,7 +360,8 @@ void Invariants::event(const Event& event) {
   if (event.name == "heard_again" || event.name == "lost") unheard_ = false;
   if (event.name == "restarted") adopting_ = true;
   if (event.name == "view") adopting_ = false;
-  if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted")
+  if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
+      event.name == "started")
     progress_at_ = now();
 }
 
