@@ -19,6 +19,12 @@ const Message* as(const caf::message& message) {
   return message.match_elements<Message>() ? &message.get_as<Message>(0) : nullptr;
 }
 
+// A node says of itself that it cannot go on: only where a fault was planted in it, or at its disk.
+bool fails_by_a_fault(const std::string& reason) {
+  return reason.find(kPlantedError) != std::string::npos ||
+         reason.find("could not be written") != std::string::npos;
+}
+
 std::string who_of(const Event& event) {
   const bool replica = event.has("replica");
   return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
@@ -230,7 +236,7 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
   } else if (const auto* failing = as<Failing>(message)) {
-    if (!failing->peer_known) excused_.insert(failing->name.text());  // it says so itself
+    if (!failing->peer_known && fails_by_a_fault(failing->reason)) excused_.insert(failing->name.text());
   } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
     begun_ = begin->view;

@@ -45,7 +45,7 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     fault.moment = {"install", 1, Nanoseconds(0)};  // it has a name, and was not compared
   if (dice.one_in(8)) plan.job.cluster.on_corruption = OnCorruption::stop;
   plan.faults.push_back(fault);
-  if (plan.disk && dice.one_in(3)) draw_unreadable(dice, fault.moment, options, plan);
+  if (plan.disk && !dice.one_in(3)) draw_unreadable(dice, fault.moment, options, plan);
 }
 
 }  // namespace muster::simulation
