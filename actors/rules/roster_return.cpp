@@ -47,9 +47,13 @@ void Roster::returned(const Adopt& message) {
 
 void Roster::entered_before(const View& view, const FreeNumbers& free) {
   std::map<NodeName, NodeRecord> members;
+  std::map<NodeName, std::uint32_t> in_view;  // of those who are here: they may be in an older one yet
   for (const auto* all : {&view.replicas, &view.loaders}) {
     for (const Member& member : *all) {
-      if (lives(member.name, member.incarnation)) members[member.name] = at(member.name);
+      if (lives(member.name, member.incarnation)) {
+        members[member.name] = at(member.name);
+        in_view[member.name] = at(member.name).in_view;
+      }
       members[member.name].incarnation = member.incarnation;
       free_.beyond(member.name);
     }
@@ -57,6 +61,7 @@ void Roster::entered_before(const View& view, const FreeNumbers& free) {
   nodes_ = std::move(members);
   free_.beyond(free);
   entered(view);
+  for (const auto& [name, number] : in_view) nodes_[name].in_view = number;
 }
 
 std::vector<NodeName> Roster::not_returned() const {
