@@ -355,6 +355,8 @@ void Invariants::event(const Event& event) {
       event.text("reason").find("begins with other weights") != std::string::npos && event.has("replica") &&
       !cluster_->unlike(who_of(event)))
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
+  if (event.name == "notice" && event.text("text").find("cannot be renamed") != std::string::npos)
+    suspects_stay_ = true;
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};

@@ -149,7 +149,8 @@ class Invariants final : public Watch {
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;
-  bool told_ = false;                              // that the bits are lost
+  bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
+  bool told_ = false;           // that the bits are lost
   std::map<ProcessId, std::uint64_t> to_go_back_;  // to this step, from a later one
   std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};
