@@ -146,6 +146,8 @@ void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_told) {
 
 void CoordinatorState::on(const ReplicaDone& message) {
   if (ending_ || phase_ != Phase::running || !roster_->member({false, message.slot})) return;
+  for (const EpochEnd& epoch : message.epochs) on(epoch);
+  if (ending_) return;
   if (const std::string reason = roster_->done(message); !reason.empty()) {
     raise(make_event("diverged", {{"what", reason}}));
     return fail("diverged: " + reason);

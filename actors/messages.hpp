@@ -436,10 +436,11 @@ struct ReplicaDone {
   std::int64_t steps_asked = -1;  ///< train.steps, if the data ended before
   std::string checkpoint;         ///< file, if this replica wrote one
   std::string note;               ///< for the report's reader; used by `muster bench`
+  std::vector<EpochEnd> epochs;   ///< all: what was told of them may have met no coordinator, or an older one
 
   static auto fields(ReplicaDone& x) {
     return std::tie(x.slot, x.steps, x.samples, x.state_sha256, x.phases, x.traffic, x.algorithm,
-                    x.steps_asked, x.checkpoint, x.note);
+                    x.steps_asked, x.checkpoint, x.note, x.epochs);
   }
 };
 MUSTER_MESSAGE(ReplicaDone)

@@ -416,6 +416,7 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
   done.algorithm = text_of(part_.algorithm);
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = checkpoint;
+  done.epochs = told_;
   done_ = done;
   self_->send(parts_.node, done);
 }

@@ -67,8 +67,8 @@ class Roster {
   void returned(const Adopt& message);
   /// This very process is in the run.
   bool lives(const NodeName& name, std::uint64_t incarnation) const;
-  /// Some newcomer gets its state from it.
-  bool feeds(const NodeName& donor) const;
+  /// The newcomers that get, or got, their state from it in that view.
+  std::vector<NodeName> fed_by(const NodeName& donor, std::uint32_t view) const;
   const FreeNumbers& free_numbers() const { return free_; }
   /// Others were given, as a node says.
   void given(const FreeNumbers& free) { free_.beyond(free); }

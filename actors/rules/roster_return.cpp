@@ -78,12 +78,13 @@ bool Roster::some_replica_returned() const {
   });
 }
 
-bool Roster::feeds(const NodeName& donor) const {
-  return std::ranges::any_of(nodes_, [&](const auto& node) {
-    const NodeRecord& record = node.second;
-    return !donor.loader && !record.member && alive(node.first) && record.fed_in == view_.number &&
-           record.fed_by == donor.slot;
-  });
+std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (donor.loader || name.loader || !alive(name)) continue;
+    if (record.fed_in == view && record.fed_by == donor.slot) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace muster

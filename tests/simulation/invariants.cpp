@@ -236,7 +236,10 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
   } else if (const auto* failing = as<Failing>(message)) {
-    if (!failing->peer_known && fails_by_a_fault(failing->reason)) excused_.insert(failing->name.text());
+    if (failing->peer_known) return;
+    if (failing->reason.find("cannot go back") != std::string::npos)
+      say({11, failing->name.text() + " fails by itself, where all are asked whether they can go back"});
+    if (fails_by_a_fault(failing->reason)) excused_.insert(failing->name.text());
   } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
     begun_ = begin->view;

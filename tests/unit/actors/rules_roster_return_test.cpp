@@ -93,5 +93,24 @@ TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
   EXPECT_EQ(roster.free_numbers(), (FreeNumbers{5, 4})) << "none is given twice";
 }
 
+// It hears of them again when its connection broke: perhaps it never connected to them.
+TEST(Roster, KnowsTheNewcomersOfADonorInAView) {
+  const View view = view_of(2);
+  Roster roster(job_of(2, 0));
+  roster.entered_before(view, {5, 0});
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
+  ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
+  EXPECT_TRUE(roster.fed_by(kReplica1, view.number).empty());
+  Join join = join_of({});
+  join.joins = true;
+  const NodeName newcomer = roster.join(join).name;
+  roster.fed(newcomer, view.replicas[1]);
+  EXPECT_EQ(roster.fed_by(kReplica1, view.number), std::vector<NodeName>{newcomer});
+  EXPECT_TRUE(roster.fed_by(kReplica0, view.number).empty()) << "it is another's";
+  EXPECT_TRUE(roster.fed_by(kReplica1, view.number + 1).empty());
+  roster.lost(newcomer);
+  EXPECT_TRUE(roster.fed_by(kReplica1, view.number).empty()) << "it is gone";
+}
+
 }  // namespace
 }  // namespace muster
