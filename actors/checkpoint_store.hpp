@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -102,7 +103,8 @@ class CheckpointStore {
   /// DiskError if the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
 
-  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
+  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays; of the
+  /// first, each save tries it again.
   void set_aside(std::uint64_t step);
   void set_aside(const std::string& manifest);
 
@@ -113,6 +115,7 @@ class CheckpointStore {
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
+  void set_refused_aside();
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
@@ -120,6 +123,7 @@ class CheckpointStore {
 
   std::shared_ptr<Disk> disk_;
   CheckpointIdentity identity_;
+  std::set<std::string> refused_;  // manifests of wrong results that the disk would not rename
 };
 
 }  // namespace muster

@@ -91,6 +91,7 @@ void CoordinatorState::raise(Event event) {
 void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
+  if (message.step >= doubted_step_ && view_.number > judged_) doubt_from_.reset();  // it has no doubt left
   say_first_step(message);
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
@@ -249,7 +250,8 @@ void CoordinatorState::raise_late() {
 }
 
 void CoordinatorState::fail(const std::string& reason) {
-  if (ending_) return;
+  if (!ending_) suspect_what_is_doubted();
+  if (ending_) return;  // another coordinator may have the journal
   raise(make_event("failed", {{"reason", reason}}));
   conclude("failed", reason);
 }
@@ -275,7 +277,7 @@ void CoordinatorState::last_note(bool ended) {
 // Of the end. Who could not be heard may live, and hold steps that no verdict may throw away: the journal
 // does not count as ended, and a coordinator that is started again waits for them.
 bool CoordinatorState::all_know() const {
-  if (phase_ == Phase::adopting || (phase_ == Phase::forming && wait_ticks_ > 0)) return false;
+  if (phase_ == Phase::adopting || unknown_members_may_come()) return false;
   return std::ranges::all_of(roster_->nodes(), [this](const auto& node) {
     return !roster_->alive(node.first) || watch_->in_touch(node.first, elapsed());
   });

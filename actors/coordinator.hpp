@@ -105,6 +105,7 @@ class CoordinatorState {
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;
+  void suspect_what_is_doubted();
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
   void go_back_before_suspects(View& view);
@@ -122,6 +123,7 @@ class CoordinatorState {
   void form();
   void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
   bool begin_with_those_here();
+  bool unknown_members_may_come() const { return phase_ == Phase::forming && wait_ticks_ > 0; }
   void wait_no_longer();
   void look_into_journal();
   void wait_for_members(const View& view, const FreeNumbers& free);
@@ -228,12 +230,13 @@ class CoordinatorState {
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   GoingBack going_back_;                       // what members of the view say of its checkpoint
-  std::map<std::string, std::uint32_t>
-      unreadable_;                  // checkpoints that nobody could go back to: in which view
-  int back_ticks_ = 0;              // since somebody could not, and others have not said
-  std::uint64_t doubted_step_ = 0;  // the last one at which that was so
-  bool doubted_ = false;            // nobody knows whose gradient is wrong: all are compared in the next view
-  bool ending_ = false;             // the outcome is known
+  // Checkpoints that nobody could go back to, and in which view.
+  std::map<std::string, std::uint32_t> unreadable_;
+  int back_ticks_ = 0;                       // since somebody could not, and others have not said
+  std::uint64_t doubted_step_ = 0;           // the last one at which that was so
+  std::optional<std::uint64_t> doubt_from_;  // until it is known: results of this step and later ones
+  bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;   // the outcome is known
   bool finished_ = false;
 };
 

@@ -185,7 +185,7 @@ bool CoordinatorState::begin_anew() {
 
 // The journal may be older than what members hold: it was restored from a copy.
 bool CoordinatorState::learn_from(const Adopt& message) {
-  const bool forming = phase_ == Phase::forming && wait_ticks_ > 0;
+  const bool forming = unknown_members_may_come();
   if (phase_ != Phase::adopting && !forming) return true;
   const std::uint32_t known = forming ? first_view_ - 1 : view_.number;
   const bool newer =

@@ -74,7 +74,12 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const std::uint64_t from = first_in_doubt(message, judgement);
   const std::string follows = what_follows(message, judgement, from);
   const bool ends = judgement.act == Judgement::Act::stop;
-  if ((ends || judgement.act == Judgement::Act::evict) && from <= last_done(message)) suspect(from, ends);
+  const bool applied = from <= last_done(message);
+  if ((ends || judgement.act == Judgement::Act::evict) && applied) suspect(from, ends);
+  if (judgement.act == Judgement::Act::again && applied)
+    doubt_from_ = from;
+  else if (bits_of(message) == Bits::gradient)
+    doubt_from_.reset();
   if (ending_) return;  // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:

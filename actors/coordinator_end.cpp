@@ -36,12 +36,14 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 
 // All who are left come to one record, and to one place for the parts of what is held in parts.
 void CoordinatorState::last_view() {
+  suspect_what_is_doubted();
   const Roster::Next next = roster_->last_view(view_);
   if (!next.view) return not_kept(next.missing);
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
   avoid_unreadable(view);
-  if (view.records == 0) return not_kept("no step was done");
+  if (view.records == 0)
+    return not_kept(unreadable_.empty() ? "no step was done" : "no checkpoint is left that can be read");
   const bool went_back_half = view_.back && roster_->took() < view_.number;
   if (suspect_from_ || went_back_half) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);

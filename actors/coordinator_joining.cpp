@@ -30,7 +30,7 @@ void CoordinatorState::on(const Join& message) {
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   // Nobody is there yet to compare it with, or to say which numbers were given.
-  const bool others_may_come = phase_ == Phase::adopting || (phase_ == Phase::forming && wait_ticks_ > 0);
+  const bool others_may_come = phase_ == Phase::adopting || unknown_members_may_come();
   if (others_may_come && message.joins && !canary("adopting-admits-all")) {
     if (callers_.size() >= kCallersMax) return refuse(actor, message.name, "too many want to join", true);
     return callers_.push_back({message, actor});
@@ -93,7 +93,7 @@ void CoordinatorState::on(const Prepared& message) {
 
 // Once all who are here are ready.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || wait_ticks_ > 0 || !roster_->all(NodeStage::prepared)) return;
+  if (phase_ != Phase::forming || unknown_members_may_come() || !roster_->all(NodeStage::prepared)) return;
   short_ticks_.reset();
   View view = roster_->first_view();
   view.number = first_view_;

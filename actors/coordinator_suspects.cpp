@@ -97,6 +97,11 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
   kept_ = good ? kept_by(*good) : Checkpointed{};
 }
 
+// Who could tell is lost, or the run ends before they have.
+void CoordinatorState::suspect_what_is_doubted() {
+  if (doubt_from_) suspect(*std::exchange(doubt_from_, std::nullopt), true);
+}
+
 // One that is started anew must know of it: who told of it may be lost.
 void CoordinatorState::note_suspects() {
   try {

@@ -119,7 +119,10 @@ void CoordinatorState::next_view() {
   if (!next.view) return pause(next.missing);
   lost_.clear();
   View view = *next.view;
-  if (next.lost) go_back(view, *next.lost);
+  if (next.lost) {
+    suspect_what_is_doubted();
+    go_back(view, *next.lost);
+  }
   avoid_unreadable(view);
   go_back_before_suspects(view);
   install(view);

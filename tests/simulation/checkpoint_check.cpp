@@ -11,6 +11,7 @@ namespace muster::simulation {
 namespace {
 
 constexpr const char* kLookedAt = "looked at";
+constexpr const char* kOptimizer = " has not the oracle's optimiser";
 
 Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
   const ReplicaPlace& place = snapshot.place;
@@ -27,7 +28,7 @@ Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
     if (slot.name == "momentum" || slot.name == "exp_avg" || slot.name == "exp_avg_sq")
       optimizer.insert(optimizer.end(), slot.values.begin(), slot.values.end());
   }
-  if (fingerprint_of(optimizer) != record.optimizer) return {8, name + " has not the oracle's optimiser"};
+  if (fingerprint_of(optimizer) != record.optimizer) return {8, name + kOptimizer};
   return {};
 }
 
@@ -45,6 +46,7 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
     if (!checked.wrong) checked.wrong = compared(snapshot, oracle);
     return std::string(kLookedAt);  // so that the next one is read, too
   });
+  checked.only_optimizer = checked.wrong.what.ends_with(kOptimizer);
   for (const PassedOver& passed_over : found.passed_over) {
     const std::string stem = passed_over.manifest.substr(0, passed_over.manifest.rfind(".manifest.json"));
     if (faulty && faulty->is_damaged(stem + ".safetensors")) continue;

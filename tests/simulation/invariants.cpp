@@ -369,7 +369,7 @@ void Invariants::event(const Event& event) {
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   if (event.name == "heard_again" || event.name == "lost") unheard_ = false;
-  if (event.name == "restarted") adopting_ = true;
+  if (event.name == "restarted") restarted();
   if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")
@@ -385,6 +385,7 @@ void Invariants::joined(const std::string& who) {
   });
   if (!alone) return say({7, who + " was let in, although its weights are not those of the others"});
   tally_.count("run: begins anew with nobody but one that would not fit");
+  lose_bits();
   over_ = true;
 }
 

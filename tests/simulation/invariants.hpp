@@ -95,6 +95,7 @@ class Invariants final : public Watch {
   bool odd_one_was_alone() const;
   bool goes_back_yet(ProcessId process, std::uint64_t step);
   void found_again(const View& view);
+  void restarted();
   void corrupt(const Event& event);
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;

@@ -49,9 +49,10 @@ void Invariants::lose_bits() {
   for (auto& [process, who] : seen_) who.replica.strays();
 }
 
-// The run said that it goes back before what may be wrong. Then all has the oracle's bits again.
+// The run said that it goes back before what may be wrong, if not to the beginning. Then all has the oracle's
+// bits again.
 void Invariants::found_again(const View& view) {
-  if (std::exchange(must_go_back_, false) && !view.back)
+  if (std::exchange(must_go_back_, false) && !view.back && view.records > 0)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
   if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
   if (!view.back) return;
@@ -69,6 +70,12 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
   if (step > found->second) return true;
   to_go_back_.erase(found);
   return false;
+}
+
+// An older copy of a journal knows nothing of a verdict; the one who told of it may be lost.
+void Invariants::restarted() {
+  adopting_ = true;
+  if (tally_.of("fault: coordinator-old-journal") > 0) must_go_back_ = told_ = false;
 }
 
 void Invariants::corrupt(const Event& event) {
