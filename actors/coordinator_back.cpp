@@ -1,6 +1,7 @@
 // Views that go back to a checkpoint: parts of the state are lost, or results hold wrong bits
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/rules/clean_steps.hpp"
 
 namespace muster {
 
@@ -38,6 +39,7 @@ void CoordinatorState::begin_with_kept(View& view) const {
   view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
   view.records = kept_.records;
   view.behind.clear();
+  for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, kept_.step);
 }
 
 // The source of a view that took no effect is that of the next one.

@@ -49,11 +49,17 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
 }
 
 // Who gave it, in this view or before it, a whole state or records; itself: nobody.
-std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
+std::uint32_t CoordinatorState::giver_to(std::uint32_t slot) const {
   const auto is_it = [slot](const Behind& one) { return one.slot == slot; };
   if (std::any_of(view_.behind.begin(), view_.behind.end(), is_it)) return view_.donor;
-  const NodeRecord& record = roster_->at({false, slot});
-  return holds(view_.unproven, slot) && record.fed_in != 0 ? record.fed_by : slot;
+  const NodeRecord* record = roster_->find({false, slot});
+  return record && holds(view_.unproven, slot) && record->fed_in != 0 ? record->fed_by : slot;
+}
+
+// Who gave may have been given it by another one.
+std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
+  for (std::size_t i = 0; i < view_.replicas.size(); ++i) slot = giver_to(slot);
+  return slot;
 }
 
 // All members say the same; the first one is heard. A run that goes on with wrong results finds them again

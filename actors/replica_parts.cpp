@@ -92,7 +92,8 @@ void ReplicaState::on(const PartTaken& message) {
   if (!message.error.empty()) return trouble(message.error);
   parts_given_ |= message.gave;
   parts_in_ |= message.complete;
-  if (parts_dealt_ || !parts_given_ || !parts_in_) return;
+  if (parts_dealt_ || !parts_given_) return;
+  if (!parts_in_) return parts_.bench->progress->now(Activity::reducing);  // waits for those of others
   parts_dealt_ = true;
   if (!halted_) next_round();
 }

@@ -278,6 +278,8 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
 
 void Invariants::made(const View& view) {
   found_again(view);
+  for (const Behind& one : view.behind)
+    donors_[NodeName{false, one.slot}.text()].insert(NodeName{false, view.donor}.text());
   std::map<std::uint32_t, ViewRule::Holds> holds;
   constexpr ViewRule::Holds kAny{0, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& [process, who] : seen_) {
@@ -363,7 +365,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
-    donors_[to.text()] = who_of(event);
+    donors_[to.text()].insert(who_of(event));
   }
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;

@@ -145,8 +145,8 @@ class Invariants final : public Watch {
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;
-  std::map<std::string, std::string> donors_;   // by newcomer: who gave it the state
-  std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
+  std::map<std::string, std::set<std::string>> donors_;  // by replica: who gave it the state, or records
+  std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;

@@ -81,7 +81,8 @@ void Invariants::restarted() {
 void Invariants::corrupt(const Event& event) {
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) must_go_back_ = true;
   const std::string action = event.text("action");
-  told_ = told_ || action == "evicted" || action == "the run fails";
+  const bool some_are_wrong = event.integer("from_step") <= event.integer("step");
+  told_ = told_ || action == "evicted" || (action == "the run fails" && some_are_wrong);
   tally_.count("corrupt: " + event.text("what") + ", " + event.text("action"));
 }
 
@@ -99,14 +100,17 @@ bool Invariants::taint(ProcessId process) {
   return true;
 }
 
-// Its own memory's, or those of one that gave it the state.
+// Its own memory's, or those of one that gave it the state, itself or by others.
 bool Invariants::may_have_wrong_bits(const std::string& who) {
-  const auto is_who = [&](ProcessId process) { return seen(process).name.text() == who; };
-  if (std::ranges::any_of(flipped_, is_who) ||
-      std::ranges::any_of(tainted_, [&](const auto& each) { return is_who(each.first); }))
-    return true;
-  const auto donor = donors_.find(who);
-  return donor != donors_.end() && may_have_wrong_bits(donor->second);
+  std::set<std::string> sources{who};
+  for (std::size_t before = 0; std::exchange(before, sources.size()) != sources.size();) {
+    for (const std::string& source : std::set(sources))
+      if (const auto donors = donors_.find(source); donors != donors_.end())
+        sources.insert(donors->second.begin(), donors->second.end());
+  }
+  const auto is_source = [&](ProcessId process) { return sources.contains(seen(process).name.text()); };
+  return std::ranges::any_of(flipped_, is_source) ||
+         std::ranges::any_of(tainted_, [&](const auto& each) { return is_source(each.first); });
 }
 
 // A record that one member alone held, in which a bit flipped that its hash does not cover: all have it
@@ -146,7 +150,7 @@ bool Invariants::alone(ProcessId process) {
 // bits.
 bool Invariants::odd_one_was_alone() const {
   const View* view = views_.latest();
-  if ((!odd_ && !bits_lost_) || !view || view->replicas.size() != 2) return false;
+  if ((!odd_ && !flips_ && !bits_lost_) || !view || view->replicas.size() != 2) return false;
   const auto is_new = [](const Member& member) { return member.clean == kCleanUntilView; };
   return std::ranges::count_if(view->replicas, is_new) == 1;
 }
@@ -204,9 +208,9 @@ void Invariants::expect_odd_found(std::uint32_t view, const RoundRecord& record)
                        " steps, and was not found"});
 }
 
-// Where two differ, or all of them are new, nobody can tell who is right.
+// Where two differ, or all of them are new, nobody can tell who is right; nor of a backup task.
 bool Invariants::stopped_by_wrong_bits(const Report& report) {
-  if (report.reason.rfind("diverged: ", 0) != 0 || (!flips_ && !odd_)) return false;
+  if (report.reason.find("diverged: ") == std::string::npos || (!flips_ && !odd_)) return false;
   tally_.count("run: stops where nobody knows whose bits are right");
   return true;
 }
