@@ -18,6 +18,7 @@
 #include "muster/gpu/analytic/linear.hpp"
 #include "muster/gpu/random.hpp"
 #include "tests/namespaces/failing.hpp"
+#include "tests/namespaces/flipping.hpp"
 
 namespace {
 
@@ -172,5 +173,6 @@ int main(int argc, char** argv) {
   registry.add_model("held", held_options(), make_held);
   registry.add_model("taking", taking_options(), make_taking);
   muster::failing::add_to(registry);
+  muster::flipping::add_to(registry);
   return muster::main(argc, argv, registry);
 }
