@@ -47,9 +47,9 @@ std::optional<Manifest> parse_manifest(std::string_view text, std::string& why);
 struct CheckpointName {
   std::string stem;
   std::uint64_t step = 0;
-  std::string rest;  ///< ".manifest.json", ".safetensors", ".safetensors.tmp.77", ...
+  std::string rest;  ///< "-9.manifest.json", ".safetensors", ".safetensors.tmp.77", ...
 
-  bool is_manifest() const { return rest == ".manifest.json"; }
+  bool is_manifest() const { return rest.ends_with(".manifest.json"); }
 };
 
 std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256);

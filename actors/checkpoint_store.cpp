@@ -13,8 +13,6 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kManifest = ".manifest.json";
-
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 // What a file takes beside what is in it: its header, and the rest of its last block.
@@ -22,6 +20,10 @@ constexpr std::uint64_t kFileBytes = 4096;
 
 [[noreturn]] void damaged(const std::string& what) {
   throw Error(Advice::give_up, what);
+}
+
+std::string manifest_name(const std::string& stem, std::uint64_t records) {
+  return stem + "-" + std::to_string(records) + ".manifest.json";
 }
 
 std::string sha256_of(Disk::Pieces pieces) {
@@ -154,7 +156,7 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
   const std::uint64_t step = place.steps;
   try {
-    refused_.erase(stem + kManifest);  // it is replaced
+    refused_.erase(manifest_name(stem, place.records));  // it is replaced
     set_refused_aside();
     SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
     prune(saved.manifest, step, keep);
@@ -176,10 +178,11 @@ std::uint64_t CheckpointStore::bytes_of(const Snapshot& snapshot) const {
 void CheckpointStore::take_back(const std::string& stem) {
   try {
     const auto files = disk_->list();
-    const auto is = [](const std::string& name) {
-      return [name](const auto& file) { return file.name == name; };
+    const auto is_manifest_of_it = [&](const auto& file) {
+      const auto name = parse_checkpoint_name(file.name, identity_.job);
+      return name && name->is_manifest() && name->stem == stem;
     };
-    if (std::ranges::any_of(files, is(stem + kManifest))) return;
+    if (std::ranges::any_of(files, is_manifest_of_it)) return;
     for (const auto& file : files) {
       if (file.name.starts_with(stem + ".") || file.name.starts_with(stem + "-")) disk_->remove(file.name);
     }
@@ -222,9 +225,10 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
 
   const std::string text = to_json(manifest);
   const std::span<const std::byte> manifest_pieces[] = {std::as_bytes(std::span(text))};
-  put(stem + kManifest, manifest_pieces);
+  const std::string name = manifest_name(stem, manifest.records);
+  put(name, manifest_pieces);
   disk_->sync_folder();
-  return {disk_->folder() + "/" + manifest.weights.name, stem + kManifest,
+  return {disk_->folder() + "/" + manifest.weights.name, name,
           manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
           place.state_sha256};
 }
@@ -243,7 +247,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       std::string why;
       const auto manifest = read_manifest(file.name, why);
       if (!manifest) {
-        unread.push_back(file.name.substr(0, file.name.rfind(kManifest)));
+        unread.push_back(name->stem);
         continue;
       }
       const std::set<std::string> files_of{file.name, manifest->weights.name, manifest->optimizer.name,
@@ -253,9 +257,10 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       else
         own.emplace(name->step, files_of);
     }
-    std::size_t after = 1;  // this one is the last
-    for (auto each = own.rbegin(); each != own.rend(); ++each, ++after) {
-      if (after >= keep.last && each->first < keep.from_step) break;
+    std::set<std::uint64_t> steps{step};  // those of one step count once
+    for (auto each = own.rbegin(); each != own.rend(); ++each) {
+      steps.insert(each->first);
+      if (steps.size() > keep.last && each->first < keep.from_step) break;
       kept.insert(each->second.begin(), each->second.end());
     }
     // The manifest first: a crash in between leaves files without one, not one without its files.

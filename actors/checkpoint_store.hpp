@@ -4,7 +4,10 @@
 //   .safetensors            the weights, for any reader of the format
 //   .optimizer.safetensors  the optimiser's vectors, one tensor for each parameter
 //   -<records>.place        where the job stands, with its ledger (snapshot.hpp)
-//   .manifest.json          written last; names the others with size and SHA-256
+//   -<records>.manifest.json  written last; names the others with size and SHA-256
+//
+// Behind a step an epoch may end, with the same weights: another place, and another manifest. Some may still
+// go back to the older one.
 //
 // Each file is written beside its name, synced, then renamed. So a manifest is there only with all it names,
 // a crash leaves the old checkpoints or the new one, and what is damaged later is noticed by its hash. There
@@ -90,8 +93,7 @@ class CheckpointStore {
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
   /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws DiskError; then
-  /// the older ones are as they were, and nothing of this one takes room. One of the same step and weights is
-  /// replaced.
+  /// the older ones are as they were, and nothing of this one takes room. Those of one step count once.
   SavedCheckpoint save(const Snapshot& snapshot, Keep keep);
 
   /// What save needs, about.

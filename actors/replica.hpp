@@ -173,6 +173,7 @@ class ReplicaState {
   void gone_back(const Restored& message);
   bool is_being_restored();
   void give_for_checkpoint();
+  void take_no_more(std::uint64_t number);
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const HandedOut& message);
   void take_gathered(std::span<const std::byte> bytes);
@@ -248,6 +249,7 @@ class ReplicaState {
   };
   std::optional<Gathering> gathering_parts_;                     // for a checkpoint
   std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by gathering_number()
+  std::uint64_t gathered_to_ = 0;                                // later ones are still to come
   std::optional<Checkpointed> checkpointed_;                     // the last one that it wrote
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;

@@ -38,6 +38,7 @@ void ReplicaState::enter_parts() {
   const PartSource& source = part_.view.source;
   give_up_gathering("its view ended before all parts were there");
   gathered_early_.clear();
+  gathered_to_ = 0;
   const bool next_counts = source.view != 0 && source.view == dealt_ && took_ != dealt_;
   const bool has_none = source.view == 0 || (!next_counts && source.view != took_);
   if (next_counts) took_ = dealt_;
@@ -151,6 +152,8 @@ void ReplicaState::gone_back(const Restored& message) {
   if (part_.view.back) checkpointed_.reset();
   if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
+  due_at_.reset();  // for all alike: some had come further
+  write_due_ = false;
   for (const EpochEnd& epoch : told_)
     self_->send(parts_.node, epoch);  // this one may not have been there yet
   parts_dealt_ = true;
@@ -183,17 +186,23 @@ void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
                                      written});
   if (own.view != part_.view.number) return give_up_gathering("its view ended");
   for (const Payload& payload : std::exchange(gathered_early_[number], {})) take_gathered(*payload);
-  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(number));
+  take_no_more(number);
   write_if_gathered();
 }
 
-// The others may be there before this replica.
+// Parts for this checkpoint or older ones, if it is not gathered just now, are for none.
+void ReplicaState::take_no_more(std::uint64_t number) {
+  gathered_to_ = number;
+  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(number));
+}
+
+// The others may be there before this replica's own snapshot, which may be a record behind by then.
 void ReplicaState::take_gathered(const HandedOut& message) {
   if (gathering_parts_ && message.number == gathering_parts_->number) {
     take_gathered(*message.payload);
     return write_if_gathered();
   }
-  if (message.number < records_ || !parts_.checkpoints) return;
+  if (message.number <= gathered_to_ || !parts_.checkpoints) return;
   auto& early = gathered_early_[message.number];
   if (early.size() >= pieces_) return trouble("more parts were given than there are");
   early.push_back(message.payload);

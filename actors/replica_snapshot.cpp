@@ -87,6 +87,7 @@ void ReplicaState::consider_checkpoint() {
   if (gathering_parts_)
     give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
+  if (in_parts()) take_no_more(gathering_number());
   self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
                                              {{"step", static_cast<std::int64_t>(course_->steps())}})});
 }

@@ -66,7 +66,7 @@ Trained run_with(bool killed, bool damaged) {
     if (joined.is_object()) pids[joined["replica"].get<int>()] = joined["pid"].get<int>();
   }
   if (killed) {
-    EXPECT_TRUE(process.event("checkpoint").is_object());
+    EXPECT_EQ(process.event("checkpoint")["step"], 300);
     if (damaged) damage_the_weights_in(folder.path("kept"));
     for (const int slot : {2, 3}) EXPECT_EQ(::kill(pids[slot], SIGKILL), 0);
   }

@@ -48,8 +48,8 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   });
   checked.only_optimizer = checked.wrong.what.ends_with(kOptimizer);
   for (const PassedOver& passed_over : found.passed_over) {
-    const std::string stem = passed_over.manifest.substr(0, passed_over.manifest.rfind(".manifest.json"));
-    if (faulty && faulty->is_damaged(stem + ".safetensors")) continue;
+    const auto name = parse_checkpoint_name(passed_over.manifest, "");
+    if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
     if (!checked.wrong && passed_over.why != kLookedAt)
       checked.wrong = {8, passed_over.manifest + " cannot be gone on from: " + passed_over.why};
   }

@@ -1,6 +1,8 @@
 // What can go wrong with the disk of the checkpoints, and runs that are told to end before their job.
 #include <algorithm>
+#include <set>
 
+#include "muster/actors/checkpoint_manifest.hpp"
 #include "tests/simulation/faults.hpp"
 #include "tests/support/faulty_disk.hpp"
 
@@ -27,14 +29,13 @@ bool draw_trouble(Dice& dice, const Scene& scene, Fault& fault) {
 
 // Those that are whole: a manifest is written last.
 std::vector<std::string> weights_of_checkpoints(FaultyDisk& disk) {
-  const std::string manifest = ".manifest.json";
-  std::vector<std::string> weights;
+  std::set<std::string> weights;  // two may have the same
   for (const Disk::File& file : disk.list()) {
-    if (!file.name.ends_with(manifest)) continue;
-    const std::string stem = file.name.substr(0, file.name.size() - manifest.size());
-    if (disk.holds(stem + ".safetensors")) weights.push_back(stem + ".safetensors");
+    const auto name = parse_checkpoint_name(file.name, "");
+    if (name && name->is_manifest() && disk.holds(name->stem + ".safetensors"))
+      weights.insert(name->stem + ".safetensors");
   }
-  return weights;
+  return {weights.begin(), weights.end()};
 }
 
 std::uint64_t step_in(const std::string& name) {

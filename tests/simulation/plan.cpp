@@ -116,7 +116,8 @@ ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
 
 // Now and then at any time, more often at a moment at which something else happens.
 Moment draw_moment(Dice& dice, Nanoseconds span) {
-  static const std::vector<std::string> kinds{"commit", "commit", "close", "closed", "install", "begin"};
+  static const std::vector<std::string> kinds{"commit",  "commit", "close",       "closed",
+                                              "install", "begin",  "checkpointed"};
   static const std::vector<Nanoseconds> latest{std::chrono::microseconds(60), milliseconds(1),
                                                milliseconds(20)};
   if (dice.one_in(4)) return {"start", 1, dice.between(Nanoseconds(0), span)};

@@ -42,6 +42,7 @@ class Schedule final : public Watch {
     if (message.match_elements<Closed>()) moment("closed");
     if (message.match_elements<Install>()) moment("install");
     if (message.match_elements<Begin>()) moment("begin");
+    if (message.match_elements<Checkpointed>()) moment("checkpointed");
   }
   void event(const Event& event) override {
     if (event.name == "restarted") moment("restarted");
