@@ -240,7 +240,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
     std::set<std::string> kept;
     std::vector<std::string> unread;  // stems: what cannot be read now may be good
     const auto files = disk_->list();
-    std::multimap<std::uint64_t, std::set<std::string>> own;  // by step: their files
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::string>> own;  // by step and records
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
       if (!name || !name->is_manifest()) continue;
@@ -255,12 +255,13 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       if (name->step > step || manifest->job_hash != identity_.job_hash || file.name == manifest_name)
         kept.insert(files_of.begin(), files_of.end());
       else
-        own.emplace(name->step, files_of);
+        own[{name->step, manifest->records}].insert(files_of.begin(), files_of.end());
     }
-    std::set<std::uint64_t> steps{step};  // those of one step count once
+    std::set<std::uint64_t> steps{step};
     for (auto each = own.rbegin(); each != own.rend(); ++each) {
-      steps.insert(each->first);
-      if (steps.size() > keep.last && each->first < keep.from_step) break;
+      const std::uint64_t of = each->first.first;
+      const bool older_place = !steps.insert(of).second && of != step;
+      if ((older_place || steps.size() > keep.last) && of < keep.from_step) continue;
       kept.insert(each->second.begin(), each->second.end());
     }
     // The manifest first: a crash in between leaves files without one, not one without its files.

@@ -93,7 +93,7 @@ class CheckpointStore {
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
   /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws DiskError; then
-  /// the older ones are as they were, and nothing of this one takes room. Those of one step count once.
+  /// the older ones are as they were, and nothing of this one takes room. Of an older step only the last one stays.
   SavedCheckpoint save(const Snapshot& snapshot, Keep keep);
 
   /// What save needs, about.

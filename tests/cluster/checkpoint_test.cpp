@@ -98,7 +98,7 @@ TEST(Checkpoint, AllKilledAndResumedOnAnotherNumberOfReplicas) {
     EXPECT_GE(run.event["step"].get<int>(), 100);
     EXPECT_NE(run.outcome.err.find("resumed after step"), std::string::npos) << run.outcome.err;
     expect_undisturbed(run.outcome, run.report);
-    EXPECT_LE(manifests_in(where).size(), 3u);
+    EXPECT_LE(manifests_in(where).size(), 4u);  // of three steps, and of the end behind the last of them
     const auto weights = muster::read_safetensors(run.report["checkpoint"].get<std::string>());
     EXPECT_EQ(muster::state_sha256(weights.state), run.report["weights_sha256"].get<std::string>());
   }

@@ -133,7 +133,7 @@ void expect_goes_on_from_everywhere(Job job) {
     EXPECT_EQ(rest.kept.size(), whole.kept.rbegin()->first - records + compared);
     const auto& all = whole.result.report->epochs;
     for (const EpochEnd& row : report.epochs) EXPECT_TRUE(row.same_as(all.at(row.epoch - 1)));
-    EXPECT_EQ(report.epochs.size() + snapshot->place.told.size(), all.size());
+    EXPECT_EQ(report.epochs.size(), all.size()) << "a replica that is done brings the earlier ones";
   }
 }
 
