@@ -103,29 +103,19 @@ std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& jo
   return listed;
 }
 
-namespace {
-
-std::set<std::string> manifests_after(Disk& disk, const std::string& job_hash, std::uint64_t step) {
-  std::set<std::string> manifests;
-  for (const ListedCheckpoint& each : list_checkpoints(disk, job_hash))
-    if (each.step > step) manifests.insert(each.manifest);
-  return manifests;
-}
-
 // Several replicas may do so at once: what is gone is no mistake.
-void rename_aside(Disk& disk, const std::string& manifest) {
-  try {
-    disk.rename(manifest, manifest + kSetAside);
-  } catch (const DiskError&) {
-    const auto left = disk.list();
-    if (std::ranges::any_of(left, [&](const auto& file) { return file.name == manifest; })) throw;
-  }
-}
-
-}  // namespace
-
 void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step) {
-  for (const std::string& manifest : manifests_after(disk, job_hash, step)) rename_aside(disk, manifest);
+  for (const ListedCheckpoint& each : list_checkpoints(disk, job_hash)) {
+    if (each.step <= step) continue;
+    try {
+      disk.rename(each.manifest, each.manifest + kSetAside);
+    } catch (const DiskError&) {
+      const auto left = list_checkpoints(disk, job_hash);
+      if (std::any_of(left.begin(), left.end(),
+                      [&](const auto& one) { return one.manifest == each.manifest; }))
+        throw;
+    }
+  }
   disk.sync_folder();
 }
 
@@ -156,8 +146,6 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
   const std::uint64_t step = place.steps;
   try {
-    refused_.erase(manifest_name(stem, place.records));  // it is replaced
-    set_refused_aside();
     SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
     prune(saved.manifest, step, keep);
     return saved;
@@ -284,24 +272,9 @@ std::optional<Manifest> CheckpointStore::read_manifest(const std::string& name, 
 
 void CheckpointStore::set_aside(std::uint64_t step) {
   try {
-    refused_.merge(manifests_after(*disk_, identity_.job_hash, step));
+    set_checkpoints_aside(*disk_, identity_.job_hash, step);
   } catch (const DiskError&) {
     // They are passed over when the run comes to their steps again, and writes others.
-  }
-  set_refused_aside();
-}
-
-// What the disk would not rename then.
-void CheckpointStore::set_refused_aside() {
-  if (refused_.empty()) return;
-  try {
-    while (!refused_.empty()) {
-      rename_aside(*disk_, *refused_.begin());
-      refused_.erase(refused_.begin());
-    }
-    disk_->sync_folder();
-  } catch (const DiskError&) {
-    // The next save tries again.
   }
 }
 

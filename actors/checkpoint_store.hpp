@@ -18,7 +18,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -93,7 +92,8 @@ class CheckpointStore {
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
   /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws DiskError; then
-  /// the older ones are as they were, and nothing of this one takes room. Of an older step only the last one stays.
+  /// the older ones are as they were, and nothing of this one takes room. Of an older step only the last one
+  /// stays.
   SavedCheckpoint save(const Snapshot& snapshot, Keep keep);
 
   /// What save needs, about.
@@ -105,8 +105,7 @@ class CheckpointStore {
   /// DiskError if the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
 
-  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays; of the
-  /// first, each save tries it again.
+  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
   void set_aside(std::uint64_t step);
   void set_aside(const std::string& manifest);
 
@@ -117,7 +116,6 @@ class CheckpointStore {
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
-  void set_refused_aside();
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
@@ -125,7 +123,6 @@ class CheckpointStore {
 
   std::shared_ptr<Disk> disk_;
   CheckpointIdentity identity_;
-  std::set<std::string> refused_;  // manifests of wrong results that the disk would not rename
 };
 
 }  // namespace muster

@@ -91,7 +91,7 @@ void CoordinatorState::raise(Event event) {
 void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
-  if (message.step >= doubted_step_ && view_.number > judged_) doubt_from_.reset();  // it has no doubt left
+  if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
   say_first_step(message);
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
@@ -250,8 +250,7 @@ void CoordinatorState::raise_late() {
 }
 
 void CoordinatorState::fail(const std::string& reason) {
-  if (!ending_) suspect_what_is_doubted();
-  if (ending_) return;  // another coordinator may have the journal
+  if (ending_) return;
   raise(make_event("failed", {{"reason", reason}}));
   conclude("failed", reason);
 }
@@ -284,6 +283,8 @@ bool CoordinatorState::all_know() const {
 }
 
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
+  if (outcome != "completed") suspect_what_is_doubted(true);
+  if (taken_over_) return;
   ending_ = true;
   ended_ = self_->clock().now();
   report_.outcome = outcome;

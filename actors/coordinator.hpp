@@ -106,7 +106,8 @@ class CoordinatorState {
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;
-  void suspect_what_is_doubted();
+  void suspect_what_is_doubted(bool ends);
+  bool can_be_settled_in(const View& view) const;
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
   void go_back_before_suspects(View& view);
@@ -233,9 +234,14 @@ class CoordinatorState {
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;                       // since somebody could not, and others have not said
-  std::uint64_t doubted_step_ = 0;           // the last one at which that was so
-  std::optional<std::uint64_t> doubt_from_;  // until it is known: results of this step and later ones
+  int back_ticks_ = 0;              // since somebody could not, and others have not said
+  std::uint64_t doubted_step_ = 0;  // the last one at which that was so
+  // Until it is known who of these is wrong: results of this step and later ones may be.
+  struct Doubt {
+    std::uint64_t from;
+    std::vector<std::uint32_t> slots;
+  };
+  std::optional<Doubt> doubt_;
   bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;   // the outcome is known
   bool finished_ = false;

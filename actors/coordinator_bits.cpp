@@ -83,9 +83,9 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const bool applied = from <= last_done(message);
   if ((ends || judgement.act == Judgement::Act::evict) && applied) suspect(from, ends);
   if (judgement.act == Judgement::Act::again && applied)
-    doubt_from_ = from;
+    doubt_ = Doubt{from, message.slots};
   else if (bits_of(message) == Bits::gradient)
-    doubt_from_.reset();
+    doubt_.reset();
   if (ending_) return;  // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:

@@ -36,7 +36,7 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 
 // All who are left come to one record, and to one place for the parts of what is held in parts.
 void CoordinatorState::last_view() {
-  suspect_what_is_doubted();
+  suspect_what_is_doubted(true);
   const Roster::Next next = roster_->last_view(view_);
   if (!next.view) return not_kept(next.missing);
   if (next.lost) return not_kept("a part of the state was lost with a replica");

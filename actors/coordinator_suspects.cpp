@@ -98,8 +98,15 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
 }
 
 // Who could tell is lost, or the run ends before they have.
-void CoordinatorState::suspect_what_is_doubted() {
-  if (doubt_from_) suspect(*std::exchange(doubt_from_, std::nullopt), true);
+void CoordinatorState::suspect_what_is_doubted(bool ends) {
+  if (doubt_) suspect(std::exchange(doubt_, std::nullopt)->from, ends);
+}
+
+// All are compared in the step that is done again; but not who is gone.
+bool CoordinatorState::can_be_settled_in(const View& view) const {
+  return !doubt_ || std::ranges::all_of(doubt_->slots, [&](std::uint32_t slot) {
+    return view.holds(NodeName{false, slot});
+  });
 }
 
 // One that is started anew must know of it: who told of it may be lost.
@@ -136,6 +143,8 @@ bool CoordinatorState::goes_back_again(View& view) {
 }
 
 void CoordinatorState::go_back_before_suspects(View& view) {
+  // Parts were lost, and no good checkpoint is left.
+  const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
   const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
     kept_ = *good;
@@ -148,7 +157,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
                                                   " and later may be wrong (event corrupt)"}}));
   } else {
     suspect_from_.reset();  // there is nothing to go back to
-    if (!goes_back_again(view)) return;
+    if (!begins_anew && !goes_back_again(view)) return;
   }
   view.back = true;
   view.records = view.source.records;

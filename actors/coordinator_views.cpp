@@ -119,10 +119,8 @@ void CoordinatorState::next_view() {
   if (!next.view) return pause(next.missing);
   lost_.clear();
   View view = *next.view;
-  if (next.lost) {
-    suspect_what_is_doubted();
-    go_back(view, *next.lost);
-  }
+  if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
+  if (next.lost) go_back(view, *next.lost);
   avoid_unreadable(view);
   go_back_before_suspects(view);
   install(view);

@@ -173,6 +173,7 @@ void Roster::closed(const Closed& message) {
   record.kept_from = message.kept_from;
   record.took = message.took;
   record.proven = message.proven;
+  if (record.member && record.proven) record.fed_in = 0;  // from now on it has a voice of its own
   compared(message.view, message.clean);
 }
 

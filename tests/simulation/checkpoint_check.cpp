@@ -43,15 +43,19 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
       std::move(disk), checkpoint_identity(job, job_hash(job, registry.declarations()), model->layout(), {}));
   const FoundCheckpoint found = store.newest([&](const Snapshot& snapshot) {
     ++checked.looked_at;
-    if (!checked.wrong) checked.wrong = compared(snapshot, oracle);
+    const Wrong wrong = compared(snapshot, oracle);
+    if (wrong && (!checked.wrong || checked.only_optimizer)) {
+      checked.wrong = wrong;
+      checked.only_optimizer = wrong.what.ends_with(kOptimizer);
+    }
     return std::string(kLookedAt);  // so that the next one is read, too
   });
-  checked.only_optimizer = checked.wrong.what.ends_with(kOptimizer);
   for (const PassedOver& passed_over : found.passed_over) {
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
-    if (!checked.wrong && passed_over.why != kLookedAt)
-      checked.wrong = {8, passed_over.manifest + " cannot be gone on from: " + passed_over.why};
+    if (passed_over.why == kLookedAt || (checked.wrong && !checked.only_optimizer)) continue;
+    checked.only_optimizer = false;
+    checked.wrong = {8, passed_over.manifest + " cannot be gone on from: " + passed_over.why};
   }
   return checked;
 }

@@ -14,8 +14,8 @@ namespace muster::simulation {
 
 struct CheckpointsChecked {
   std::uint64_t looked_at = 0;
-  Wrong wrong;                  ///< the first one whose weights or optimiser are not the oracle's at its step
-  bool only_optimizer = false;  ///< then its weights are right
+  Wrong wrong;                  ///< one whose weights or optimiser are not the oracle's at its step
+  bool only_optimizer = false;  ///< then the weights of all are right
 };
 
 /// Reads every whole checkpoint of the job.

@@ -278,8 +278,10 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
 
 void Invariants::made(const View& view) {
   found_again(view);
-  for (const Behind& one : view.behind)
-    donors_[NodeName{false, one.slot}.text()].insert(NodeName{false, view.donor}.text());
+  if (const View* before = views_.latest()) {
+    for (const Behind& one : before->behind)
+      gave(NodeName{false, before->donor}.text(), NodeName{false, one.slot}.text());
+  }
   std::map<std::uint32_t, ViewRule::Holds> holds;
   constexpr ViewRule::Holds kAny{0, std::numeric_limits<std::uint64_t>::max()};
   for (const auto& [process, who] : seen_) {
@@ -365,7 +367,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
-    donors_[to.text()].insert(who_of(event));
+    gave(who_of(event), to.text());
   }
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
@@ -400,7 +402,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
     return true;  // it was told to end, or is the other one's
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
-  if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone()) return true;
+  if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
   const std::string link = "the link between ";
   if (reason.rfind(link, 0) != 0) return false;
   // The one that was taken over had told members that the others are lost: they had cut their links.

@@ -92,7 +92,7 @@ class Invariants final : public Watch {
   void lost(const Event& event);
   void lose_bits();
   bool all_tainted() const;
-  bool odd_one_was_alone() const;
+  bool odd_one_was_alone(const std::string& evicted) const;
   bool goes_back_yet(ProcessId process, std::uint64_t step);
   void found_again(const View& view);
   void restarted();
@@ -101,6 +101,7 @@ class Invariants final : public Watch {
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
   bool may_have_wrong_bits(const std::string& who);
+  void gave(const std::string& donor, const std::string& to);
   bool alone(ProcessId process);
   std::vector<ProcessId> members_of(std::uint32_t view) const;
   bool record_of_wrong_bits(ProcessId process, std::uint32_t view, const RoundRecord& record);
@@ -145,8 +146,9 @@ class Invariants final : public Watch {
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;
-  std::map<std::string, std::set<std::string>> donors_;  // by replica: who gave it the state, or records
-  std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
+  std::set<std::string> given_wrong_;           // who was given a state, or records, with wrong bits
+  std::uint64_t older_journals_ = 0;            // that a coordinator has found
+  std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;

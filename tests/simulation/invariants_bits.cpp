@@ -49,10 +49,9 @@ void Invariants::lose_bits() {
   for (auto& [process, who] : seen_) who.replica.strays();
 }
 
-// The run said that it goes back before what may be wrong, if not to the beginning. Then all has the oracle's
-// bits again.
+// The run said that it goes back before what may be wrong. Then all has the oracle's bits again.
 void Invariants::found_again(const View& view) {
-  if (std::exchange(must_go_back_, false) && !view.back && view.records > 0)
+  if (std::exchange(must_go_back_, false) && !view.back)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
   if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
   if (!view.back) return;
@@ -75,7 +74,8 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
 // An older copy of a journal knows nothing of a verdict; the one who told of it may be lost.
 void Invariants::restarted() {
   adopting_ = true;
-  if (tally_.of("fault: coordinator-old-journal") > 0) must_go_back_ = told_ = false;
+  const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
+  if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
 
 void Invariants::corrupt(const Event& event) {
@@ -100,17 +100,22 @@ bool Invariants::taint(ProcessId process) {
   return true;
 }
 
-// Its own memory's, or those of one that gave it the state, itself or by others.
+// Its own memory's, or those of one that gave it the state, or in this view its last records.
 bool Invariants::may_have_wrong_bits(const std::string& who) {
+  const View* view = views_.latest();
+  const auto is_behind = [&](const Behind& one) { return NodeName{false, one.slot}.text() == who; };
   std::set<std::string> sources{who};
-  for (std::size_t before = 0; std::exchange(before, sources.size()) != sources.size();) {
-    for (const std::string& source : std::set(sources))
-      if (const auto donors = donors_.find(source); donors != donors_.end())
-        sources.insert(donors->second.begin(), donors->second.end());
-  }
+  if (view && std::ranges::any_of(view->behind, is_behind))
+    sources.insert(NodeName{false, view->donor}.text());
   const auto is_source = [&](ProcessId process) { return sources.contains(seen(process).name.text()); };
-  return std::ranges::any_of(flipped_, is_source) ||
+  return std::ranges::any_of(sources, [&](const auto& one) { return given_wrong_.contains(one); }) ||
+         std::ranges::any_of(flipped_, is_source) ||
          std::ranges::any_of(tainted_, [&](const auto& each) { return is_source(each.first); });
+}
+
+// The state, or records of the view before.
+void Invariants::gave(const std::string& donor, const std::string& to) {
+  if (may_have_wrong_bits(donor)) given_wrong_.insert(to);
 }
 
 // A record that one member alone held, in which a bit flipped that its hash does not cover: all have it
@@ -148,11 +153,12 @@ bool Invariants::alone(ProcessId process) {
 
 // Of two, one of which is new, that one goes: nobody can tell that it is the other one who computes wrong
 // bits.
-bool Invariants::odd_one_was_alone() const {
+bool Invariants::odd_one_was_alone(const std::string& evicted) const {
   const View* view = views_.latest();
   if ((!odd_ && !flips_ && !bits_lost_) || !view || view->replicas.size() != 2) return false;
   const auto is_new = [](const Member& member) { return member.clean == kCleanUntilView; };
-  return std::ranges::count_if(view->replicas, is_new) == 1;
+  const auto newcomer = std::ranges::find_if(view->replicas, is_new);
+  return std::ranges::count_if(view->replicas, is_new) == 1 && newcomer->name.text() == evicted;
 }
 
 std::vector<ProcessId> Invariants::members_of(std::uint32_t view) const {
@@ -210,7 +216,8 @@ void Invariants::expect_odd_found(std::uint32_t view, const RoundRecord& record)
 
 // Where two differ, or all of them are new, nobody can tell who is right; nor of a backup task.
 bool Invariants::stopped_by_wrong_bits(const Report& report) {
-  if (report.reason.find("diverged: ") == std::string::npos || (!flips_ && !odd_)) return false;
+  const bool of_a_backup = report.reason.find("by one that stood in for it, differ") != std::string::npos;
+  if ((report.reason.rfind("diverged: ", 0) != 0 && !of_a_backup) || (!flips_ && !odd_)) return false;
   tally_.count("run: stops where nobody knows whose bits are right");
   return true;
 }

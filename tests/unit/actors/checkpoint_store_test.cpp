@@ -150,26 +150,6 @@ TEST(CheckpointStore, NobodyGoesOnFromWhatWasSetAside) {
   for (const std::string& name : names_on(*disk)) EXPECT_FALSE(name.ends_with(kSetAside)) << name;
 }
 
-TEST(CheckpointStore, WhatTheDiskWouldNotRenameIsSetAsideByTheNextSave) {
-  auto disk = std::make_shared<FaultyDisk>();
-  CheckpointStore store(disk, identity());
-  store.save(snapshot_at(2), 5);
-  const auto wrong = store.save(snapshot_at(4), 5);
-  disk->set_read_only(true);
-  store.set_aside(3);
-  EXPECT_TRUE(disk->holds(wrong.manifest));
-  EXPECT_THROW(store.save(snapshot_at(3), 5), DiskError);
-  disk->set_read_only(false);
-  store.save(snapshot_at(3), 5);
-  EXPECT_FALSE(disk->holds(wrong.manifest));
-  EXPECT_TRUE(disk->holds(wrong.manifest + kSetAside));
-  expect_is(store.newest().newest, 3);
-  store.save(snapshot_at(4), 5);  // the steps are done again
-  store.save(snapshot_at(5), 5);
-  expect_is(store.newest().newest, 5);
-  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 4u);
-}
-
 TEST(CheckpointStore, OrphansAndTemporaryFilesOfOlderOnesGo) {
   auto disk = std::make_shared<FaultyDisk>();
   CheckpointStore store(disk, identity());
