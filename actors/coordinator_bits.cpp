@@ -14,10 +14,6 @@ constexpr const char* kWhat[] = {"records", "weights", "gradients"};
 constexpr const char* kActions[] = {"reported", "evicted", "all are compared, and the step is done again",
                                     "the run fails"};
 
-bool holds(const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
-  return std::find(slots.begin(), slots.end(), slot) != slots.end();
-}
-
 }  // namespace
 
 Bits bits_of(const UnlikeBits& message) {
@@ -48,12 +44,10 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   return suspects;
 }
 
-// Who gave it, in this view or before it, a whole state or records; itself: nobody.
+// Who gave it, in this view or before it, a whole state or records; itself: nobody, or it was compared since.
 std::uint32_t CoordinatorState::giver_to(std::uint32_t slot) const {
-  const auto is_it = [slot](const Behind& one) { return one.slot == slot; };
-  if (std::any_of(view_.behind.begin(), view_.behind.end(), is_it)) return view_.donor;
   const NodeRecord* record = roster_->find({false, slot});
-  return record && holds(view_.unproven, slot) && record->fed_in != 0 ? record->fed_by : slot;
+  return record ? record->holds_of.value_or(slot) : slot;
 }
 
 // Who gave may have been given it by another one.

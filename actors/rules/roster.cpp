@@ -173,7 +173,7 @@ void Roster::closed(const Closed& message) {
   record.kept_from = message.kept_from;
   record.took = message.took;
   record.proven = message.proven;
-  if (record.member && record.proven) record.fed_in = 0;  // from now on it has a voice of its own
+  if (record.member && record.proven) record.holds_of.reset();
   compared(message.view, message.clean);
 }
 
@@ -216,7 +216,7 @@ std::vector<NodeName> Roster::hungry() const {
 }
 
 void Roster::fed(const NodeName& name, const Member& donor) {
-  nodes_[name].fed_by = donor.name.slot;
+  nodes_[name].holds_of = nodes_[name].fed_by = donor.name.slot;
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
@@ -242,9 +242,11 @@ void Roster::entered(const View& view) {
     if (const auto found = nodes_.find(member.name); found != nodes_.end())
       found->second.clean = member.clean;
   }
+  for (const Behind& one : view.behind) nodes_[NodeName{false, one.slot}].holds_of = view.donor;
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
     if (record.member) record.in_view = view.number;
+    if (record.member && view.back) record.holds_of.reset();  // each reads the checkpoint for itself
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.
     if (!record.member && !name.loader &&
