@@ -59,16 +59,12 @@ Trained run_with(bool killed, bool damaged) {
   const Arguments sets = paced_sets(folder);
   arguments.insert(arguments.end(), sets.begin(), sets.end());
   MusterProcess process(arguments, {}, "muster_paced");
-  std::map<int, int> pids;
-  for (int slot = 0; slot < 4; ++slot) {
-    const Json joined = process.event("joined");
-    EXPECT_TRUE(joined.is_object());
-    if (joined.is_object()) pids[joined["replica"].get<int>()] = joined["pid"].get<int>();
-  }
+  const std::map<int, pid_t> pids = process.replicas(4);
+  EXPECT_EQ(pids.size(), 4u);
   if (killed) {
     EXPECT_EQ(process.event("checkpoint")["step"], 300);
     if (damaged) damage_the_weights_in(folder.path("kept"));
-    for (const int slot : {2, 3}) EXPECT_EQ(::kill(pids[slot], SIGKILL), 0);
+    for (const int slot : {2, 3}) EXPECT_EQ(::kill(pids.at(slot), SIGKILL), 0);
   }
   folder.write("gate", "");
   Trained run;

@@ -38,16 +38,12 @@ Trained run_with(const std::string& model, const std::string& source, bool fails
     arguments.insert(arguments.end(), {"--set", table + ".fail=" + folder.path("fail")});
   }
   MusterProcess process(arguments, {}, "muster_paced");
-  std::map<int, int> pids;
-  for (int slot = 0; slot < 3; ++slot) {
-    const Json joined = process.event("joined");
-    EXPECT_TRUE(joined.is_object());
-    if (joined.is_object()) pids[joined["replica"].get<int>()] = joined["pid"].get<int>();
-  }
+  const std::map<int, pid_t> pids = process.replicas(3);
+  EXPECT_EQ(pids.size(), 3u);
   Trained run;
   if (fails) {
     process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; });
-    folder.write("fail." + std::to_string(pids[1]), "");
+    folder.write("fail." + std::to_string(pids.at(1)), "");
     run.lost = process.event("lost");
   }
   run.outcome = process.wait();

@@ -137,6 +137,17 @@ std::optional<std::string> MusterProcess::line() {
   }
 }
 
+std::map<int, pid_t> MusterProcess::replicas(int count) {
+  std::map<int, pid_t> pids;
+  const auto is_replica = [](const Json& event) { return event.contains("replica"); };
+  while (static_cast<int>(pids.size()) < count) {
+    const Json joined = event("joined", is_replica);
+    if (!joined.is_object()) break;
+    pids[joined["replica"].get<int>()] = joined["pid"].get<pid_t>();
+  }
+  return pids;
+}
+
 Outcome MusterProcess::wait() {
   const auto deadline = Clock::now() + kDeadline;
   while (read_some(deadline)) {

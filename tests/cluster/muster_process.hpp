@@ -56,6 +56,10 @@ class MusterProcess {
     return event(name, [](const Json&) { return true; });
   }
 
+  /// Reads on until so many replicas have joined: the process of each, by its number. Fewer, if the run
+  /// ended.
+  std::map<int, pid_t> replicas(int count);
+
   /// Waits for the end of `muster` itself; reads on meanwhile. After the deadline it is killed.
   Outcome wait();
 

@@ -37,16 +37,12 @@ Trained run_with(const std::string& flips) {
   const Arguments sets = paced_sets(folder);
   arguments.insert(arguments.end(), sets.begin(), sets.end());
   MusterProcess process(arguments, {}, "muster_paced");
-  std::map<int, int> pids;
-  for (int slot = 0; slot < 3; ++slot) {
-    const Json joined = process.event("joined");
-    EXPECT_TRUE(joined.is_object());
-    if (joined.is_object()) pids[joined["replica"].get<int>()] = joined["pid"].get<int>();
-  }
+  const std::map<int, pid_t> pids = process.replicas(3);
+  EXPECT_EQ(pids.size(), 3u);
   Trained run;
   if (!flips.empty()) {
     process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; });
-    folder.write("flip." + std::to_string(pids[1]), "");
+    folder.write("flip." + std::to_string(pids.at(1)), "");
     // Before that one, perhaps, that nobody knows yet who is wrong.
     run.corrupt = process.event("corrupt", [](const Json& event) { return event.contains("replica"); });
   }
