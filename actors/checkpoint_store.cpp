@@ -1,6 +1,7 @@
 #include "muster/actors/checkpoint_store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
+constexpr const char* kDiffers =
+    "another one of the same step holds other weights, and nobody can tell which are right: it is set aside";
 // What a file takes beside what is in it: its header, and the rest of its last block.
 constexpr std::uint64_t kFileBytes = 4096;
 
@@ -346,13 +349,24 @@ std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifes
   }
 }
 
+// Those that are whole, if their weights are not the same.
+std::vector<std::string> CheckpointStore::differing(const std::vector<std::string>& of_one_place) {
+  if (of_one_place.size() < 2) return {};
+  std::vector<std::string> whole;
+  std::set<std::string> weights;
+  for (const std::string& name : of_one_place) {
+    std::string why;
+    if (const auto loaded = load(name, why)) {
+      whole.push_back(name);
+      weights.insert(loaded->manifest.weights_sha256);
+    }
+  }
+  return weights.size() > 1 ? whole : std::vector<std::string>{};
+}
+
 FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse) {
   FoundCheckpoint found;
-  struct Candidate {
-    std::uint64_t step, records;
-    std::string name;
-  };
-  std::vector<Candidate> candidates;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::string>, std::greater<>> places;
   for (const auto& file : disk_->list()) {
     const auto name = parse_checkpoint_name(file.name, "");
     if (!name || !name->is_manifest()) continue;
@@ -363,20 +377,25 @@ FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Sn
       found.passed_over.push_back({file.name, why});
       continue;
     }
-    candidates.push_back({manifest->step, manifest->records, file.name});
+    places[{manifest->step, manifest->records}].push_back(file.name);
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.step, a.records, a.name) > std::tie(b.step, b.records, b.name);
-  });
-  for (const Candidate& candidate : candidates) {
-    std::string why;
-    auto loaded = load(candidate.name, why);
-    if (loaded && refuse) why = refuse(loaded->snapshot);
-    if (loaded && why.empty()) {
-      found.newest = std::move(loaded);
-      break;
+  for (auto& [place, names] : places) {
+    std::sort(names.rbegin(), names.rend());
+    for (const std::string& name : differing(names)) {
+      found.passed_over.push_back({name, kDiffers, true});
+      set_aside(name);
+      std::erase(names, name);
     }
-    found.passed_over.push_back({candidate.name, why});
+    for (const std::string& name : names) {
+      std::string why;
+      auto loaded = load(name, why);
+      if (loaded && refuse) why = refuse(loaded->snapshot);
+      if (loaded && why.empty()) {
+        found.newest = std::move(loaded);
+        return found;
+      }
+      found.passed_over.push_back({name, why});
+    }
   }
   return found;
 }

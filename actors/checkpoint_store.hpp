@@ -49,6 +49,7 @@ struct SavedCheckpoint {
 struct PassedOver {
   std::string manifest;
   std::string why;
+  bool differs = false;  ///< another one of its place holds other weights
 };
 
 struct LoadedCheckpoint {
@@ -101,8 +102,10 @@ class CheckpointStore {
   std::optional<std::uint64_t> room() { return disk_->room(); }
   std::string folder() const { return disk_->folder(); }
 
-  /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Throws
-  /// DiskError if the folder cannot be listed.
+  /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Replicas that
+  /// keep their state without a coordinator compare it with nobody: where whole ones of one place hold
+  /// different weights nobody can tell which are right, and all of them are set aside. Throws DiskError if
+  /// the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
 
   /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
@@ -120,6 +123,7 @@ class CheckpointStore {
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);
+  std::vector<std::string> differing(const std::vector<std::string>& of_one_place);
 
   std::shared_ptr<Disk> disk_;
   CheckpointIdentity identity_;

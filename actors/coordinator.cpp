@@ -299,8 +299,10 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (!report_.completed()) last_note(all_know());
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
     report_.kept = Report::Kept{kept_.step, {}};
-  // After a failure nobody is waited for: the launcher ends by force what does not end by itself.
-  if ((outcome != "completed" && !keeping_) || roster_->none_alive()) finish();
+  // After a failure nobody is waited for: the launcher ends by force what does not end by itself. But one
+  // that is told so while it writes what may be wrong says so, and that is set aside.
+  const bool waits = outcome == "completed" || keeping_ || suspect_from_;
+  if (!waits || roster_->none_alive()) finish();
 }
 
 void CoordinatorState::finish() {

@@ -28,6 +28,8 @@ void CoordinatorState::on(const Failing& message) {
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
   if (!begun_ && parts_.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);
+  // When all have come back, or are lost, it says so again: until then nobody knows who is left.
+  if (phase_ == Phase::adopting && !message.ends_run) return;
   if (message.ends_run || !goes_on_without(message.name) || canary("local-error-ends-all"))
     return fail(message.name.text() + ": " + message.reason);
   local_error(message);

@@ -52,7 +52,8 @@ class LoaderWatch {
 
   std::uint32_t self_;
   ClusterConfig cluster_;
-  Said said_;  // of this wait
+  Said said_;          // of this wait
+  Time broken_at_{0};  // when the link was last seen broken: what is asked before may never have arrived
 };
 
 }  // namespace muster

@@ -46,11 +46,16 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
     const Wrong wrong = compared(snapshot, oracle);
     if (wrong && (!checked.wrong || checked.only_optimizer)) {
       checked.wrong = wrong;
+      checked.wrong_step = snapshot.place.steps;
       checked.only_optimizer = wrong.what.ends_with(kOptimizer);
     }
     return std::string(kLookedAt);  // so that the next one is read, too
   });
   for (const PassedOver& passed_over : found.passed_over) {
+    if (passed_over.differs) {
+      ++checked.differing;
+      continue;
+    }
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
     if (passed_over.why == kLookedAt || (checked.wrong && !checked.only_optimizer)) continue;

@@ -14,7 +14,9 @@ namespace muster::simulation {
 
 struct CheckpointsChecked {
   std::uint64_t looked_at = 0;
+  std::uint64_t differing = 0;  ///< passed over, for another one of the same place holds other weights
   Wrong wrong;                  ///< one whose weights or optimiser are not the oracle's at its step
+  std::uint64_t wrong_step = 0;
   bool only_optimizer = false;  ///< then the weights of all are right
 };
 

@@ -233,6 +233,7 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* installed = as<Installed>(message)) {
     say(from, seen(from).frames.installed(installed->view));
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
+    if (caught_up->view < seen(from).observed) return;  // it has not heard yet that it is to begin again
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
   } else if (const auto* failing = as<Failing>(message)) {
@@ -267,6 +268,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
     }
   } else if (const auto* observe = as<Observe>(message)) {
     observes(to);
+    seen(to).observed = observe->view.number;
     if (!views_.given_up(observe->view.number)) to_go_back_.erase(to);
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
@@ -364,6 +366,7 @@ void Invariants::event(const Event& event) {
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "notice" && event.text("text").find("cannot be renamed") != std::string::npos)
     suspects_stay_ = true;
+  if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};

@@ -81,6 +81,7 @@ class Invariants final : public Watch {
     ReplicaRule replica;
     FrameRule frames;
     std::uint32_t installed = 0;  ///< the last view that it was told of
+    std::uint32_t observed = 0;   ///< the last one that it was told to observe
     bool observes = false;        ///< has been told to
     bool half_a_state = false;    ///< a piece of one has come, and not all of it
   };
@@ -149,6 +150,8 @@ class Invariants final : public Watch {
   std::set<std::string> given_wrong_;           // who was given a state, or records, with wrong bits
   std::uint64_t older_journals_ = 0;            // that a coordinator has found
   std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
+  std::set<std::uint64_t> flipped_at_;          // steps behind which they may be wrong, and not compared yet
+  std::set<std::uint64_t> checked_;             // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;

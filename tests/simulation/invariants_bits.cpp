@@ -18,6 +18,7 @@ constexpr std::uint64_t kWindowsMax = 4;
 void Invariants::flipped(ProcessId process) {
   flips_ = true;
   flipped_.insert(process);
+  flipped_at_.insert(seen(process).replica.steps_applied());
   if (alone(process)) lose_bits();
   tally_.count("bits: flipped");
 }
@@ -38,7 +39,10 @@ void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const 
   if (!cluster_->world().alive(process) || goes_back_yet(process, step)) return;
   const Wrong wrong = seen(process).replica.applied(step, state);
   if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
-  if (wrong.invariant == 2 && taint(process)) return;
+  if (wrong.invariant == 2 && taint(process)) {
+    flipped_at_.insert(step);
+    return;
+  }
   say(process, wrong);
 }
 

@@ -53,6 +53,7 @@ class ReplicaRule {
   /// until it comes anew.
   void strays() { strays_ = true; }
   bool is_astray() const { return strays_; }
+  std::uint64_t steps_applied() const { return applied_; }
   /// The number, from 0, of the record that it takes next in a view that began with `from` records.
   std::uint64_t next(std::uint32_t view, std::uint64_t from) const { return view == in_ ? records_ : from; }
 

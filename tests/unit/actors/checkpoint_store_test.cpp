@@ -313,6 +313,37 @@ TEST(CheckpointStore, OfAnotherJobOrOtherDataIsPassedOver) {
             12u);  // nothing of the others is removed: one is newer, one is of another job
 }
 
+// Each replica whose coordinator is gone writes what it holds.
+TEST(CheckpointStore, OfOnePlaceWithOtherWeightsNoneIsGoneOnFrom) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  store.save(snapshot_at(4), 3);
+  store.save(snapshot_at(8), 3);
+  Snapshot wrong = snapshot_at(8);
+  wrong.state[3] += 1;
+  const auto flipped = store.save(wrong, 3);
+  const auto found = store.newest();
+  expect_is(found.newest, 4);
+  ASSERT_EQ(found.passed_over.size(), 2u);
+  for (const PassedOver& each : found.passed_over) EXPECT_TRUE(each.differs) << each.why;
+  const auto names = names_on(*disk);
+  EXPECT_EQ(std::ranges::count(names, flipped.manifest + kSetAside), 1);
+  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 1u);
+  store.save(snapshot_at(8), 3);
+  expect_is(store.newest().newest, 8);
+}
+
+TEST(CheckpointStore, ADamagedOneSaysNothingAgainstTheOtherOfItsPlace) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  Snapshot wrong = snapshot_at(8);
+  wrong.state[3] += 1;
+  const auto flipped = store.save(wrong, 3);
+  store.save(snapshot_at(8), 3);
+  disk->flip(parse_checkpoint_name(flipped.manifest, "")->stem + ".safetensors", 300);
+  expect_is(store.newest().newest, 8);
+}
+
 TEST(CheckpointStore, OnARealDisk) {
   std::string pattern = (std::filesystem::temp_directory_path() / "muster-checkpoint-XXXXXX").string();
   const std::filesystem::path folder = ::mkdtemp(pattern.data());

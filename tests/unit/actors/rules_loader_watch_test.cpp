@@ -78,6 +78,20 @@ TEST(LoaderWatch, ALoaderThatOwesNothingIsAskedAgainAndThenStuck) {
   EXPECT_TRUE(loaders.of(lost, kLoader, 17).held_up->stuck) << "what it does is not for this node";
 }
 
+TEST(LoaderWatch, BehindABrokenLinkTheTimeOfALoaderThatOwesNothingBeginsAnew) {
+  LoaderWatch loaders = watch(seconds(2));
+  LoadingSight cut = sight(seconds(14));
+  cut.owes = 0;
+  cut.loader.unanswered_since = milliseconds(10'100);
+  EXPECT_TRUE(loaders.of(cut, kLoader, 17).complaint);
+  cut.now = cut.loader.progress = cut.loader.word_at = milliseconds(14'100);
+  cut.loader.unanswered_since.reset();
+  const auto words = loaders.of(cut, kLoader, 17);
+  EXPECT_FALSE(words.held_up && words.held_up->stuck) << "the demands may have come just now";
+  cut.now = cut.loader.progress = cut.loader.word_at = seconds(16);
+  EXPECT_TRUE(loaders.of(cut, kLoader, 17).held_up->stuck);
+}
+
 TEST(LoaderWatch, WithoutAMicroBatchALoaderIsStuckAtLastWhateverItDoes) {
   LoaderWatch loaders = watch(seconds(2));
   EXPECT_FALSE(loaders.of(sight(seconds(29)), kLoader, 17).held_up->stuck);
