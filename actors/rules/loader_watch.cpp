@@ -21,7 +21,8 @@ std::string no_frame_for(std::chrono::nanoseconds time) {
 }  // namespace
 
 // A loader that owes this node nothing does nothing for it, whatever it does for others. While only its words
-// do not come nothing is known of it. Behind a broken link its time begins anew: the demands may come only now.
+// do not come nothing is known of it. Behind a broken link its time begins anew: the demands may come only
+// now.
 bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
   const auto stuck_after = cluster_.straggler.stuck_after;
   const PeerSight& loader = sight.loader;
