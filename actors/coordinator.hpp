@@ -45,6 +45,8 @@ struct CoordinatorParts {
 
 /// Every replica of the view is compared with others at its first step.
 void doubt_all(View& view);
+/// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
+void name_givers(View& view);
 
 class CoordinatorState {
  public:

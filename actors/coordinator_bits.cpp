@@ -30,6 +30,16 @@ void doubt_all(View& view) {
   for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
 }
 
+// Who goes back reads the checkpoint for itself.
+void name_givers(View& view) {
+  for (Member& member : view.replicas) {
+    const bool is_behind =
+        std::ranges::any_of(view.behind, [&](const Behind& each) { return each.slot == member.name.slot; });
+    if (is_behind) member.holds_of = view.donor;
+    if (view.back) member.holds_of = member.name.slot;
+  }
+}
+
 Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   Suspects suspects;
   suspects.bits = bits_of(message);

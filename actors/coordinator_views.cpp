@@ -171,6 +171,7 @@ void CoordinatorState::install(const View& view) {
     next.source.records = kept_.records;
     next.source.step = kept_.step;
   }
+  name_givers(next);
   if (!noted(next)) return;
   doubted_ = false;
   if (next.back) suspect_from_.reset();

@@ -22,7 +22,8 @@ Json to_json(const Member& member) {
           {"begin", member.begin},
           {"end", member.end},
           {"buddy", member.buddy},
-          {"clean", member.clean}};
+          {"clean", member.clean},
+          {"holds_of", member.holds_of}};
 }
 
 Member member_from(const Json& json) {
@@ -33,7 +34,8 @@ Member member_from(const Json& json) {
           json.at("begin"),
           json.at("end"),
           json.at("buddy"),
-          json.at("clean")};
+          json.at("clean"),
+          json.value("holds_of", json.at("slot").get<std::uint32_t>())};  // older ones have none
 }
 
 Json to_json(const DataFacts& facts) {

@@ -114,7 +114,7 @@ std::vector<std::byte> OptimizerPart::give(ElementRange elements) const {
 void OptimizerPart::take(std::span<const std::byte> bytes) {
   const auto slots = optimizer_->slots();
   const GivenElements given = decode_given(bytes, slots.size());
-  expected_.strike_out(given.elements);
+  if (!expected_.strike_out(given.elements)) return;
   const std::size_t at = place_of(given.elements);
   for (std::size_t i = 0; i < slots.size(); ++i)
     std::copy(given.vectors[i].begin(), given.vectors[i].end(), slots[i].values.subspan(at).begin());

@@ -42,13 +42,16 @@ std::vector<std::byte> encode_given(ElementRange elements,
   return bytes;
 }
 
-void AwaitedElements::strike_out(ElementRange elements) {
+bool AwaitedElements::strike_out(ElementRange elements) {
+  if (const auto came = came_.find(elements.begin); came != came_.end() && came->second == elements.end)
+    return false;
   const auto found = ends_.find(elements.begin);
   if (found == ends_.end() || found->second != elements.end) {
     throw Error(Advice::report_bug, "elements " + std::to_string(elements.begin) + " to " +
                                         std::to_string(elements.end) + " were given that nobody waits for");
   }
-  ends_.erase(found);
+  came_.insert(ends_.extract(found));
+  return true;
 }
 
 GatheredParts::GatheredParts(std::shared_ptr<Snapshot> snapshot, const PartSlots& slots,
@@ -62,7 +65,7 @@ GatheredParts::GatheredParts(std::shared_ptr<Snapshot> snapshot, const PartSlots
 
 void GatheredParts::take(std::span<const std::byte> bytes) {
   const GivenElements given = decode_given(bytes, slots_.vectors);
-  awaited_.strike_out(given.elements);
+  if (!awaited_.strike_out(given.elements)) return;
   const std::size_t slot = slots_.first + given.elements.begin / slots_.length;
   const std::size_t at = given.elements.begin % slots_.length;
   for (std::size_t i = 0; i < slots_.vectors; ++i) {

@@ -65,13 +65,13 @@ std::vector<std::byte> encode_given(ElementRange elements,
 class AwaitedElements {
  public:
   void add(ElementRange elements) { ends_[elements.begin] = elements.end; }
-  /// Throws Error if nobody waits for it.
-  void strike_out(ElementRange elements);
-  void clear() { ends_.clear(); }
+  /// False: it has come before, and counts once. Throws Error if nobody waits for it.
+  bool strike_out(ElementRange elements);
+  void clear() { *this = {}; }
   bool empty() const { return ends_.empty(); }
 
  private:
-  std::map<std::size_t, std::size_t> ends_;  // by begins
+  std::map<std::size_t, std::size_t> ends_, came_;  // by begins
 };
 
 /// Where parts lie in a whole snapshot: element e of vector i is in slot first + i + e / length, at e %

@@ -204,6 +204,8 @@ void ReplicaState::take_gathered(const HandedOut& message) {
   }
   if (message.number <= gathered_to_ || !parts_.checkpoints) return;
   auto& early = gathered_early_[message.number];
+  const auto is_it = [&](const auto& each) { return *each == *message.payload; };
+  if (std::ranges::any_of(early, is_it)) return;  // it has come twice
   if (early.size() >= pieces_) return trouble("more parts were given than there are");
   early.push_back(message.payload);
 }

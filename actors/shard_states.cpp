@@ -138,7 +138,7 @@ std::vector<std::byte> ShardStates::give(ElementRange elements) const {
 
 void ShardStates::take(std::span<const std::byte> bytes) {
   const GivenElements given = decode_given(bytes, 1);
-  expected_.strike_out(given.elements);
+  if (!expected_.strike_out(given.elements)) return;
   std::copy(given.vectors[0].begin(), given.vectors[0].end(), now(given.elements).begin());
 }
 

@@ -71,9 +71,11 @@ struct Member {
   std::uint32_t buddy = 0;  ///< the replica that backs up its part (rules/parts.hpp)
   /// A replica whose gradient of this step was compared, and was right (rules/clean_steps.hpp).
   std::uint64_t clean = kCleanUntilView;
+  /// The replica that gave it a state or records, until its bits are proven; its own slot: none did.
+  std::uint32_t holds_of = 0;
 
   static auto fields(Member& x) {
-    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy, x.clean);
+    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy, x.clean, x.holds_of);
   }
 };
 MUSTER_MESSAGE(Member)

@@ -12,8 +12,8 @@
 namespace muster {
 
 inline constexpr std::uint32_t kFrameMagic = 0x5254534d;  // "MSTR"
-inline constexpr std::uint16_t kProtocolVersion = 15;
-inline constexpr std::uint64_t kPayloadBytesMax = std::uint64_t{1} << 31;
+inline constexpr std::uint16_t kProtocolVersion = 16;
+inline constexpr std::uint32_t kPayloadBytesMax = std::uint32_t{1} << 31;
 
 enum class FrameKind : std::uint16_t {
   header = 1,        ///< a member's word on one round: ranges and weights of its shards, ended or not
@@ -48,7 +48,8 @@ struct Frame {
   std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
                              ///< cursor; record, state, received: first byte of the piece; word: demands that
                              ///< the asked one owes to the asker
-  std::uint64_t bytes = 0;   ///< of the payload
+  std::uint32_t bytes = 0;   ///< of the payload
+  std::uint32_t check = 0;   ///< of all other fields; the transports set it, and look at it
   std::uint32_t node = 0;    ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
                            ///< word: activity; record, state: check of the piece; received: kind of what came
   std::uint32_t extra = 0;  ///< sums, results: which of a round's sums (reduction_sums.cpp); demand: phase of
@@ -58,6 +59,9 @@ struct Frame {
                             ///< (collective/sparse.hpp), 0: it is dense
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
+
+/// The frame as it crosses the wire: with its check.
+Frame checked(Frame frame);
 
 /// Reads a frame from received bytes. Nothing if it is not one of ours; `why` then says what was found.
 std::optional<Frame> decode_frame(std::span<const std::byte> bytes, std::string& why);

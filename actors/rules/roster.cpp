@@ -173,7 +173,8 @@ void Roster::closed(const Closed& message) {
   record.kept_from = message.kept_from;
   record.took = message.took;
   record.proven = message.proven;
-  if (record.member && record.proven) record.holds_of.reset();
+  // What it was given in this view is compared before its first step.
+  if (record.member && record.proven && record.took == message.view) record.holds_of.reset();
   compared(message.view, message.clean);
 }
 
@@ -233,20 +234,24 @@ std::optional<Member> Roster::donor() const {
 
 Member Roster::member_of(const NodeName& name) const {
   const NodeRecord& record = nodes_.at(name);
-  return {name, record.incarnation, record.prepared.address, 0, 0};
+  return {.name = name,
+          .incarnation = record.incarnation,
+          .address = record.prepared.address,
+          .holds_of = record.holds_of.value_or(name.slot)};
 }
 
 void Roster::entered(const View& view) {
   view_ = view;
   for (const Member& member : view.replicas) {
-    if (const auto found = nodes_.find(member.name); found != nodes_.end())
-      found->second.clean = member.clean;
+    const auto found = nodes_.find(member.name);
+    if (found == nodes_.end()) continue;
+    found->second.clean = member.clean;
+    found->second.holds_of.reset();
+    if (member.holds_of != member.name.slot) found->second.holds_of = member.holds_of;
   }
-  for (const Behind& one : view.behind) nodes_[NodeName{false, one.slot}].holds_of = view.donor;
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
     if (record.member) record.in_view = view.number;
-    if (record.member && view.back) record.holds_of.reset();  // each reads the checkpoint for itself
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.
     if (!record.member && !name.loader &&

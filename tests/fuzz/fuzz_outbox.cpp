@@ -7,7 +7,7 @@
 #include "muster/transport/shared_memory/outbox.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "muster/transport/shared_memory/sockets.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/checked_frames.hpp"
 #include "tests/fuzz/placing_sink.hpp"
 
 namespace muster::fuzz {
@@ -63,7 +63,7 @@ bool accepts(Input input) {
   const shm::LocalAddress self{shm::this_host(), shm::new_name()};
   shm::Descriptor listener = shm::listen_as(self.name), socket;
   shm::Outbox box(kCapacity);
-  box.put(choices.piece(kCapacity), false);
+  box.put(with_checks(choices.piece(kCapacity), shm::kLine, shm::kLentMagic), false);
   box.head().answers = answers;
   box.head().taken = taken;
   box.head().returned = returned;

@@ -7,7 +7,7 @@
 
 #include "muster/transport/tcp/sockets.hpp"
 #include "muster/transport/tcp/tcp_transport.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/checked_frames.hpp"
 #include "tests/fuzz/placing_sink.hpp"
 
 namespace muster::fuzz {
@@ -30,6 +30,8 @@ bool let_go(const tcp::Descriptor& socket) {
 bool accepts(Input input) {
   Choices choices(input);
   const auto first = choices.number<std::uint16_t>();
+  const Bytes stream = with_checks(choices.rest());
+  Choices said(stream);
   PlacingSink sink(8 * kBytesMax);
   const auto transport = make_tcp_transport();
   transport->set_sink(&sink);
@@ -41,10 +43,10 @@ bool accepts(Input input) {
   std::copy(address.name.begin(), address.name.end(), hello.to);
   std::fill(std::begin(hello.from), std::end(hello.from), 's');
   say(socket, std::as_bytes(std::span(&hello, 1)));
-  say(socket, choices.piece(first));
+  say(socket, said.piece(first));
   transport->progress();
   transport->progress();
-  say(socket, choices.piece(kBytesMax));
+  say(socket, said.piece(kBytesMax));
   ::shutdown(socket.get(), SHUT_WR);
   for (int turns = 0; !let_go(socket); ++turns) {
     MUSTER_CHECK(turns < kTurnsMax);

@@ -7,7 +7,7 @@
 
 #include "muster/transport/ucx/messages.hpp"
 #include "muster/transport/ucx/worker.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/checked_frames.hpp"
 
 namespace muster::fuzz {
 namespace {
@@ -60,15 +60,19 @@ class Loop {
     CountingSink sink(mark);
     messages_.set_sink(&sink);
     Choices choices(input);
+    std::deque<Frame> headers;  // UCX reads them until the sends have ended
     std::vector<ucs_status_ptr_t> requests;
     for (int count = 0; count < 3 && !choices.empty(); ++count) {
       const std::size_t header_bytes = choices.number<std::uint8_t>();
       const std::size_t bytes = choices.number<std::uint16_t>();
       const Input header = choices.piece(header_bytes);
-      send(header, choices.piece(bytes), requests);
+      const Input payload = choices.piece(bytes);
+      const bool whole = header.size() == sizeof(Frame);
+      send(whole ? raw(headers.emplace_back(with_check(header))) : header, payload, requests);
     }
     Frame last;
     last.incarnation = mark;
+    last = checked(last);
     send(raw(last), {}, requests);
     for (int turns = 0; !sink.complete() || !all_sent(requests); ++turns) {
       MUSTER_CHECK(turns < kTurnsMax, requests.size());

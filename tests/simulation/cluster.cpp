@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "muster/actors/job_hash.hpp"
+#include "muster/actors/peer_numbers.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/config/job_file.hpp"
 #include "tests/support/late_linear.hpp"
@@ -73,7 +74,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;
-  seams.deaf = started.deaf;
+  seams.arrivals = started.arrivals;
   seams.bits = started.bits;
   return seams;
 }
@@ -275,7 +276,22 @@ std::shared_ptr<PlantedErrors> Cluster::errors_of(const std::string& name) {
 }
 
 void Cluster::deafen(const std::string& name) {
-  if (NodeProcess* who = find(name)) *who->deaf = true;
+  if (NodeProcess* who = find(name)) who->arrivals->deaf = true;
+}
+
+void Cluster::repeat_frames(const std::string& at, const std::string& from, bool twice) {
+  const NodeProcess* other = find(from);
+  if (NodeProcess* who = find(at); who && other) who->arrivals->of[peer_of(other->node)].twice = twice;
+}
+
+void Cluster::damage_frame(const std::string& at, const std::string& from, std::uint64_t bit) {
+  const NodeProcess* other = find(from);
+  NodeProcess* who = find(at);
+  if (!who || !other) return;
+  who->arrivals->of[peer_of(other->node)].flips = bit;
+  who->arrivals->breaks = [this, at](PeerId peer) {
+    world_->after(Nanoseconds(0), [this, at, peer] { network_->sever(at, name_of(peer).text()); });
+  };
 }
 
 void Cluster::freeze(const std::string& name, const std::string& thread) {

@@ -82,6 +82,10 @@ class Cluster {
   CursedBatch& cursed() { return *cursed_; }
   /// Greetings do not arrive there any more.
   void deafen(const std::string& name);
+  /// Each frame that comes from there comes twice, or once again.
+  void repeat_frames(const std::string& at, const std::string& from, bool twice);
+  /// A bit of the next one flips on its way.
+  void damage_frame(const std::string& at, const std::string& from, std::uint64_t bit);
   /// Nothing can be read any more where it looks for checkpoints.
   void blind(const std::string& name);
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
@@ -151,7 +155,7 @@ class Cluster {
     std::uint64_t number = 0;  // of its start
     std::int64_t pid = 0;      // on its host: another host's process has it, too
     std::shared_ptr<PlantedErrors> errors;
-    std::shared_ptr<bool> deaf = std::make_shared<bool>(false);
+    std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
     std::shared_ptr<bool> blind = std::make_shared<bool>(false);
   };
 

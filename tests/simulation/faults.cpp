@@ -308,9 +308,10 @@ std::vector<FaultKind> comings_and_goings() {
 
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
-  for (auto&& part : {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(),
-                      faults_of_the_coordinator(), faults_of_loaders(), faults_of_disks(),
-                      faults_of_reading(), ends(), faults_of_errors(), errors_everywhere(), faults_of_bits()})
+  for (auto&& part :
+       {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(), faults_of_the_coordinator(),
+        faults_of_loaders(), faults_of_disks(), faults_of_reading(), ends(), faults_of_errors(),
+        faults_of_frames(), errors_everywhere(), faults_of_bits()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

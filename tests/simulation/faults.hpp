@@ -85,6 +85,8 @@ std::vector<FaultKind> ends();
 std::vector<FaultKind> faults_of_errors();   ///< faults_errors.cpp
 std::vector<FaultKind> errors_everywhere();  ///< likewise; drawn by draw_ending alone
 
+std::vector<FaultKind> faults_of_frames();  ///< faults_frames.cpp
+
 /// faults_loaders.cpp.
 std::vector<FaultKind> faults_of_loaders();
 

@@ -64,7 +64,7 @@ class SimulatedDataPlane final : public DataPlane {
     Transport* transport = transport_.get();
     if (parts.watch) look_on(hooks);
     if (parts.watch && parts.show_frames) {
-      spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch, parts.deaf);
+      spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch, parts.arrivals);
       transport = spy_.get();
     }
     engine_ = std::make_shared<Engine>(*transport, std::move(hooks), handover);

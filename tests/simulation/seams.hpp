@@ -8,6 +8,7 @@
 
 #include "muster/actors/node.hpp"
 #include "muster/transport/simulated/network.hpp"
+#include "tests/simulation/arrivals.hpp"
 #include "tests/simulation/bits.hpp"
 #include "tests/simulation/frozen_threads.hpp"
 #include "tests/simulation/watch.hpp"
@@ -50,7 +51,7 @@ struct SeamParts {
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
   /// Of a played card: work was put on it. Set by the data plane, which then asks what has ended.
   std::shared_ptr<std::function<void()>> card_works = std::make_shared<std::function<void()>>();
-  std::shared_ptr<bool> deaf = std::make_shared<bool>(false);  ///< greetings do not arrive
+  std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
   std::shared_ptr<WrongBits> bits = std::make_shared<WrongBits>();
   /// The workbench of the process's replica, once it has one.
   std::shared_ptr<std::weak_ptr<Workbench>> bench = std::make_shared<std::weak_ptr<Workbench>>();

@@ -1,20 +1,23 @@
-// Stands between an engine and its transport, and shows every frame that passes.
+// Stands between an engine and its transport: shows every frame that passes, and spoils some (arrivals.hpp).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "muster/transport/transport.hpp"
+#include "tests/simulation/arrivals.hpp"
 #include "tests/simulation/watch.hpp"
 
 namespace muster::simulation {
 
 class SpyTransport final : public Transport, public FrameSink {
  public:
-  /// `deaf`: greetings are lost on their way in.
-  SpyTransport(Transport& below, ProcessId process, Watch& watch, std::shared_ptr<const bool> deaf)
-      : below_(below), process_(process), watch_(watch), deaf_(std::move(deaf)) {}
+  SpyTransport(Transport& below, ProcessId process, Watch& watch, std::shared_ptr<Arrivals> arrivals)
+      : below_(below), process_(process), watch_(watch), arrivals_(std::move(arrivals)) {}
 
   std::string address() const override { return below_.address(); }
   std::string describe() const override { return below_.describe(); }
@@ -34,13 +37,20 @@ class SpyTransport final : public Transport, public FrameSink {
 
   std::span<std::byte> place(const Frame& frame) override {
     const bool greeting = frame.kind == FrameKind::header && frame.round == 0;
-    const auto place = greeting && *deaf_ ? std::span<std::byte>() : sink_->place(frame);
+    const bool readable = is_readable(frame);
+    const auto place =
+        !readable || (greeting && arrivals_->deaf) ? std::span<std::byte>() : sink_->place(frame);
     watch_.placed(process_, frame, place);
     return place;
   }
   void arrived(const Frame& frame, std::span<std::byte> payload) override {
+    if (payload.empty() && !is_readable(frame)) return;
+    flip(frame, payload);
+    const bool twice = arrivals_->of[frame.from].twice;
+    const std::vector<std::byte> again(payload.begin(), twice ? payload.end() : payload.begin());
     watch_.taken(process_, frame, payload);
     sink_->arrived(frame, payload);
+    if (twice) arrived_again(frame, again);
   }
   void dropped(const Frame& frame) override {
     watch_.dropped(process_, frame);
@@ -57,10 +67,48 @@ class SpyTransport final : public Transport, public FrameSink {
   void refused(const std::string& reason) override { sink_->refused(reason); }
 
  private:
+  static constexpr std::uint64_t kHeaderBits = 8 * sizeof(Frame);
+
+  static bool is_checked(const Frame& frame) {
+    return frame.kind == FrameKind::header || frame.kind == FrameKind::metrics;
+  }
+
+  // As transports read it. False: it is lost, and the connection ends.
+  bool is_readable(const Frame& frame) {
+    auto& bit = arrivals_->of[frame.from].flips;
+    if (!bit || (is_checked(frame) && *bit >= kHeaderBits)) return true;
+    Frame damaged = checked(frame);
+    const std::uint64_t at = *std::exchange(bit, std::nullopt) % kHeaderBits;
+    reinterpret_cast<std::uint8_t*>(&damaged)[at / 8] ^= static_cast<std::uint8_t>(1u << at % 8);
+    std::string why;
+    if (const auto read = decode_frame(std::as_bytes(std::span(&damaged, 1)), why)) {
+      watch_.mistake("a frame with a flipped bit was read");
+      return true;
+    }
+    sink_->refused(why);
+    arrivals_->breaks(frame.from);
+    return false;
+  }
+
+  void flip(const Frame& frame, std::span<std::byte> payload) {
+    auto& bit = arrivals_->of[frame.from].flips;
+    if (!bit || payload.empty() || !is_checked(frame) || *bit < kHeaderBits) return;
+    const std::uint64_t at = (*std::exchange(bit, std::nullopt) - kHeaderBits) % (8 * payload.size());
+    payload[at / 8] ^= std::byte(1u << at % 8);
+  }
+
+  void arrived_again(const Frame& frame, std::span<const std::byte> bytes) {
+    const auto place = bytes.empty() ? std::span<std::byte>() : this->place(frame);
+    if (place.size() != bytes.size()) return;
+    std::copy(bytes.begin(), bytes.end(), place.begin());
+    watch_.taken(process_, frame, place);
+    sink_->arrived(frame, place);
+  }
+
   Transport& below_;
   ProcessId process_;
   Watch& watch_;
-  std::shared_ptr<const bool> deaf_;
+  std::shared_ptr<Arrivals> arrivals_;
   FrameSink* sink_ = nullptr;
   std::map<SendToken, SendToken> tokens_;  // the engine's, by a number of its own for each send
   SendToken sends_ = 0;

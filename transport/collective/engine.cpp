@@ -68,7 +68,9 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
     reduction_ = std::make_unique<Reduction>(
         *shape, transport_,
-        Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke, hooks_.unlike});
+        Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke,
+                         [this](PeerId peer, const std::string& reason) { refuse(peer, reason); },
+                         hooks_.unlike});
   }
   replay_early_frames();
 }
@@ -242,14 +244,14 @@ std::span<std::byte> Engine::place_piece(const Frame& frame) {
   const Intake::Place place =
       intake_.place(frame, frame.kind == FrameKind::record ? bounds_.record : bounds_.state);
   if (place.had) say_received(frame);
-  if (!place.wrong.empty()) refuse(frame, place.wrong);
+  if (!place.wrong.empty()) refuse(frame.from, place.wrong);
   return place.bytes;
 }
 
 // What cannot be used may have been damaged on the way, or come of one who does not follow the protocol.
-void Engine::refuse(const Frame& frame, const std::string& reason) {
+void Engine::refuse(PeerId peer, const std::string& reason) {
   hooks_.refused(reason);
-  blame(frame.from, reason);
+  blame(peer, reason);
 }
 
 void Engine::say_received(const Frame& piece) {
@@ -264,7 +266,7 @@ void Engine::say_received(const Frame& piece) {
 void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece) {
   Intake::Taken taken = intake_.arrived(frame, piece);
   if (!taken.known || !known(frame)) return;  // its view ended while it came
-  if (!taken.wrong.empty()) return refuse(frame, taken.wrong);
+  if (!taken.wrong.empty()) return refuse(frame.from, taken.wrong);
   say_received(frame);
   if (taken.whole) hooks_.handed_out(frame, std::move(*taken.whole));
 }

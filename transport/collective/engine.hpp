@@ -167,7 +167,7 @@ class Engine final : public FrameSink {
   std::span<std::byte> place_piece(const Frame& frame);
   void piece_arrived(const Frame& frame, std::span<const std::byte> piece);
   void say_received(const Frame& piece);
-  void refuse(const Frame& frame, const std::string& reason);
+  void refuse(PeerId peer, const std::string& reason);
 
   Transport& transport_;
   Hooks hooks_;

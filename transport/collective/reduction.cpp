@@ -120,6 +120,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) try {
   open_sum().open(result, header.step);
   ++current.headers_in;
   encode_header(*current.headers[shape_.self], current.header_bytes[shape_.self]);
+  append_check(current.header_bytes[shape_.self]);
   if (header.kind == RoundKind::greeting || header.kind == RoundKind::check) waits_since_ = now();
   {
     const Inside inside(inside_);
@@ -167,6 +168,7 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   current.keep.push_back(std::move(keep));
   encode_metrics(metrics, current.metrics_bytes[shape_.self].bytes());
   append_audits(audits, current.metrics_bytes[shape_.self].bytes());
+  append_check(current.metrics_bytes[shape_.self].bytes());
   current.metrics[shape_.self] = metrics;
   current.audits[shape_.self] = audits;
   ++current.metrics_in;
@@ -250,12 +252,13 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
   const std::size_t shards = member.end - member.begin;
   switch (frame.kind) {
     case FrameKind::header:
-      if (frame.bytes > encoded_header_bytes(shards)) return {};
+      if (frame.bytes > encoded_header_bytes(shards) + kCheckBytes) return {};
       target.header_bytes[frame.from].resize(frame.bytes);
       return target.header_bytes[frame.from];
     case FrameKind::metrics:
       if (frame.node != 0) return place_stand_in(target, frame);
-      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditWordsMax * sizeof(AuditWord)) return {};
+      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditWordsMax * sizeof(AuditWord) + kCheckBytes)
+        return {};
       return target.metrics_bytes[frame.from].place(frame.bytes);
     case FrameKind::contribution:
       if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
@@ -290,10 +293,13 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   switch (frame.kind) {
     case FrameKind::header: {
       auto& header = target.headers[frame.from];
-      const bool can_be = !header && header.fill([&](RoundHeader& out) {
-        return decode_header(payload, shards, out) && out.round == frame.round && speaks_for(out, member);
+      if (header) return;  // a frame that comes twice counts once
+      const bool can_be = header.fill([&](RoundHeader& out) {
+        std::span<const std::byte> bytes = payload;
+        return take_check(bytes) && decode_header(bytes, shards, out) && out.round == frame.round &&
+               speaks_for(out, member);
       });
-      if (!can_be) return fail(member_name(frame.from) + " sent a header that cannot be");
+      if (!can_be) return blame(frame.from, "a header that cannot be");
       ++target.headers_in;
       last_word_ = frame.from;
       last_word_at_ = now();
@@ -304,8 +310,8 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
         if (!stand_in_arrived(target, frame, payload)) return;
         break;
       }
-      if (!take_words(target, frame.from, frame, payload))
-        return fail(member_name(frame.from) + " sent metrics that cannot be");
+      if (target.metrics[frame.from]) return;
+      if (!take_words(target, frame.from, frame, payload)) return blame(frame.from, "metrics that cannot be");
       ++target.metrics_in;
       if (!same_as_stand_ins(target, frame.from)) return;
       last_word_ = frame.from;
@@ -322,7 +328,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
       const bool right =
           frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : sum_of(frame).kept(frame));
       if (right) break;
-      return fail(member_name(frame.from) + " keeps what it was not given");
+      return blame(frame.from, "word that it keeps what it was not given");
     }
     case FrameKind::contribution:
     case FrameKind::reduced:
@@ -332,7 +338,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
         const Inside inside(inside_);
         good = sum_of(frame).arrived(frame, payload);
       }
-      if (!good) return fail(member_name(frame.from) + " sent sums that cannot be");
+      if (!good) return blame(frame.from, "sums that cannot be");
       if (frame.kind == FrameKind::result) measure_hidden(target);
       break;
     }
@@ -364,6 +370,14 @@ void Reduction::fail(const std::string& reason) {
   if (failed_) return;
   close();
   hooks_.failed(reason);
+}
+
+// Damaged on its way, or by a member that does not keep to the protocol: the others may go on without it.
+void Reduction::blame(std::uint32_t member, const std::string& what) {
+  if (failed_) return;
+  if (!hooks_.wrong) return fail(member_name(member) + " sent " + what);
+  close();
+  hooks_.wrong(shape_.members[member].peer, "it sent " + what);
 }
 
 void Reduction::fail_here(const std::string& reason) {

@@ -39,6 +39,8 @@ class Reduction {
     std::function<std::chrono::nanoseconds()> now = nullptr;
     /// In place of `failed`, for an error of this member alone (no memory, a lost GPU); none: `failed`.
     std::function<void(const std::string& reason)> broke = nullptr;
+    /// A member has sent what cannot be; nothing follows. None: it has failed.
+    std::function<void(PeerId peer, const std::string& reason)> wrong = nullptr;
     /// Members hold other bits; nothing follows, unless the shape goes on with them. None: it has failed.
     std::function<void(const Unlike& found)> unlike = nullptr;
   };
@@ -81,6 +83,7 @@ class Reduction {
   bool folding() const;
   void fail(const std::string& reason);
   void fail_here(const std::string& reason);
+  void blame(std::uint32_t member, const std::string& what);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
   /// `drained`.

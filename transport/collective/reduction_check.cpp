@@ -30,7 +30,7 @@ bool Reduction::take_words(Slot& target, std::uint32_t member, const Frame& fram
                            std::span<const std::byte> payload) {
   const std::size_t shards = shape_.members[member].end - shape_.members[member].begin;
   auto& metrics = target.metrics[member];
-  return !metrics && take_audits(payload, frame.more, target.audits[member]) &&
+  return take_check(payload) && take_audits(payload, frame.more, target.audits[member]) &&
          metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
 }
 

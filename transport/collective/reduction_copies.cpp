@@ -77,7 +77,7 @@ void Reduction::copy_arrived(Slot& current, const Frame& frame) {
 bool Reduction::copy_kept(Slot& current, const Frame& frame) {
   const ReductionMember& self = shape_.members[shape_.self];
   const bool may = frame.from == self.buddy && current.copies_given && frame.node >= self.begin &&
-                   frame.node < self.end && present_[frame.node] && !current.kept[frame.node];
+                   frame.node < self.end && present_[frame.node];
   if (may) current.kept[frame.node] = true;
   return may;
 }

@@ -18,6 +18,7 @@ void Reduction::stand_in(std::uint64_t round, const NodeValue& value,
   current.keep.push_back(std::move(keep));
   auto& bytes = current.stand_in_bytes[{index, shape_.self}].bytes();
   encode_metrics(metrics, bytes);
+  append_check(bytes);
   current.stand_ins[index] = metrics;
   {
     const Inside inside(inside_);
@@ -36,7 +37,7 @@ std::span<std::byte> Reduction::place_stand_in(Slot& target, const Frame& frame)
   const std::size_t index = node_of(frame);
   if (index == nodes_.size() || target.stand_ins[index]) return {};
   const auto leaves = leaves_below(height_, frame.node);
-  if (frame.bytes == 0 || frame.bytes > (leaves.end - leaves.begin) * sizeof(ShardMetrics)) return {};
+  if (frame.bytes > (leaves.end - leaves.begin) * sizeof(ShardMetrics) + kCheckBytes) return {};
   return target.stand_in_bytes[{index, frame.from}].place(frame.bytes);
 }
 
@@ -56,13 +57,13 @@ bool Reduction::stand_in_arrived(Slot& target, const Frame& frame, std::span<con
   if (index == nodes_.size() || payload.empty() || target.stand_ins[index]) return false;
   const auto leaves = leaves_below(height_, frame.node);
   const bool can_be = target.stand_ins[index].fill([&](auto& metrics) {
-    return decode_metrics(payload, leaves.end - leaves.begin, metrics) &&
+    return take_check(payload) && decode_metrics(payload, leaves.end - leaves.begin, metrics) &&
            std::all_of(metrics.begin(), metrics.end(), [&](const ShardMetrics& m) {
              return m.shard >= leaves.begin && m.shard < leaves.end;
            });
   });
   if (!can_be) {
-    fail(member_name(frame.from) + " sent metrics that cannot be");
+    blame(frame.from, "metrics that cannot be");
     return false;
   }
   return same_as_stand_ins(target, nodes_[index].member);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "muster/config/canary.hpp"
+
 namespace muster {
 
 namespace {
@@ -105,6 +107,8 @@ struct WireRecord {
 };
 static_assert(sizeof(WireRecord) == 64);
 
+constexpr std::uint64_t kCheckSeed = 0xcbf29ce484222325;
+
 template <class T>
 void append(std::vector<std::byte>& out, std::span<const T> values) {
   const auto bytes = std::as_bytes(values);
@@ -171,6 +175,19 @@ std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std:
   take(bytes, record.metrics);
   take(bytes, handed.result);
   return handed;
+}
+
+void append_check(std::vector<std::byte>& out) {
+  const std::uint64_t check = hash_words(kCheckSeed, out);
+  append(out, std::span<const std::uint64_t>(&check, 1));
+}
+
+bool take_check(std::span<const std::byte>& bytes) {
+  if (bytes.size() < kCheckBytes) return false;
+  std::uint64_t check = 0;
+  std::memcpy(&check, bytes.last(kCheckBytes).data(), kCheckBytes);
+  bytes = bytes.first(bytes.size() - kCheckBytes);
+  return check == hash_words(kCheckSeed, bytes) || canary("damaged-words-count");
 }
 
 std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes) {

@@ -50,8 +50,8 @@ bool TreeSum::kept(const Frame& frame) {
   const auto pieces = plan_.pieces_at(frame.offset, frame.more);
   const bool may = shape.sharded && frame.from == shape.members[shape.self].buddy && pieces &&
                    pieces->end == pieces->first + 1 && plan_.pieces()[pieces->first].owner == shape.self &&
-                   backed_up_[pieces->first] && !done_[pieces->first];
-  if (!may || closed_) return may;
+                   backed_up_[pieces->first];
+  if (!may || closed_ || done_[pieces->first]) return may;  // a word that comes twice counts once
   --unkept_;
   update(pieces->first);
   return true;

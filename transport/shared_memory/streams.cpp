@@ -39,7 +39,7 @@ void SharedMemoryTransport::send(PeerId peer, const Frame& frame, std::span<cons
   const auto found = outgoing_.find(peer);
   if (found == outgoing_.end() || found->second->failed) return sink_->sent(peer, token, false);
   const Out out = found->second;
-  out->queue.push_back({frame, payload, token});
+  out->queue.push_back({checked(frame), payload, token});
   write(out);
 }
 

@@ -37,7 +37,7 @@ void SocketTransport::send(PeerId peer, const Frame& frame, std::span<const std:
   MUSTER_CHECK(payload.size() == frame.bytes, "payload", payload.size(), "frame", frame.bytes);
   const auto found = outgoing_.find(peer);
   if (found == outgoing_.end() || found->second->failed) return sink_->sent(peer, token, false);
-  found->second->queue.push_back({frame, payload, token});
+  found->second->queue.push_back({checked(frame), payload, token});
   list(found->second);
 }
 

@@ -28,7 +28,7 @@ void Messages::send(Endpoint& endpoint, const Frame& frame, std::span<const std:
                     SendToken token) {
   MUSTER_CHECK(payload.size() == frame.bytes, "payload", payload.size(), "frame", frame.bytes);
   Sending& record = sending_.take();
-  record = {frame, token, &endpoint, this};  // UCX reads the header until the send has ended
+  record = {checked(frame), token, &endpoint, this};  // UCX reads the header until the send has ended
   endpoint.send_started();
   ucp_request_param_t parameters{};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;

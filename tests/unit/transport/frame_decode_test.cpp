@@ -10,7 +10,8 @@ namespace {
 
 using namespace muster;
 
-std::vector<std::byte> bytes_of(const Frame& frame) {
+std::vector<std::byte> bytes_of(const Frame& bare) {
+  const Frame frame = checked(bare);
   std::vector<std::byte> bytes(sizeof frame);
   std::memcpy(bytes.data(), &frame, sizeof frame);
   return bytes;
@@ -34,6 +35,7 @@ TEST(FrameDecode, GivesBackWhatWasEncoded) {
   std::string why;
   const auto decoded = decode_frame(bytes_of(frame), why);
   ASSERT_TRUE(decoded.has_value()) << why;
+  frame = checked(frame);
   EXPECT_EQ(std::memcmp(&*decoded, &frame, sizeof frame), 0);
   EXPECT_TRUE(why.empty());
 }
@@ -51,6 +53,20 @@ TEST(FrameDecode, RefusesWhatIsNoFrameAndSaysWhy) {
   frame = {};
   frame.bytes = kPayloadBytesMax + 1;
   EXPECT_NE(why_refused(bytes_of(frame)).find("more than"), std::string::npos);
+}
+
+TEST(FrameDecode, RefusesAFrameInWhichAnyBitHasFlipped) {
+  Frame frame;
+  frame.kind = FrameKind::contribution;
+  frame.view = 3;
+  frame.offset = 77;
+  frame.bytes = 1 << 20;
+  const std::vector<std::byte> good = bytes_of(frame);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    auto damaged = good;
+    damaged[bit / 8] ^= std::byte(1u << bit % 8);
+    EXPECT_FALSE(why_refused(damaged).empty()) << bit;
+  }
 }
 
 }  // namespace

@@ -270,7 +270,7 @@ TEST_P(LendingStrangers, WhoLendsWhatCannotBeIsRefused) {
   handed.segment = 1;
   handed.bytes = place->bytes;
   ASSERT_TRUE(shm::hand_over(stranger, handed, place->descriptor));
-  Frame frame = frame_of(kA, 1, kFloats * sizeof(float));
+  Frame frame = checked(frame_of(kA, 1, kFloats * sizeof(float)));
   frame.magic = shm::kLentMagic;
   const shm::Reference said = GetParam();
   box.put(std::as_bytes(std::span(&frame, 1)), false);

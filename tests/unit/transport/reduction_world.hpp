@@ -169,6 +169,7 @@ class ReductionWorld {
     std::vector<float> result;
     std::vector<RoundRecord> records;  ///< the greeting's first
     std::vector<std::string> failures;
+    std::vector<std::string> blamed_for;  ///< what its peers failed of
     std::vector<PeerId> peers_failed;
     std::vector<std::string> refusals;
     std::size_t closed = 0;         ///< how often it was said that the view is

@@ -120,7 +120,7 @@ TEST(Tcp, AStreamMayComeInAnyPieces) {
   constexpr std::uint64_t kMessages = 300;
   for (std::uint64_t message = 0; message < kMessages; ++message) {
     const std::size_t sizes[] = {0, random() % 100, random() % 20000, 8192 - 64, 100000};
-    const Frame frame = frame_of(kA, message, sizes[random() % std::size(sizes)]);
+    const Frame frame = checked(frame_of(kA, message, sizes[random() % std::size(sizes)]));
     append(stream, bytes_of(&frame, sizeof frame));
     append(stream, pattern(message, frame.bytes));
   }
@@ -141,7 +141,7 @@ TEST(Tcp, WhoDoesNotKnowTheNameIsTurnedAway) {
   with(node);
   std::vector<std::byte> to_another = Stranger(*node.transport).hello();
   to_another.back() ^= std::byte{1};
-  const auto frame = frame_of(kA, 1, 0);
+  const auto frame = checked(frame_of(kA, 1, 0));
   for (auto first : {pattern(1, 500), to_another}) {
     Stranger stranger(*node.transport);
     append(first, bytes_of(&frame, sizeof frame));
@@ -161,7 +161,7 @@ TEST(Tcp, WhoSaysNothingIsTurnedAwayInTime) {
   EXPECT_EQ(node.sink.refusals.size(), 3u);
   Stranger fourth(*node.transport);
   auto stream = fourth.hello();
-  const auto frame = frame_of(kA, 1, 0);
+  const auto frame = checked(frame_of(kA, 1, 0));
   append(stream, bytes_of(&frame, sizeof frame));
   ASSERT_TRUE(fourth.say(stream));
   EXPECT_TRUE(progress_until(*node.transport, [&] { return node.sink.whole.size() == 1; }));
@@ -172,7 +172,7 @@ TEST(Tcp, WhatIsNoFrameEndsItsConnectionAndNoOther) {
   muster::testing::connect(with(a), kA, with(b), kB);
   Stranger stranger(*a.transport);
   auto stream = stranger.hello();
-  const auto frame = frame_of(kB, 1, 5000);
+  const auto frame = checked(frame_of(kB, 1, 5000));
   append(stream, bytes_of(&frame, sizeof frame));
   append(stream, pattern(1, frame.bytes));
   append(stream, pattern(2, 1000));
@@ -193,7 +193,7 @@ TEST(Tcp, APlaceWhoseSenderLeavesIsDroppedOnce) {
   with(node);
   Stranger stranger(*node.transport);
   auto stream = stranger.hello();
-  const auto frame = frame_of(kA, 1, 100'000);
+  const auto frame = checked(frame_of(kA, 1, 100'000));
   append(stream, bytes_of(&frame, sizeof frame));
   append(stream, pattern(1, 50'000));
   ASSERT_TRUE(stranger.say(stream));

@@ -52,7 +52,8 @@ class Stranger {
   std::vector<ucs_status_ptr_t> requests_;
 };
 
-std::vector<std::byte> bytes_of(const Frame& frame) {
+std::vector<std::byte> bytes_of(const Frame& bare) {
+  const Frame frame = checked(bare);
   const auto* begin = reinterpret_cast<const std::byte*>(&frame);
   return {begin, begin + sizeof frame};
 }

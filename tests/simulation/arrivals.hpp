@@ -1,0 +1,25 @@
+// What happens to frames between the network and the engine of a process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "muster/transport/transport.hpp"
+
+namespace muster::simulation {
+
+struct Arrivals {
+  struct Of {
+    bool twice = false;                  ///< each comes a second time, at once
+    std::optional<std::uint64_t> flips;  ///< this bit of the next one, of its header or of what is behind it
+  };
+
+  bool deaf = false;  ///< greetings do not arrive
+  std::map<PeerId, Of> of;
+  /// A transport that cannot read a frame ends the connection.
+  std::function<void(PeerId)> breaks = nullptr;
+};
+
+}  // namespace muster::simulation
