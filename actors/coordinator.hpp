@@ -103,6 +103,7 @@ class CoordinatorState {
   std::uint32_t source_of(std::uint32_t slot) const;
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
+  std::vector<ListedCheckpoint> listed() const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;

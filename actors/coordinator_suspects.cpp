@@ -38,25 +38,31 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   return from;
 }
 
-// The newest checkpoint that does not hold this step; nothing if there is none, or if the folder is not here.
-std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
-  if (!parts_.checkpoints) return std::nullopt;
-  std::optional<ListedCheckpoint> last;
+// Nothing where the folder cannot be listed now, or is not here.
+std::vector<ListedCheckpoint> CoordinatorState::listed() const {
+  if (!parts_.checkpoints) return {};
   try {
-    for (const ListedCheckpoint& each : list_checkpoints(*parts_.checkpoints, parts_.job_hash)) {
-      if (each.step < step && !unreadable_.contains(each.manifest)) last = each;
-    }
+    return list_checkpoints(*parts_.checkpoints, parts_.job_hash);
   } catch (const DiskError&) {
-    return std::nullopt;
+    return {};
+  }
+}
+
+// The newest checkpoint that does not hold this step.
+std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
+  std::optional<ListedCheckpoint> last;
+  for (const ListedCheckpoint& each : listed()) {
+    if (each.step < step && !unreadable_.contains(each.manifest)) last = each;
   }
   return last;
 }
 
-// The same, where the folder cannot be listed now, or is not here, by what members have told.
+// The same; where none can be listed, by what members have told. What is not among those that can is not
+// there any more: one was told of, and a newer one that took its place was not.
 std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
-  if (const auto listed = last_before(step)) return kept_by(*listed);
+  if (const auto last = last_before(step)) return kept_by(*last);
   const bool known = !kept_.manifest.empty() && kept_.step < step && !unreadable_.contains(kept_.manifest);
-  return known ? std::optional(kept_) : std::nullopt;
+  return known && listed().empty() ? std::optional(kept_) : std::nullopt;
 }
 
 // One sentence for people.

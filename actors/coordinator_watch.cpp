@@ -99,7 +99,7 @@ bool CoordinatorState::lose_all_silent() {
   std::vector<NodeName> here;
   for (const auto& [who, record] : roster_->nodes()) here.push_back(who);
   for (const NodeName& who : here) {
-    if (roster_->find(who) && roster_->alive(who))
+    if (roster_->find(who) && roster_->alive(who) && !watch_->in_touch(who, elapsed()))
       lost(who, "coordinator", "silent for cluster.give_up_after");
   }
   return true;
