@@ -387,7 +387,8 @@ std::vector<Key> straggler_keys() {
       bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
                "What follows when a replica holds up steps: nothing but the event; it counts as lost; shards "
                "move from slow replicas to faster ones; those that wait compute what it owes, too, and the "
-               "first answer counts; or the step goes on without it. Only `drop` changes the weights: its "
+               "first answer counts; or the step goes on without it, if half of the replicas are left in it. "
+               "Only `drop` changes the weights: its "
                "samples come back in steps of their own at the end of the epoch."),
            MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),

@@ -229,11 +229,15 @@ bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
   if (record > dropping_.record) {
     dropping_ = {record, {}};
     dropped_from_.clear();
+    dropped_in_ = view_.number;
   }
+  if (dropped_in_ != view_.number) return false;
+  const auto has_shards = [](const Member& member) { return member.begin < member.end; };
   const auto adds = [&](const Member& member) {
-    return member.begin < member.end && member.name != late.name && !dropped_from_.contains(member.name.slot);
+    return has_shards(member) && member.name != late.name && !dropped_from_.contains(member.name.slot);
   };
-  if (std::none_of(view_.replicas.begin(), view_.replicas.end(), adds)) return false;
+  if (2 * std::ranges::count_if(view_.replicas, adds) < std::ranges::count_if(view_.replicas, has_shards))
+    return false;
   if (!dropped_from_.insert(message.slot).second) return false;
   dropping_.shards.push_back({late.begin, late.end});
   return true;

@@ -62,7 +62,8 @@ class ClusterWatch {
   /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
   /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
-  /// without the replica; but not twice, and not without all shards.
+  /// without the replica; but not twice, and not without more than half of the replicas.
+  /// Who is late in the view that follows is waited for: each step has one view change for it.
   /// A loader process is lost by itself: if it is stuck, or if the job evicts and another one is left.
   Judgement held_up(const HeldUp& message, Time now);
 
@@ -91,7 +92,8 @@ class ClusterWatch {
   View view_;
   std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck
   Dropping dropping_;                     // over views: the last step that went on without some,
-  std::set<std::uint32_t> dropped_from_;  // and who was too late for it
+  std::set<std::uint32_t> dropped_from_;  // and who was too late for it,
+  std::uint32_t dropped_in_ = 0;          // in which view
 };
 
 }  // namespace muster

@@ -67,7 +67,13 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     late.cause = cause_of(peer, options, now);
     late.silent = silence_of(peer, now);
     late.link_broken = late.silent >= options.link_patience;
-    late.ready = has_sums(sight.kind) && !peer.words_in && (peer.header_in || late.cause == LateCause::data);
+    // A step without the only one that has samples would be made again and again: it is waited for.
+    const bool others_add =
+        sight.samples || std::any_of(sight.peers.begin(), sight.peers.end(), [&](const PeerSight& other) {
+          return other.peer != peer.peer && other.samples;
+        });
+    late.ready = has_sums(sight.kind) && !peer.words_in && others_add &&
+                 (peer.header_in || late.cause == LateCause::data);
     // While it waited for others itself it had nothing to do. While only its words do not come nothing is
     // known of it: the pings may not arrive.
     const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),

@@ -133,7 +133,8 @@ class Invariants final : public Watch {
   ViewRule views_;
   std::set<std::string> excused_;
   std::set<std::string> lost_;
-  std::map<std::uint64_t, std::uint64_t> record_hashes_;  // by index
+  std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
+  bool alone_on_card_ = false;
   std::uint64_t commits_ = 0;
   std::uint64_t faults_ = 0;   // that have begun
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none

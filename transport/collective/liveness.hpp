@@ -25,6 +25,7 @@ namespace muster {
 struct PeerSight {
   PeerId peer = 0;
   bool header_in = false;  ///< of the open round
+  bool samples = false;    ///< its header is in, and says that its shards have samples in this round
   bool words_in = false;   ///< its last word: it has nothing more to compute
   bool sums_in = false;    ///< every element that it owes this member has come
   std::optional<std::chrono::nanoseconds> unanswered_since;   ///< the first ping since a frame of it came
@@ -47,6 +48,7 @@ struct RoundSight {
   std::chrono::nanoseconds last_word_at{0};   ///< when a header or last word of somebody came last
   /// Nobody says his last word before the headers of all are there (shard_copies.hpp).
   bool words_follow = false;
+  bool samples = false;                     ///< this member's shards have some in this round
   std::chrono::nanoseconds median_step{0};  ///< of the last steps; 0 before the first
   std::chrono::nanoseconds now{0};
   std::vector<PeerSight> peers;

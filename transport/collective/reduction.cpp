@@ -22,12 +22,6 @@ std::size_t ways_of(const ReductionShape& shape) {
   return shape.one_shot_too ? 3 : 2;
 }
 
-bool speaks_for(const RoundHeader& header, const ReductionMember& member) {
-  return std::all_of(header.shards.begin(), header.shards.end(), [&](const ShardWord& word) {
-    return word.shard >= member.begin && word.shard < member.end;
-  });
-}
-
 }  // namespace
 
 Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
@@ -288,36 +282,13 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   }
   const Frame& frame = *known;
   Slot& target = slot(frame.round);
-  const auto& member = shape_.members[frame.from];
-  const std::size_t shards = member.end - member.begin;
   switch (frame.kind) {
-    case FrameKind::header: {
-      auto& header = target.headers[frame.from];
-      if (header) return;  // a frame that comes twice counts once
-      const bool can_be = header.fill([&](RoundHeader& out) {
-        std::span<const std::byte> bytes = payload;
-        return take_check(bytes) && decode_header(bytes, shards, out) && out.round == frame.round &&
-               speaks_for(out, member);
-      });
-      if (!can_be) return blame(frame.from, "a header that cannot be");
-      ++target.headers_in;
-      last_word_ = frame.from;
-      last_word_at_ = now();
+    case FrameKind::header:
+      if (!header_arrived(target, frame, payload)) return;
       break;
-    }
-    case FrameKind::metrics: {
-      if (frame.node != 0) {
-        if (!stand_in_arrived(target, frame, payload)) return;
-        break;
-      }
-      if (target.metrics[frame.from]) return;
-      if (!take_words(target, frame.from, frame, payload)) return blame(frame.from, "metrics that cannot be");
-      ++target.metrics_in;
-      if (!same_as_stand_ins(target, frame.from)) return;
-      last_word_ = frame.from;
-      last_word_at_ = now();
+    case FrameKind::metrics:
+      if (!metrics_arrived(target, frame, payload)) return;
       break;
-    }
     case FrameKind::carried: {
       const Inside inside(inside_);
       if (!payload.empty()) copy_arrived(target, frame);
@@ -370,14 +341,6 @@ void Reduction::fail(const std::string& reason) {
   if (failed_) return;
   close();
   hooks_.failed(reason);
-}
-
-// Damaged on its way, or by a member that does not keep to the protocol: the others may go on without it.
-void Reduction::blame(std::uint32_t member, const std::string& what) {
-  if (failed_) return;
-  if (!hooks_.wrong) return fail(member_name(member) + " sent " + what);
-  close();
-  hooks_.wrong(shape_.members[member].peer, "it sent " + what);
 }
 
 void Reduction::fail_here(const std::string& reason) {

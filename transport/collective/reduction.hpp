@@ -196,7 +196,10 @@ class Reduction {
   bool alike(const Slot& slot);
   bool audits_agree(const Slot& slot);
   bool goes_on(const std::optional<Unlike>& found);
+  bool header_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool metrics_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool take_words(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
+  void heard_word_of(std::uint32_t member);
   void settle(Slot& slot);
   bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(const Frame& received) const;

@@ -25,13 +25,4 @@ bool Reduction::audits_agree(const Slot& current) {
   return goes_on(unlike_gradients(current.audits, peers_, mine.step));
 }
 
-// Losses, and what was audited.
-bool Reduction::take_words(Slot& target, std::uint32_t member, const Frame& frame,
-                           std::span<const std::byte> payload) {
-  const std::size_t shards = shape_.members[member].end - shape_.members[member].begin;
-  auto& metrics = target.metrics[member];
-  return take_check(payload) && take_audits(payload, frame.more, target.audits[member]) &&
-         metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
-}
-
 }  // namespace muster

@@ -5,6 +5,15 @@
 
 namespace muster {
 
+namespace {
+
+bool has_samples(const RoundHeader& header) {
+  return std::any_of(header.shards.begin(), header.shards.end(),
+                     [](const ShardWord& word) { return word.present(); });
+}
+
+}  // namespace
+
 // Whether this round moves elements at all. Known when all headers are in.
 bool Reduction::sums_follow(const Slot& current) const {
   return current.headers_in == shape_.members.size() && has_sums(current.headers[shape_.self]->kind) &&
@@ -22,6 +31,7 @@ RoundSight Reduction::sight() const {
   sight.kind = mine.kind;
   sight.step = mine.step;
   sight.record = records_ + 1;
+  sight.samples = has_samples(mine);
   sight.words_follow = shape_.copies != nullptr;
   const std::uint32_t buddy = shape_.members[shape_.self].buddy;
   sight.last_word_at = last_word_at_;
@@ -30,6 +40,7 @@ RoundSight Reduction::sight() const {
     PeerSight peer;
     peer.peer = shape_.members[member].peer;
     peer.header_in = current.headers[member].has_value();
+    peer.samples = peer.header_in && has_samples(*current.headers[member]);
     const bool headers_alone = mine.kind == RoundKind::greeting || mine.kind == RoundKind::check;
     peer.words_in = headers_alone ? peer.header_in : words_in(current, member);
     // Where shards have states, nobody is done before all have opened the round.

@@ -28,7 +28,7 @@ RoundSight sight() {
   sight.step = 30;
   sight.waiting_since = seconds(10);
   for (const std::uint32_t slot : {1u, 2u}) {
-    PeerSight peer{slot, true, true, true, std::nullopt, milliseconds(11'950), {}, {}, {}};
+    PeerSight peer{slot, true, true, true, true, std::nullopt, milliseconds(11'950), {}, {}, {}};
     does(peer, Activity::reducing);
     sight.peers.push_back(peer);
   }
@@ -93,6 +93,17 @@ TEST(WhoIsLate, ALinkWithoutAFrameIsBrokenBeforeThePatienceOfStragglers) {
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].cause, LateCause::link);
   EXPECT_TRUE(late[0].link_broken);
+}
+
+TEST(WhoIsLate, AStepIsReadyToGoOnWithoutItOnlyIfOthersHaveSamples) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  does(seen.peers[0], Activity::computing);
+  EXPECT_TRUE(late_at(seen, kNow).at(0).ready);
+  seen.peers[1].samples = false;
+  EXPECT_FALSE(late_at(seen, kNow).at(0).ready) << "nothing would be left";
+  seen.samples = true;
+  EXPECT_TRUE(late_at(seen, kNow).at(0).ready);
 }
 
 TEST(WhoIsLate, SilenceCountsFromTheFirstQuestionOn) {
