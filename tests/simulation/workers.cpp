@@ -142,9 +142,10 @@ class Crew {
     ::close(worker.file);
     worker.file = -1;
     if (worker.running == 0) return;
-    summary_.findings.push_back({worker.running,
-                                 {9, "its process was ended by signal " + std::to_string(WTERMSIG(status)) +
-                                         "; what it said stands above"}});
+    const std::string how = WIFSIGNALED(status)
+                                ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                                : "ended with exit code " + std::to_string(WEXITSTATUS(status));
+    summary_.findings.push_back({worker.running, {9, "its process " + how + "; what it said stands above"}});
     worker.next = std::exchange(worker.running, 0) + workers_.size();
     worker.rest.clear();
     start(worker);
