@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 constexpr const char* kDiffers =
-    "another one of the same step holds other weights, and nobody can tell which are right: it is set aside";
+    "another one of the same step holds other weights, and nobody can tell which are right";
 // What a file takes beside what is in it: its header, and the rest of its last block.
 constexpr std::uint64_t kFileBytes = 4096;
 
@@ -364,7 +364,8 @@ std::vector<std::string> CheckpointStore::differing(const std::vector<std::strin
   return weights.size() > 1 ? whole : std::vector<std::string>{};
 }
 
-FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse) {
+FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse,
+                                        bool compare) {
   FoundCheckpoint found;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::string>, std::greater<>> places;
   for (const auto& file : disk_->list()) {
@@ -381,9 +382,8 @@ FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Sn
   }
   for (auto& [place, names] : places) {
     std::sort(names.rbegin(), names.rend());
-    for (const std::string& name : differing(names)) {
+    for (const std::string& name : compare ? differing(names) : std::vector<std::string>{}) {
       found.passed_over.push_back({name, kDiffers, true});
-      set_aside(name);
       std::erase(names, name);
     }
     for (const std::string& name : names) {

@@ -104,9 +104,10 @@ class CheckpointStore {
 
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Replicas that
   /// keep their state without a coordinator compare it with nobody: where whole ones of one place hold
-  /// different weights nobody can tell which are right, and all of them are set aside. Throws DiskError if
-  /// the folder cannot be listed.
-  FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr);
+  /// different weights nobody can tell which are right, and all of them are passed over; not without
+  /// `compare`. Throws DiskError if the folder cannot be listed.
+  FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr,
+                         bool compare = true);
 
   /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
   void set_aside(std::uint64_t step);

@@ -34,6 +34,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
     } catch (...) {
       fail("a bug in the coordinator");
     }
+    finish();  // no tick comes any more
     return caf::exit_reason::unhandled_exception;
   });
   roster_ = std::make_unique<Roster>(parts_.job);
@@ -287,6 +288,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (taken_over_) return;
   ending_ = true;
   ended_ = self_->clock().now();
+  if (parts_.on_conclude) parts_.on_conclude();
   report_.outcome = outcome;
   report_.reason = reason;
   if (report_.completed()) last_note(false);
@@ -296,7 +298,10 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     const bool good = outcome == "completed" || roster_->at(who).leaving;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
-  if (!report_.completed()) last_note(all_know());
+  if (!report_.completed()) {
+    told_all_ = all_know();
+    last_note(*told_all_);
+  }
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
     report_.kept = Report::Kept{kept_.step, {}};
   // After a failure nobody is waited for: the launcher ends by force what does not end by itself. But one
@@ -318,9 +323,11 @@ void CoordinatorState::finish() {
       report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
     }
   }
+  if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
   if (parts_.on_end) parts_.on_end(report_);
-  last_note(
-      all_know());  // behind the report: one that dies between the two tells it again, rather than never
+  // Who has gone since then has not heard more for it.
+  last_note(told_all_.value_or(
+      all_know()));  // behind the report: one that dies between the two tells it again, rather than never
 }
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts) {

@@ -40,13 +40,14 @@ struct CoordinatorParts {
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
+  std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
 
 /// Every replica of the view is compared with others at its first step.
 void doubt_all(View& view);
 /// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
-void name_givers(View& view);
+void name_givers(View& view, bool in_parts);
 
 class CoordinatorState {
  public:
@@ -104,6 +105,7 @@ class CoordinatorState {
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
   std::vector<ListedCheckpoint> listed() const;
+  bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
@@ -245,8 +247,9 @@ class CoordinatorState {
     std::vector<std::uint32_t> slots;
   };
   std::optional<Doubt> doubt_;
-  bool doubted_ = false;  // nobody knows whose gradient is wrong: all are compared in the next view
-  bool ending_ = false;   // the outcome is known
+  bool doubted_ = false;          // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;           // the outcome is known
+  std::optional<bool> told_all_;  // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;
 };
 

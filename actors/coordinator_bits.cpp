@@ -30,13 +30,14 @@ void doubt_all(View& view) {
   for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
 }
 
-// Who goes back reads the checkpoint for itself.
-void name_givers(View& view) {
+// Who goes back, for wrong bits or for lost parts, reads the checkpoint for itself.
+void name_givers(View& view, bool in_parts) {
+  const bool all_read = view.back || (in_parts && view.source.view == 0);
   for (Member& member : view.replicas) {
     const bool is_behind =
         std::ranges::any_of(view.behind, [&](const Behind& each) { return each.slot == member.name.slot; });
     if (is_behind) member.holds_of = view.donor;
-    if (view.back) member.holds_of = member.name.slot;
+    if (all_read) member.holds_of = member.name.slot;
   }
 }
 

@@ -57,12 +57,22 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
   return last;
 }
 
-// The same; where none can be listed, by what members have told. What is not among those that can is not
-// there any more: one was told of, and a newer one that took its place was not.
+// A newer one has taken its place, of which nobody told.
+bool CoordinatorState::is_gone(const std::string& manifest) const {
+  if (listed().empty()) return false;  // another folder, perhaps
+  try {
+    return std::ranges::none_of(parts_.checkpoints->list(),
+                                [&](const auto& file) { return file.name == manifest; });
+  } catch (const DiskError&) {
+    return false;
+  }
+}
+
+// The same; where it cannot be listed, by what members have told.
 std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
   if (const auto last = last_before(step)) return kept_by(*last);
   const bool known = !kept_.manifest.empty() && kept_.step < step && !unreadable_.contains(kept_.manifest);
-  return known && listed().empty() ? std::optional(kept_) : std::nullopt;
+  return known && !is_gone(kept_.manifest) ? std::optional(kept_) : std::nullopt;
 }
 
 // One sentence for people.

@@ -171,7 +171,7 @@ void CoordinatorState::install(const View& view) {
     next.source.records = kept_.records;
     next.source.step = kept_.step;
   }
-  name_givers(next);
+  name_givers(next, parts_.job.train.in_parts());
   if (!noted(next)) return;
   doubted_ = false;
   if (next.back) suspect_from_.reset();

@@ -204,6 +204,7 @@ class ReplicaState {
   using Payload = std::shared_ptr<const std::vector<std::byte>>;
   std::map<std::uint64_t, Payload> pending_;
   bool observing_ = false;  // a newcomer, outside the view
+  bool given_ = false;      // it has been given its state
   bool restored_ = false;   // its state is in place
   bool caught_up_ = false;  // it has said so
   PeerId donor_ = 0;

@@ -151,7 +151,7 @@ void ReplicaState::on(const StateCopied& message) {
 void ReplicaState::on(const Observing& message) {
   next_turn();
   observing_ = true;
-  restored_ = caught_up_ = false;
+  given_ = restored_ = caught_up_ = false;
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
   donor_ = message.donor;
@@ -174,7 +174,7 @@ void ReplicaState::on(const HandedOut& message) {
     more_waits_ = message.waiting > 0;
   }
   if (message.kind == FrameKind::state) {
-    if (observing_ && !restored_) begin_restore(message.payload);
+    if (observing_ && !std::exchange(given_, true)) begin_restore(message.payload);
     return;
   }
   if (pending_.size() >= kHandoverWindowMax)

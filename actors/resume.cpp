@@ -30,11 +30,16 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   const DataFacts facts = data_facts(*bench);
   CheckpointStore store(disk, checkpoint_identity(job, job_hash(job, registry.declarations()),
                                                   bench->model->layout(), facts.fingerprint));
-  auto found = store.newest([&](const Snapshot& snapshot) {
-    const ReplicaPlace& place = snapshot.place;
-    return Course(course_options(job, facts.has_test))
-        .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
-  });
+  // With these, two runs may differ by right.
+  const bool may_differ = job.cluster.straggler.action == StragglerAction::drop ||
+                          job.cluster.on_corruption == OnCorruption::report;
+  auto found = store.newest(
+      [&](const Snapshot& snapshot) {
+        const ReplicaPlace& place = snapshot.place;
+        return Course(course_options(job, facts.has_test))
+            .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+      },
+      !may_differ);
   if (!found.newest) {
     const auto files = disk->list();
     const bool aside =

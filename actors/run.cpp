@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <mutex>
@@ -39,6 +40,9 @@ class Ending {
   Ending(const Ending&) = delete;
   Ending& operator=(const Ending&) = delete;
 
+  /// All are told to end.
+  void begin() { begun_ = true; }
+  bool begun() const { return begun_; }
   void set(const Report& report) {
     {
       std::lock_guard lock(mutex_);
@@ -56,6 +60,7 @@ class Ending {
  private:
   mutable std::mutex mutex_;
   std::optional<Report> report_;  // guarded by mutex_
+  std::atomic<bool> begun_ = false;
   const int descriptor_;
 };
 
@@ -221,6 +226,7 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
       launcher.start_no_more();
       caf::anon_send(coordinator, StopRequest{signal == SIGINT ? "SIGINT" : "SIGTERM"});
     }
+    if (ending.begun()) launcher.start_no_more();
     launcher.tell_ended(coordinator);
     launcher.start_anew(coordinator);
   }
@@ -245,6 +251,7 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   }
   parts.on_event = options.on_event;
   parts.on_progress = options.on_progress;
+  parts.on_conclude = [&ending] { ending.begin(); };
   parts.on_end = [&ending](const Report& report) { ending.set(report); };
   return parts;
 }

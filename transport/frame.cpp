@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-// Tells any two frames apart that differ in one word of eight bytes, and others but for one in 2^32.
+// Tells two frames apart but for one pair in 2^32.
 std::uint32_t check_of(Frame frame) {
   frame.check = 0;
   std::array<std::uint64_t, sizeof(Frame) / sizeof(std::uint64_t)> words;

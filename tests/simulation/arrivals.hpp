@@ -16,7 +16,8 @@ struct Arrivals {
     std::optional<std::uint64_t> flips;  ///< this bit of the next one, of its header or of what is behind it
   };
 
-  bool deaf = false;  ///< greetings do not arrive
+  bool deaf = false;   ///< greetings do not arrive
+  bool twice = false;  ///< each frame comes a second time, of whomever
   std::map<PeerId, Of> of;
   /// A transport that cannot read a frame ends the connection.
   std::function<void(PeerId)> breaks = nullptr;

@@ -44,11 +44,7 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   const FoundCheckpoint found = store.newest([&](const Snapshot& snapshot) {
     ++checked.looked_at;
     const Wrong wrong = compared(snapshot, oracle);
-    if (wrong && (!checked.wrong || checked.only_optimizer)) {
-      checked.wrong = wrong;
-      checked.wrong_step = snapshot.place.steps;
-      checked.only_optimizer = wrong.what.ends_with(kOptimizer);
-    }
+    if (wrong) checked.wrong.push_back({wrong, snapshot.place.steps, wrong.what.ends_with(kOptimizer)});
     return std::string(kLookedAt);  // so that the next one is read, too
   });
   for (const PassedOver& passed_over : found.passed_over) {
@@ -58,9 +54,8 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
     }
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
-    if (passed_over.why == kLookedAt || (checked.wrong && !checked.only_optimizer)) continue;
-    checked.only_optimizer = false;
-    checked.wrong = {8, passed_over.manifest + " cannot be gone on from: " + passed_over.why};
+    if (passed_over.why == kLookedAt) continue;
+    checked.wrong.push_back({{8, passed_over.manifest + " cannot be gone on from: " + passed_over.why}});
   }
   return checked;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "muster/actors/disk.hpp"
 #include "muster/actors/registry.hpp"
@@ -12,12 +13,16 @@
 
 namespace muster::simulation {
 
+struct WrongCheckpoint {
+  Wrong wrong;  ///< its weights or its optimiser are not the oracle's at its step, or it cannot be read
+  std::uint64_t step = 0;
+  bool only_optimizer = false;
+};
+
 struct CheckpointsChecked {
   std::uint64_t looked_at = 0;
   std::uint64_t differing = 0;  ///< passed over, for another one of the same place holds other weights
-  Wrong wrong;                  ///< one whose weights or optimiser are not the oracle's at its step
-  std::uint64_t wrong_step = 0;
-  bool only_optimizer = false;  ///< then the weights of all are right
+  std::vector<WrongCheckpoint> wrong;
 };
 
 /// Reads every whole checkpoint of the job.

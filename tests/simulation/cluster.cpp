@@ -114,6 +114,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off,
   started.errors = std::make_shared<PlantedErrors>();
   started.errors->cursed = cursed_;
   started.errors->unlike = unlike;
+  started.arrivals->twice = joins && newcomers_hear_twice_;
   started.node = joins ? NodeName{name.loader, 0} : name;
   started.name = joins ? "newcomer " + std::to_string(started.number) : name.text();
   if (!coordinator_reachable()) {
@@ -151,6 +152,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
   NodeProcess& who = at(process);
   if (!world_->alive(process) || !who.orphan_since) return;
   if (world_->now() - *who.orphan_since >= options_.orphan_after) {
+    if (watch_) watch_->gives_up_waiting(process);
     return caf::anon_send(who.actor,
                           Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
   }
@@ -341,6 +343,11 @@ void Cluster::make_odd(const std::string& name) {
 
 void Cluster::join(bool loader) {
   start_node({loader, 0}, true, {});
+}
+
+void Cluster::join_hearing_twice() {
+  newcomers_hear_twice_ = true;
+  start_node({false, 0}, true, {});
 }
 
 void Cluster::join_unlike() {

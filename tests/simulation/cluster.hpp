@@ -63,6 +63,8 @@ class Cluster {
   /// The coordinator died behind its last word to the journal: nobody starts it again.
   bool ended_unseen() const { return ended_unseen_; }
 
+  bool has_cards() const { return options_.cards; }
+
   // ---- what can go wrong. Names are "replica 1", "loader 0", "coordinator"; of the gone: no call.
   /// The process is killed. `told`: its kernel says so; else its machine is gone, too.
   void crash(const std::string& name, bool told);
@@ -104,6 +106,8 @@ class Cluster {
   void join(bool loader);
   /// A replica with other weights, which must never be let in.
   void join_unlike();
+  /// All that comes to it, and to those that come after it, comes twice.
+  void join_hearing_twice();
   /// The coordinator's process is killed, and started anew some time later. Only by hand. `told`: as of
   /// `crash`.
   void crash_coordinator(bool told = true);
@@ -212,6 +216,7 @@ class Cluster {
   std::shared_ptr<CursedBatch> cursed_ = std::make_shared<CursedBatch>();
   std::optional<Report> report_;
   bool over_ = false;
+  bool newcomers_hear_twice_ = false;
   bool ended_unseen_ = false;
 };
 

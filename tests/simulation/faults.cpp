@@ -263,6 +263,9 @@ std::vector<FaultKind> comings_and_goings() {
       {"join-unlike", "a replica with other weights comes by itself",
        [](Dice&, const Scene&, Fault&) { return true; },
        [](Cluster& cluster, const Fault&) { cluster.join_unlike(); }, nullptr},
+      {"join-repeated", "a replica comes by itself; all that comes to it, and to later ones, comes twice",
+       [](Dice&, const Scene&, Fault&) { return true; },
+       [](Cluster& cluster, const Fault&) { cluster.join_hearing_twice(); }, nullptr},
       {"join-loader", "a loader comes by itself",
        [](Dice&, const Scene& scene, Fault& fault) {
          fault.a = kLoaders;

@@ -87,10 +87,9 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   if (Wrong wrong = who.replica.record(view, from, record)) return say(process, std::move(wrong));
   say(views_.committed(who.name.slot, view, index));
   if (who.replica.is_astray()) return;  // it is out of the run
-  // The replica of a job for one may leave its sums on its card, and forms no mean that could be hashed.
-  alone_on_card_ = alone_on_card_ || (job_.cluster.replicas == 1 && members_of(view).size() == 1);
   const auto [known, first] = record_hashes_.emplace(index, std::pair(view, record.hash));
-  if (alone_on_card_ && known->second.first != view) known->second = {view, record.hash};
+  if (known->second.first != view && (is_alone_on_card(view) || is_alone_on_card(known->second.first)))
+    known->second = {view, record.hash};
   if (known->second.second != record.hash)
     say(process, {2, "its record " + std::to_string(index) + " is not the one that others have"});
   if (first) {
@@ -113,6 +112,11 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   const View* latest = views_.latest();
   if (latest && view < latest->number) tally_.count("view: a record is taken by one left behind");
   if (closing_ == view && view > 0) tally_.count("view: a record is taken while the view is being closed");
+}
+
+// The replica of a job for one leaves its sums on its card, and forms no mean that could be hashed.
+bool Invariants::is_alone_on_card(std::uint32_t view) const {
+  return cluster_->has_cards() && job_.cluster.replicas == 1 && members_of(view).size() == 1;
 }
 
 // A step that goes on without some shards, as its view says, has other bits from then on; unless another

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/rules.hpp"
 #include "tests/simulation/tally.hpp"
@@ -71,6 +72,7 @@ class Invariants final : public Watch {
   void event(const Event& event) override;
   void flipped(ProcessId process) override;
   void computes_odd(ProcessId process) override;
+  void gives_up_waiting(ProcessId process) override { orphans_.insert(process); }
   void mistake(const std::string& what) override;
 
  private:
@@ -122,6 +124,7 @@ class Invariants final : public Watch {
   void count_parts(const View& view);
   void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
+  bool is_excused(const WrongCheckpoint& checkpoint);
 
   const Job job_;
   const Retrain retrain_;
@@ -134,7 +137,7 @@ class Invariants final : public Watch {
   std::set<std::string> excused_;
   std::set<std::string> lost_;
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
-  bool alone_on_card_ = false;
+  bool is_alone_on_card(std::uint32_t view) const;
   std::uint64_t commits_ = 0;
   std::uint64_t faults_ = 0;   // that have begun
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
@@ -151,8 +154,10 @@ class Invariants final : public Watch {
   std::set<std::string> given_wrong_;           // who was given a state, or records, with wrong bits
   std::uint64_t older_journals_ = 0;            // that a coordinator has found
   std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
-  std::set<std::uint64_t> flipped_at_;          // steps behind which they may be wrong, and not compared yet
-  std::set<std::uint64_t> checked_;             // steps whose checkpoint the coordinator was told of
+  // Steps behind which they may be wrong, and not compared yet; and whose.
+  std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
+  std::set<ProcessId> orphans_;      // that were told to end with what they hold
+  std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   bool must_go_back_ = false;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kWindowsMax = 4;
 void Invariants::flipped(ProcessId process) {
   flips_ = true;
   flipped_.insert(process);
-  flipped_at_.insert(seen(process).replica.steps_applied());
+  flipped_at_[seen(process).replica.steps_applied()].insert(process);
   if (alone(process)) lose_bits();
   tally_.count("bits: flipped");
 }
@@ -40,7 +40,7 @@ void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const 
   const Wrong wrong = seen(process).replica.applied(step, state);
   if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
   if (wrong.invariant == 2 && taint(process)) {
-    flipped_at_.insert(step);
+    flipped_at_[step].insert(process);
     return;
   }
   say(process, wrong);

@@ -46,7 +46,7 @@ class SpyTransport final : public Transport, public FrameSink {
   void arrived(const Frame& frame, std::span<std::byte> payload) override {
     if (payload.empty() && !is_readable(frame)) return;
     flip(frame, payload);
-    const bool twice = arrivals_->of[frame.from].twice;
+    const bool twice = arrivals_->twice || arrivals_->of[frame.from].twice;
     const std::vector<std::byte> again(payload.begin(), twice ? payload.end() : payload.begin());
     watch_.taken(process_, frame, payload);
     sink_->arrived(frame, payload);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/config/canary.hpp"
 #include "muster/transport/graveyard.hpp"
 
 namespace muster {
@@ -28,6 +29,9 @@ Intake::Place Intake::place(const Frame& frame, std::uint64_t parcel_bytes_max) 
   }
   if (!fits({frame.offset, frame.bytes, frame.more}, piece_bytes_))
     return {{}, false, text(frame) + " is no piece of it"};
+  if (!canary("parcels-begin-anew") &&
+      std::ranges::any_of(whole_, [&](const Frame& one) { return of_one_parcel(one, frame); }))
+    return {{}, true, {}};
   auto parcel = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
     return one.wanted && of_one_parcel(one.first, frame);
   });
@@ -78,7 +82,13 @@ Intake::Taken Intake::arrived(const Frame& frame, std::span<const std::byte> pie
   if (--parcel->missing > 0) return {true, {}, std::nullopt};
   Taken taken{true, {}, std::move(parcel->bytes)};
   incoming_.erase(parcel);
+  was_whole(frame);
   return taken;
+}
+
+void Intake::was_whole(const Frame& first) {
+  whole_.push_back(first);
+  if (whole_.size() > kWholeMax) whole_.pop_front();
 }
 
 void Intake::dropped(const Frame& frame, bool abandoned) {
@@ -91,6 +101,7 @@ void Intake::dropped(const Frame& frame, bool abandoned) {
 }
 
 void Intake::forget() {
+  whole_.clear();
   for (auto parcel = incoming_.begin(); parcel != incoming_.end();) let_go(parcel++);
 }
 

@@ -2,12 +2,14 @@
 // its place in memory for the whole, and is checked there. The other end is handover.hpp.
 //
 // Bounds: at most kParcelsMax parcels are on their way here at once, each as large as was agreed; memory for
-// one is taken when its first piece comes.
+// one is taken when its first piece comes. The last kWholeMax that were whole are remembered: a piece of one
+// of these that comes again begins no new one.
 //
 // Thread rule: that of the engine, which it belongs to.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <list>
 #include <optional>
 #include <span>
@@ -22,6 +24,7 @@ class Intake {
  public:
   /// Each piece that is on its way may be of another one, and one more may stand half way.
   static constexpr std::size_t kParcelsMax = 16;
+  static constexpr std::size_t kWholeMax = 64;
 
   explicit Intake(std::size_t piece_bytes) : piece_bytes_(piece_bytes) {}
 
@@ -59,9 +62,11 @@ class Intake {
 
   std::list<Incoming>::iterator find(const Frame& frame, Stage stage);
   void let_go(std::list<Incoming>::iterator parcel);
+  void was_whole(const Frame& first);
 
   std::size_t piece_bytes_;
   std::list<Incoming> incoming_;
+  std::deque<Frame> whole_;  // any piece of each
 };
 
 }  // namespace muster

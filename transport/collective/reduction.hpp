@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,10 +124,11 @@ class Reduction {
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;  // in flight
     bool contributed = false;
-    bool said = false;                // so, to all: the losses are sent
-    bool copies_given = false;        // the new states of own shards are sent
-    std::vector<std::size_t> copied;  // by shard: pieces that are here, if this member backs it up
-    std::vector<bool> kept;           // by shard: the buddy has it
+    bool said = false;          // so, to all: the losses are sent
+    bool copies_given = false;  // the new states of own shards are sent
+    // By shard: where the pieces begin that are here, if this member backs it up.
+    std::vector<std::set<std::uint64_t>> copied;
+    std::vector<bool> kept;  // by shard: the buddy has it
     // Since when something that was offered early is under way, and for how long something has been.
     std::optional<std::chrono::nanoseconds> under_way_since;
     std::chrono::nanoseconds hidden{0};

@@ -60,12 +60,13 @@ std::span<std::byte> Reduction::place_copy(Slot& current, const Frame& frame) {
   if (!backs_up(frame.from) || frame.node < from.begin || frame.node >= from.end) return {};
   if (frame.offset % kPieceElements != 0 || frame.offset >= shape_.copy_elements) return {};
   const std::size_t count = std::min(kPieceElements, shape_.copy_elements - frame.offset);
-  if (frame.bytes != count * sizeof(float) || current.copied[frame.node] >= copy_pieces()) return {};
+  if (frame.bytes != count * sizeof(float) || current.copied[frame.node].contains(frame.offset)) return {};
   return std::as_writable_bytes(shape_.copies->copy(frame.node).subspan(frame.offset, count));
 }
 
 void Reduction::copy_arrived(Slot& current, const Frame& frame) {
-  if (++current.copied[frame.node] < copy_pieces()) return;
+  auto& pieces = current.copied[frame.node];
+  if (!pieces.insert(frame.offset).second || pieces.size() < copy_pieces()) return;
   shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
   Frame word;
   word.kind = FrameKind::kept;

@@ -156,13 +156,13 @@ struct HandedRecord {
 std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
                                           std::size_t elements_max);
 
-/// FNV-1a over 64-bit words; for records, not against adversaries.
 /// Words of a round carry a check of their payload behind it: what arrives damaged is no word.
 inline constexpr std::size_t kCheckBytes = sizeof(std::uint64_t);
 void append_check(std::vector<std::byte>& out);
 /// False if it is not that of the bytes before it. Takes it off.
 bool take_check(std::span<const std::byte>& bytes);
 
+/// FNV-1a over 64-bit words; for records, not against adversaries.
 std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes);
 inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325ull;
 

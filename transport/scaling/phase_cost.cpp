@@ -160,12 +160,12 @@ PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes
 }
 
 PhaseCost headers_cost(const Cluster& cluster, double shards) {
-  const double fixed = static_cast<double>(sizeof(Frame) + encoded_header_bytes(0));
+  const double fixed = static_cast<double>(sizeof(Frame) + encoded_header_bytes(0) + kCheckBytes);
   return all_to_all(cluster, fixed + shards * sizeof(ShardWord), 1);
 }
 
 PhaseCost metrics_cost(const Cluster& cluster, double shards) {
-  return all_to_all(cluster, sizeof(Frame) + shards * sizeof(ShardMetrics), 1);
+  return all_to_all(cluster, sizeof(Frame) + kCheckBytes + shards * sizeof(ShardMetrics), 1);
 }
 
 // The sums of k members in a row, ending with `member`, are a least cover of their leaves, for k from 1 to

@@ -321,16 +321,13 @@ TEST(CheckpointStore, OfOnePlaceWithOtherWeightsNoneIsGoneOnFrom) {
   store.save(snapshot_at(8), 3);
   Snapshot wrong = snapshot_at(8);
   wrong.state[3] += 1;
-  const auto flipped = store.save(wrong, 3);
+  store.save(wrong, 3);
   const auto found = store.newest();
   expect_is(found.newest, 4);
   ASSERT_EQ(found.passed_over.size(), 2u);
   for (const PassedOver& each : found.passed_over) EXPECT_TRUE(each.differs) << each.why;
-  const auto names = names_on(*disk);
-  EXPECT_EQ(std::ranges::count(names, flipped.manifest + kSetAside), 1);
-  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 1u);
-  store.save(snapshot_at(8), 3);
-  expect_is(store.newest().newest, 8);
+  EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 3u) << "all stay, for people to look at";
+  EXPECT_EQ(store.newest(nullptr, false).newest->manifest.step, 8u);
 }
 
 TEST(CheckpointStore, ADamagedOneSaysNothingAgainstTheOtherOfItsPlace) {

@@ -1,6 +1,7 @@
 // Who is wrong where replicas hold other bits, and what follows.
 #include <gtest/gtest.h>
 
+#include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/corruption.hpp"
 
 namespace muster {
@@ -71,6 +72,20 @@ TEST(Corruption, ThePolicyIsTheJobs) {
   const auto stopped = judge_bits(three, OnCorruption::stop);
   EXPECT_EQ(stopped.act, Act::stop);
   EXPECT_EQ(stopped.odd, Slots{1});
+}
+
+TEST(Corruption, WhoReadsItsStateFromTheDiskHasItOfNobody) {
+  View view;
+  view.number = 3;
+  view.source.view = 2;
+  view.replicas = {{.name = {false, 0}, .holds_of = 0}, {.name = {false, 1}, .holds_of = 0}};
+  name_givers(view, true);
+  EXPECT_EQ(view.replicas[1].holds_of, 0u);
+  view.source.view = 0;
+  name_givers(view, false);
+  EXPECT_EQ(view.replicas[1].holds_of, 0u);
+  name_givers(view, true);
+  EXPECT_EQ(view.replicas[1].holds_of, 1u);
 }
 
 }  // namespace

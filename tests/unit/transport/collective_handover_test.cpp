@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "muster/transport/collective/engine.hpp"
+#include "tests/unit/transport/repeating_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
 namespace {
@@ -9,6 +10,7 @@ namespace {
 using namespace muster;
 using muster::testing::EventQueue;
 using muster::testing::pattern;
+using muster::testing::RepeatingTransport;
 
 constexpr PeerId kDonor = 0;
 constexpr PeerId kNewcomer = 1;
@@ -56,9 +58,10 @@ struct Side {
 };
 
 struct Pair {
-  Pair() : network(queue.handle(), 9) {
+  explicit Pair(bool repeats = false) : network(queue.handle(), 9) {
     for (Side* side : {&donor, &newcomer}) {
       side->network = network.attach(side == &donor ? "donor" : "newcomer");
+      if (repeats) side->network = std::make_unique<RepeatingTransport>(std::move(side->network));
       side->transport =
           std::make_unique<Between>(*side->network, side == &donor ? FrameKind::state : FrameKind::received);
       Engine::Hooks hooks;
@@ -106,6 +109,17 @@ TEST(Handover, AStateAndRecordsArriveWhole) {
   EXPECT_EQ(pair.donor.transport->sent, 50u);
   EXPECT_EQ(pair.newcomer.transport->sent, 50u + 12 * 5);
   EXPECT_EQ(pair.donor.engine->batches_in_flight(), 0u);
+}
+
+TEST(Handover, WhatComesTwiceIsHandedOutOnce) {
+  Pair pair(true);
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  for (std::uint64_t number = 8; number < 8 + 2 * Intake::kParcelsMax; ++number)
+    pair.donor.engine->hand_over(kNewcomer, FrameKind::record, number, parcel_of(pattern(number, 4321)));
+  pair.run();
+  EXPECT_EQ(pair.newcomer.handed.size(), 1 + 2 * Intake::kParcelsMax);
+  EXPECT_TRUE(pair.newcomer.refusals.empty()) << pair.newcomer.refusals.front();
+  EXPECT_TRUE(pair.newcomer.failures.empty());
 }
 
 TEST(Handover, IsToldWhenTheNewcomerIsAMember) {

@@ -65,6 +65,7 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
     shape.late_folds =
         !shape.wire.rounds() && !shape.sharded && shape.state_elements == 0 && random.chance(50);
     shape.pace = random.chance(50) ? 500us : 5us;
+    shape.repeats = random.chance(20);
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
   }
@@ -112,6 +113,8 @@ TEST(Reduction, StatesOfMoreThanOnePieceAreWithTheBuddyBeforeAnybodyIsThrough) {
   ReductionWorldShape shape = even_shape(3, 4, 20);
   shape.state_elements = 600'000;
   run_to_the_end(shape, 4, 31);
+  shape.repeats = true;
+  run_to_the_end(shape, 4, 32);
 }
 
 // Each member of the simulated network is a host of its own, so what the transport counts is what all send.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/support/wire_numbers.hpp"
+#include "tests/unit/transport/repeating_transport.hpp"
 
 namespace muster::testing {
 
@@ -148,6 +149,7 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     member.begin = next;
     next = member.end = next + shape_.split[i];
     member.transport = network_.attach(member.name);
+    if (shape_.repeats) member.transport = std::make_unique<RepeatingTransport>(std::move(member.transport));
     member.accumulator =
         std::make_unique<Accumulator>(shape_.shards, member.begin, member.end,
                                       std::max(shape_.elements, shape_.sketch_elements), shape_.wire);

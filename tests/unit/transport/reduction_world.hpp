@@ -135,6 +135,7 @@ struct ReductionWorldShape {
   std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
   bool stand_ins = false;          ///< members are late at random, and others compute for them
   bool late_folds = false;         ///< each member has a LateFolds
+  bool repeats = false;            ///< each frame comes twice
   bool one_shot_too = false;       ///< and each member measures which way is quicker,
   std::uint32_t whose_time_passes =
       0;  ///< as far as time passes for it: so many members, from the first one on

@@ -109,9 +109,9 @@ TEST(PhaseCost, CountsTheWordsBetweenAllPairs) {
   const Cluster cluster{4096, 8};
   const PhaseCost headers = headers_cost(cluster, 2), metrics = metrics_cost(cluster, 2);
   EXPECT_EQ(headers.messages, 2 * 4095);
-  EXPECT_EQ(headers.total, 4096.0 * 4095 * (64 + 80 + 2 * 40));
-  EXPECT_EQ(metrics.total, 4096.0 * 4095 * (64 + 2 * 32));
-  EXPECT_EQ(headers.wire, 8.0 * (4096 - 8) * (64 + 80 + 2 * 40));
+  EXPECT_EQ(headers.total, 4096.0 * 4095 * (64 + 80 + 8 + 2 * 40));
+  EXPECT_EQ(metrics.total, 4096.0 * 4095 * (64 + 8 + 2 * 32));
+  EXPECT_EQ(headers.wire, 8.0 * (4096 - 8) * (64 + 80 + 8 + 2 * 40));
 }
 
 // Nodes of a cover on the ring: about log2 R - 1.5 for each sum that travels.
