@@ -77,6 +77,12 @@ void CoordinatorState::look_into_journal() {
                      {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
                                    std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
   }
+  if (entry && !entry->ended && entry->view.number > 0 && parts_.resume)
+    raise(
+        make_event("notice", {{"text", "--resume: the run goes back to a checkpoint; the replicas of view " +
+                                           std::to_string(entry->view.number) +
+                                           ", which may live and be further, are not waited for. Without "
+                                           "--resume they would be"}}));
   // A run that goes on from a checkpoint has no members to wait for.
   if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
   if (entry->job_hash != parts_.job_hash) {

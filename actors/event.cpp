@@ -244,8 +244,10 @@ std::vector<EventSpec> events_of_checkpoints() {
         {"folder", kText, true, "set checkpoint.folder to it to go on from there"},
         reason()}},
       {"checkpoint_failed",
-       "A checkpoint could not be written; those before it are as they were, and training goes on.",
-       "when the disk has refused it for `cluster.give_up_after`",
+       "A checkpoint could not be written; those before it are as they were, and training goes on. If it was "
+       "the last "
+       "one, its replica is lost.",
+       "when the disk has refused it for `cluster.give_up_after`; of a last checkpoint, `checkpoint.grace`",
        "the first replica of the view",
        {{"step", kInteger, true, "last step of it"},
         reason(),
@@ -344,7 +346,9 @@ std::vector<EventSpec> events_of_failure() {
         {"phi", kNumber, true, "as for `suspected`"},
         {"silent_ms", kNumber, true, "since its last heartbeat"}}},
       {"lost",
-       "A process is gone, or silent for longer than the patience.",
+       "A process is taken out of the run: it is gone, silent, stuck or cut off, has failed, or computes "
+       "other "
+       "bits.",
        "when it is noticed",
        "coordinator",
        {replica(),
@@ -377,15 +381,15 @@ std::vector<EventSpec> events_of_failure() {
 std::vector<EventSpec> events_of_the_end() {
   return {{"interrupted",
            "Someone asked for the end of the run.",
-           "on a signal or a stop message",
+           "on a signal, a stop message, or when every replica leaves",
            "coordinator",
            {{"reason", kText, true, "who asked"}}},
           {"completed",
            "The run has done what was asked.",
-           "last of all",
+           "at the end; notices may follow",
            "coordinator",
            {{"steps", kInteger, true, "steps taken"}}},
-          {"failed", "The run has failed.", "last of all", "coordinator", {reason()}}};
+          {"failed", "The run has failed.", "at the end; notices may follow", "coordinator", {reason()}}};
 }
 
 std::vector<EventSpec> make_table() {

@@ -58,7 +58,7 @@ void NodeState::start(Self self, NodeParts parts) {
   self->set_down_handler([this](const caf::down_msg&) {
     if (parts_.on_orphaned && may_be_member_) {
       notice("the coordinator is gone; steps go on, and it is looked for");
-      return parts_.on_orphaned();
+      return parts_.on_orphaned(job_->cluster.orphan_after);
     }
     if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", !leaving_});
     let_go();  // nobody is left to work for

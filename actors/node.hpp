@@ -51,8 +51,9 @@ struct NodeParts {
   std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
   std::uint64_t launched = 0;     ///< number that its launcher gave this start; 0: it has no launcher
   /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
-  /// The connection to the coordinator has ended. Without this function the node ends with it.
-  std::function<void()> on_orphaned;
+  /// The connection to the coordinator has ended; the job looks for it for so long. Without this function the
+  /// node ends with it.
+  std::function<void(std::chrono::milliseconds)> on_orphaned;
   std::function<void()> drop_connection;  ///< to the coordinator; then it ends as if the network had
   std::function<void(const Stop&)> on_stop;
   std::function<void(const std::string&)> on_notice;  ///< for people who look at this process

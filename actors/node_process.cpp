@@ -60,6 +60,7 @@ struct Word {
   std::mutex mutex;
   Stop stop;  // guarded by mutex
   std::atomic<bool> orphaned{false};
+  std::atomic<std::chrono::milliseconds::rep> orphan_after{0};  // set before orphaned
 };
 
 // One life of a node: from joining to its end.
@@ -85,7 +86,10 @@ class Session {
       word->stop = stop;
     };
     if (options.node.joins) {
-      parts.on_orphaned = [word = word_] { word->orphaned = true; };
+      parts.on_orphaned = [word = word_, given = options.orphan_after](std::chrono::milliseconds of_job) {
+        word->orphan_after = given.value_or(of_job).count();
+        word->orphaned = true;
+      };
       parts.drop_connection = [&system] { drop_connections(system); };
     }
     if (options.say) parts.on_notice = options.say;
@@ -135,7 +139,7 @@ class Session {
   void look_for_coordinator() {
     const auto now = Clock::now();
     if (!orphan_since_) orphan_since_ = now;
-    if (now - *orphan_since_ >= options_.orphan_after) {
+    if (now - *orphan_since_ >= std::chrono::milliseconds(word_->orphan_after)) {
       return caf::anon_send(
           node_, Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
     }

@@ -34,8 +34,8 @@ struct JoinOptions {
   NodeArguments node;
   /// How long the coordinator is looked for before the first word with it.
   std::chrono::milliseconds patience{60000};
-  /// How long it may be gone later, unless the job says otherwise.
-  std::chrono::milliseconds orphan_after{60000};
+  /// How long it may be gone later; default: the job's cluster.orphan_after.
+  std::optional<std::chrono::milliseconds> orphan_after;
   std::function<void(const std::string&)> say;  ///< what happens, for people; any thread
 };
 

@@ -15,9 +15,9 @@ constexpr const char* kUsage =
     "while the others train on. SIGTERM: it hands its shards over at a step boundary, and ends. A replica "
     "that\n"
     "was cut off, and evicted, joins again when it hears the coordinator.\n"
-    "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr; 2 "
-    "wrong\n"
-    "command line.\n";
+    "Ctrl-C, or a second signal: it ends at once, as in a crash.\n"
+    "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr;\n"
+    "2 wrong command line; 130 or 143 ended at once by a signal.\n";
 
 }  // namespace
 
@@ -30,8 +30,9 @@ int join_command(const Arguments& arguments, const Registry& registry) {
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
       "patience", po::value<unsigned>()->value_name("SECONDS")->default_value(60),
       "how long the coordinator is looked for")(
-      "orphan-after", po::value<unsigned>()->value_name("SECONDS")->default_value(60),
-      "how long it may be gone later, before this process ends itself")("help", "this text");
+      "orphan-after", po::value<unsigned>()->value_name("SECONDS"),
+      "how long it may be gone later, before this process ends itself; default: the job's "
+      "cluster.orphan_after")("help", "this text");
   int code = kCompleted;
   const auto given = parse("join", kUsage, arguments, options, nullptr, code);
   if (!given) return code;
@@ -42,7 +43,8 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   join.node.name.loader = given->count("loader") > 0;
   if (given->count("device")) join.node.device = (*given)["device"].as<std::string>();
   join.patience = std::chrono::seconds((*given)["patience"].as<unsigned>());
-  join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<unsigned>());
+  if (given->count("orphan-after"))
+    join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<unsigned>());
   join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
   return run_joining_node(join, registry);
 }

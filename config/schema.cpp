@@ -316,8 +316,8 @@ std::vector<Key> cluster_keys() {
                "address opens it to all who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
       bind(key("cluster.on_loss", one_of({"fail", "continue"}),
-               "What a lost replica means: the run fails, or goes on in a new view, with the same bits at "
-               "the end."),
+               "What the loss of a replica or loader means: the run fails, or goes on in a new view, with "
+               "the same bits at the end."),
            MUSTER_MEMBER(cluster.on_loss)),
       bind(key("cluster.reproducible", one_of({"strict", "loose"}),
                "Whether replicas whose hardware or libraries compute other bits for a fixed gradient are "
@@ -328,14 +328,15 @@ std::vector<Key> cluster_keys() {
                "With fewer replicas training pauses until others join; matters with on_loss = \"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
-               "How long training may pause for want of replicas, or of a word from any of them, before the "
-               "run "
-               "fails."),
+               "How long the run waits before it fails: for replicas or loaders, for a word from any "
+               "replica, for a disk that refuses the journal or a checkpoint, and for a replica that goes "
+               "back to a checkpoint."),
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
-               "A process whose coordinator is gone for longer than this ends itself. Until then it goes on "
-               "with its steps, and looks for the coordinator; one that is started again waits for its "
-               "replicas for as long."),
+               "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "
+               "itself. Until then it goes on with its steps, and looks for the coordinator; one that is "
+               "started again waits for its replicas for as long. `muster join --orphan-after` sets it "
+               "for one process."),
            MUSTER_MEMBER(cluster.orphan_after)),
       bind(key("cluster.restart", one_of({"never", "on-loss"}),
                "Whether `muster run` starts a new process for a lost one; it joins while the others train "
@@ -414,7 +415,8 @@ std::vector<Key> checkpoint_keys() {
                "from the one before."),
            MUSTER_MEMBER(checkpoint.keep)),
       bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
-               "How long a run that is told to end (SIGTERM, Ctrl-C, all replicas leave) may take "
+               "How long a run that is told to end (SIGTERM or Ctrl-C to `muster run` or `muster "
+               "coordinate`, SIGTERM to all joined replicas) may take "
                "for its last checkpoint. Longer saves steps where the disk is slow; whoever sends the signal "
                "must wait as long before SIGKILL."),
            MUSTER_MEMBER(checkpoint.grace)),
@@ -422,7 +424,7 @@ std::vector<Key> checkpoint_keys() {
                "Where the last checkpoint goes if checkpoint.folder takes none until "
                "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "
                "disk.",
-               "the folder for temporary files"),
+               "muster-UID in the folder for temporary files of the host that writes"),
            MUSTER_MEMBER(checkpoint.spare_folder)),
   };
 }

@@ -56,18 +56,18 @@ void expect_undisturbed(const Json& report) {
 
 // A coordinator and replicas that were started by hand.
 struct ByHand {
-  explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps")
-      : every(std::move(checkpoint_every)) {
+  explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps", std::string orphan_for = "1min")
+      : every(std::move(checkpoint_every)), orphan_after(std::move(orphan_for)) {
     job = folder.write("job.toml", long_job());
     where = free_address();
     start_coordinator();
     for (int i = 0; i < replicas; ++i) join();
   }
   void start_coordinator() {
-    coordinator = std::make_unique<MusterProcess>(
-        Arguments{"coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"),
-                  "--set", "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
-                  "checkpoint.every=" + every, "--set", "cluster.detect.patience=4s"});
+    coordinator = std::make_unique<MusterProcess>(Arguments{
+        "coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"), "--set",
+        "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set", "checkpoint.every=" + every, "--set",
+        "cluster.detect.patience=4s", "--set", "cluster.orphan_after=" + orphan_after});
   }
   MusterProcess& join() {
     joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
@@ -82,7 +82,7 @@ struct ByHand {
   }
 
   Folder folder;
-  std::string job, where, every;
+  std::string job, where, every, orphan_after;
   std::unique_ptr<MusterProcess> coordinator;
   std::vector<std::unique_ptr<MusterProcess>> joined;
 };
@@ -367,10 +367,7 @@ TEST(Membership, ARunThatGivesUpKeepsItsState) {
 }
 
 TEST(Membership, AReplicaWhoseCoordinatorStaysAwayEndsItselfAndKeepsItsState) {
-  ByHand run(0, "1000000 steps");
-  run.joined.push_back(
-      std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", run.where, "--orphan-after", "1"}));
-  run.join();
+  ByHand run(2, "1000000 steps", "1s");
   ASSERT_TRUE(run.epoch(3));
   run.joined[1]->signal(SIGSTOP);  // so that the other one cannot come to the end
   run.coordinator->signal(SIGKILL);

@@ -97,8 +97,9 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
   parts.coordinator = caf::actor_cast<coordinator_actor>(link);
   parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
   if (!started.joins) return parts;
-  parts.on_orphaned = [this, process = started.process] {
+  parts.on_orphaned = [this, process = started.process](milliseconds of_job) {
     at(process).orphan_since = world_->now();
+    at(process).orphan_after = of_job;
     look_for_coordinator(process);
   };
   return parts;
@@ -151,7 +152,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
   constexpr auto kLookAgain = milliseconds(200);
   NodeProcess& who = at(process);
   if (!world_->alive(process) || !who.orphan_since) return;
-  if (world_->now() - *who.orphan_since >= options_.orphan_after) {
+  if (world_->now() - *who.orphan_since >= who.orphan_after) {
     if (watch_) watch_->gives_up_waiting(process);
     return caf::anon_send(who.actor,
                           Stop{false, "the coordinator was gone for longer than orphan_after", false, true});

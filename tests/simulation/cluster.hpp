@@ -30,9 +30,8 @@ struct ClusterOptions {
   /// Nodes come by themselves, as with `muster join`: they outlive the coordinator, and join again when they
   /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
   bool by_hand = false;
-  Nanoseconds orphan_after{std::chrono::seconds(60)};  ///< by hand: how long the coordinator is looked for
-  bool cards = false;                                  ///< replicas compute on played cards; for model linear
-  bool carries_cards = false;                          ///< whose memory the network carries
+  bool cards = false;                     ///< replicas compute on played cards; for model linear
+  bool carries_cards = false;             ///< whose memory the network carries
   std::shared_ptr<Disk> disk;             ///< where checkpoints are written; null: the job must ask for none
   std::shared_ptr<Disk> spare = nullptr;  ///< where the last one goes if `disk` takes none; null: the same
   bool resume = false;                    ///< go on from the newest checkpoint; throws NothingToResume
@@ -156,6 +155,7 @@ class Cluster {
     std::shared_ptr<WrongBits> bits = std::make_shared<WrongBits>();
     std::shared_ptr<Stop> stop = std::make_shared<Stop>();
     std::optional<Nanoseconds> orphan_since;
+    Nanoseconds orphan_after{0};
     std::uint64_t number = 0;  // of its start
     std::int64_t pid = 0;      // on its host: another host's process has it, too
     std::shared_ptr<PlantedErrors> errors;

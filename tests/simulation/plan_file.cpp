@@ -80,7 +80,6 @@ template <class Fields, class Options>
 void cluster_fields(Fields&& field, Options& cluster) {
   field("lag_max", cluster.lag_max);
   field("by_hand", cluster.by_hand);
-  field("orphan_after", cluster.orphan_after);
   field("cards", cluster.cards);
   field("carries_cards", cluster.carries_cards);
 }
