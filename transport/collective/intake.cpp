@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "muster/config/canary.hpp"
 #include "muster/transport/graveyard.hpp"
 
 namespace muster {
@@ -29,8 +28,7 @@ Intake::Place Intake::place(const Frame& frame, std::uint64_t parcel_bytes_max) 
   }
   if (!fits({frame.offset, frame.bytes, frame.more}, piece_bytes_))
     return {{}, false, text(frame) + " is no piece of it"};
-  if (!canary("parcels-begin-anew") &&
-      std::ranges::any_of(whole_, [&](const Frame& one) { return of_one_parcel(one, frame); }))
+  if (std::ranges::any_of(whole_, [&](const Frame& one) { return of_one_parcel(one, frame); }))
     return {{}, true, {}};
   auto parcel = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
     return one.wanted && of_one_parcel(one.first, frame);

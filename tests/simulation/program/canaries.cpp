@@ -40,7 +40,6 @@ const std::vector<Canary>& canaries() {
       {"stops-without-state", "a run that is told to end writes no last checkpoint"},
       {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
       {"damaged-words-count", "frames and words with a flipped bit are taken for good"},
-      {"parcels-begin-anew", "a piece of a whole parcel that comes again begins another one"},
       {"journal-full-fails", "a journal that cannot be written once ends the run"},
       {"local-error-ends-all", "an error of one replica ends the run for all"},
       {"installing-has-no-deadline", "a member that no greeting reaches holds up a view for good"},
