@@ -90,7 +90,12 @@ def table(given):
     lines = ["| | times | until the view change, median | least | most | pace of the steps meanwhile |",
              "| --- | --- | --- | --- | --- | --- |"]
     for name, strike in FAULTS.items():
-        times, paces = zip(*(one(given, strike) for _ in range(given.coordinator)))
+        times, paces = [], []
+        for turn in range(given.coordinator):
+            took, pace = one(given, strike)
+            print(f"{turn + 1:3}  {name}: {took:7.0f} ms, steps at {pace:.2f} of the pace before", flush=True)
+            times.append(took)
+            paces.append(pace)
         lines.append(f"| {name} | {len(times)} | {statistics.median(times):.0f} ms | {min(times):.0f} ms | {max(times):.0f} ms "
                      f"| {statistics.median(paces):.2f} of before |")
         print(lines[-1], flush=True)
