@@ -162,6 +162,8 @@ void ReplicaState::on(const Observing& message) {
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   pending_.clear();
   kept_.clear();
+  fed_.clear();  // it may have been a member, and a donor
+  donations_.clear();
 }
 
 void ReplicaState::on(const HandedOut& message) {
