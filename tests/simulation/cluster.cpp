@@ -145,6 +145,7 @@ void Cluster::named(ProcessId process, const NodeName& name) {
   if (who.name == name.text()) return;
   who.name = name.text();
   world_->rename(process, who.name);
+  cut_off_by_its_new_name(who.name);
   if (watch_) watch_->process_named(process, name);
 }
 

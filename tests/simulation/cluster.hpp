@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -122,7 +123,7 @@ class Cluster {
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool usurped(ProcessId process) const { return process == usurped_process_; }
   bool two_coordinators() const { return usurped_process_ != kNobody; }
-  bool coordinator_reachable() const { return coordinator_alive() && coordinator_cut_ == 0; }
+  bool coordinator_reachable() const { return coordinator_alive() && coordinator_cuts_.empty(); }
 
   // ---- looking
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
@@ -183,6 +184,7 @@ class Cluster {
   SeamParts seams_of(const NodeProcess& started);
   NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
   void named(ProcessId process, const NodeName& name);
+  void cut_off_by_its_new_name(const std::string& node);
   void look_for_coordinator(ProcessId process);
   void node_ended(ProcessId process);
   NodeProcess* find(const std::string& name);
@@ -209,7 +211,7 @@ class Cluster {
   bool second_leads_ = false;  // a view of it is in force
   std::vector<ProcessId> paused_coordinators_;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
-  int coordinator_cut_ = 0;  // faults that cut it from everybody
+  std::set<std::uint64_t> coordinator_cuts_;  // faults that cut it from everybody
   std::uint64_t fault_ = 0;
   Ways data_ways_, control_ways_;
   std::vector<NodeProcess> nodes_;

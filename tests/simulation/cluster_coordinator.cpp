@@ -137,8 +137,21 @@ void Cluster::disturb_coordinator(const std::string& node, const Disturbance& di
 }
 
 void Cluster::cut_coordinator_from_all(bool cut) {
-  coordinator_cut_ += cut ? 1 : -1;
+  if (cut)
+    coordinator_cuts_.insert(fault_);
+  else
+    coordinator_cuts_.erase(fault_);
   for (const std::string& node : nodes()) disturb_coordinator(node, {.blocked = cut});
+}
+
+// Ways go by names.
+void Cluster::cut_off_by_its_new_name(const std::string& node) {
+  const std::uint64_t before = fault_;
+  for (const std::uint64_t cut : coordinator_cuts_) {
+    on_behalf_of(cut);
+    disturb_coordinator(node, {.blocked = true});
+  }
+  on_behalf_of(before);
 }
 
 void Cluster::end_coordinator() {
