@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 constexpr const char* kDiffers =
-    "another one of the same step holds other weights, and nobody can tell which are right";
+    "another one of the same step holds other weights, and nobody can tell which are right: it is set aside";
 // What a file takes beside what is in it: its header, and the rest of its last block.
 constexpr std::uint64_t kFileBytes = 4096;
 
@@ -88,22 +88,25 @@ bool is_of(const std::vector<std::string>& stems, const std::string& name) {
   });
 }
 
+ListedCheckpoint listed(const std::string& name, const Manifest& manifest) {
+  return {name, manifest.step, manifest.records, manifest.weights.name, manifest.weights_sha256};
+}
+
 }  // namespace
 
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
-  std::vector<ListedCheckpoint> listed;
+  std::vector<ListedCheckpoint> all;
   for (const auto& file : disk.list()) {
     const auto name = parse_checkpoint_name(file.name, "");
     if (!name || !name->is_manifest()) continue;
     std::string why;
     const auto manifest = manifest_in(disk, file.name, why);
-    if (manifest && manifest->job_hash == job_hash)
-      listed.push_back({file.name, manifest->step, manifest->records, manifest->weights.name});
+    if (manifest && manifest->job_hash == job_hash) all.push_back(listed(file.name, *manifest));
   }
-  std::sort(listed.begin(), listed.end(), [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
+  std::sort(all.begin(), all.end(), [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
     return std::tie(a.step, a.records, a.manifest) < std::tie(b.step, b.records, b.manifest);
   });
-  return listed;
+  return all;
 }
 
 // Several replicas may do so at once: what is gone is no mistake.
@@ -350,51 +353,62 @@ std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifes
 }
 
 // Those that are whole, if their weights are not the same.
-std::vector<std::string> CheckpointStore::differing(const std::vector<std::string>& of_one_place) {
-  if (of_one_place.size() < 2) return {};
+std::vector<std::string> CheckpointStore::differing(const std::vector<ListedCheckpoint>& of_one_step) {
   std::vector<std::string> whole;
   std::set<std::string> weights;
-  for (const std::string& name : of_one_place) {
+  for (const ListedCheckpoint& each : of_one_step) weights.insert(each.weights_sha256);
+  if (weights.size() < 2) return {};
+  weights.clear();
+  for (const ListedCheckpoint& each : of_one_step) {
     std::string why;
-    if (const auto loaded = load(name, why)) {
-      whole.push_back(name);
-      weights.insert(loaded->manifest.weights_sha256);
-    }
+    if (!load(each.manifest, why)) continue;
+    whole.push_back(each.manifest);
+    weights.insert(each.weights_sha256);
   }
   return weights.size() > 1 ? whole : std::vector<std::string>{};
 }
 
-FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse,
-                                        bool compare) {
-  FoundCheckpoint found;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::string>, std::greater<>> places;
+// By step, the last one first; of a step likewise by records.
+CheckpointStore::ByStep CheckpointStore::of_this_job(FoundCheckpoint& found) {
+  ByStep steps;
   for (const auto& file : disk_->list()) {
     const auto name = parse_checkpoint_name(file.name, "");
     if (!name || !name->is_manifest()) continue;
     std::string why;
     const auto manifest = read_manifest(file.name, why);
-    if (!manifest || manifest->job_hash != identity_.job_hash) {
-      if (manifest) load(file.name, why);  // for its words
-      found.passed_over.push_back({file.name, why});
+    if (manifest && manifest->job_hash == identity_.job_hash) {
+      steps[manifest->step].push_back(listed(file.name, *manifest));
       continue;
     }
-    places[{manifest->step, manifest->records}].push_back(file.name);
+    if (manifest) load(file.name, why);  // for its words
+    found.passed_over.push_back({file.name, why});
   }
-  for (auto& [place, names] : places) {
-    std::sort(names.rbegin(), names.rend());
-    for (const std::string& name : compare ? differing(names) : std::vector<std::string>{}) {
+  for (auto& [step, those] : steps) {
+    std::ranges::sort(those, [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
+      return std::tie(a.records, a.manifest) > std::tie(b.records, b.manifest);
+    });
+  }
+  return steps;
+}
+
+FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Snapshot&)>& refuse,
+                                        bool compare) {
+  FoundCheckpoint found;
+  for (auto& [step, those] : of_this_job(found)) {
+    for (const std::string& name : compare ? differing(those) : std::vector<std::string>{}) {
       found.passed_over.push_back({name, kDiffers, true});
-      std::erase(names, name);
+      set_aside(name);
+      std::erase_if(those, [&](const ListedCheckpoint& each) { return each.manifest == name; });
     }
-    for (const std::string& name : names) {
+    for (const ListedCheckpoint& each : those) {
       std::string why;
-      auto loaded = load(name, why);
+      auto loaded = load(each.manifest, why);
       if (loaded && refuse) why = refuse(loaded->snapshot);
       if (loaded && why.empty()) {
         found.newest = std::move(loaded);
         return found;
       }
-      found.passed_over.push_back({name, why});
+      found.passed_over.push_back({each.manifest, why});
     }
   }
   return found;

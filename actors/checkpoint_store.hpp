@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,7 +50,7 @@ struct SavedCheckpoint {
 struct PassedOver {
   std::string manifest;
   std::string why;
-  bool differs = false;  ///< another one of its place holds other weights
+  bool differs = false;  ///< another one of its step holds other weights
 };
 
 struct LoadedCheckpoint {
@@ -77,6 +78,7 @@ struct ListedCheckpoint {
   std::uint64_t step = 0;
   std::uint64_t records = 0;
   std::string weights;  ///< name of the file
+  std::string weights_sha256;
 };
 
 /// The checkpoints of the job with this hash, ascending by step. Blocks. Throws DiskError.
@@ -103,9 +105,9 @@ class CheckpointStore {
   std::string folder() const { return disk_->folder(); }
 
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Replicas that
-  /// keep their state without a coordinator compare it with nobody: where whole ones of one place hold
-  /// different weights nobody can tell which are right, and all of them are passed over; not without
-  /// `compare`. Throws DiskError if the folder cannot be listed.
+  /// keep their state without a coordinator compare it with nobody: where whole ones of one step hold
+  /// different weights nobody can tell which are right, and all of them are set aside; not without `compare`.
+  /// Throws DiskError if the folder cannot be listed.
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr,
                          bool compare = true);
 
@@ -124,7 +126,9 @@ class CheckpointStore {
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);
-  std::vector<std::string> differing(const std::vector<std::string>& of_one_place);
+  using ByStep = std::map<std::uint64_t, std::vector<ListedCheckpoint>, std::greater<>>;
+  ByStep of_this_job(FoundCheckpoint& found);
+  std::vector<std::string> differing(const std::vector<ListedCheckpoint>& of_one_step);
 
   std::shared_ptr<Disk> disk_;
   CheckpointIdentity identity_;

@@ -312,22 +312,28 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
 
 void CoordinatorState::finish() {
   if (std::exchange(finished_, true)) return;
+  try {
+    sum_up();
+  } catch (const std::exception&) {
+    // What is told of the end may fail; that the run ends does not.
+  }
+  if (parts_.on_end) parts_.on_end(report_);
+  // Behind the report: one that dies between the two tells it again, rather than never. What was not heard by
+  // all when the run ended has not been heard since.
+  last_note(told_all_.value_or(true) && all_know());
+}
+
+void CoordinatorState::sum_up() {
+  if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
-  if (begun_ && trained_to_ > trained_from_) {
-    report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
-    if (report_.train_seconds > 0) {
-      const std::uint64_t before = parts_.resume ? parts_.resume->samples : 0;
-      report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
-    }
-  }
-  if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
-  if (parts_.on_end) parts_.on_end(report_);
-  // Who has gone since then has not heard more for it.
-  last_note(told_all_.value_or(
-      all_know()));  // behind the report: one that dies between the two tells it again, rather than never
+  if (!begun_ || trained_to_ <= trained_from_) return;
+  report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
+  if (report_.train_seconds <= 0) return;
+  const std::uint64_t before = parts_.resume ? parts_.resume->samples : 0;
+  report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
 }
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts) {

@@ -175,6 +175,7 @@ class CoordinatorState {
   void give_up();
   void last_note(bool ended);
   bool all_know() const;
+  void sum_up();
   void finish();
 
   coordinator_actor::pointer self_ = nullptr;

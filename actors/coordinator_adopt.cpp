@@ -51,9 +51,9 @@ void CoordinatorState::note(const View& view, bool ended) {
 
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
 void CoordinatorState::taken_over(const std::string& reason) {
-  if (std::exchange(ending_, true)) return;
   taken_over_ = true;
   parts_.journal.reset();
+  if (std::exchange(ending_, true)) return;
   actors_.clear();
   report_.outcome = "failed";
   report_.reason = reason;

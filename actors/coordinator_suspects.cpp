@@ -59,10 +59,14 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
 
 // A newer one has taken its place, of which nobody told.
 bool CoordinatorState::is_gone(const std::string& manifest) const {
-  if (listed().empty()) return false;  // another folder, perhaps
+  if (!parts_.checkpoints) return false;
   try {
-    return std::ranges::none_of(parts_.checkpoints->list(),
-                                [&](const auto& file) { return file.name == manifest; });
+    const auto files = parts_.checkpoints->list();
+    const bool here = std::ranges::any_of(files, [&](const auto& file) {
+      return parse_checkpoint_name(file.name, parts_.job.name).has_value();
+    });
+    // Without any of this job's, set aside or not, it is another folder, perhaps.
+    return here && std::ranges::none_of(files, [&](const auto& file) { return file.name == manifest; });
   } catch (const DiskError&) {
     return false;
   }
@@ -140,7 +144,7 @@ Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
 }
 
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
-  if (!parts_.checkpoints || from == 0) return;
+  if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
   try {
     set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1);
   } catch (const DiskError& error) {

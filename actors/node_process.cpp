@@ -204,9 +204,11 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
     if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
     if (options.say) options.say("joins again in " + std::to_string(back_off.count()) + " ms");
     caf::scoped_actor self(system);
-    self->receive(caf::after(back_off) >> [] {});
+    for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
+      self->receive(caf::after(kLook) >> [] {});
+      if (const int signal = signals.take()) return 128 + signal;
+    }
     back_off = std::min(2 * back_off, kBackOffMax);
-    if (signals.take() != 0) return 1;
   }
 }
 

@@ -32,7 +32,8 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
                                                   bench->model->layout(), facts.fingerprint));
   // With these, two runs may differ by right.
   const bool may_differ = job.cluster.straggler.action == StragglerAction::drop ||
-                          job.cluster.on_corruption == OnCorruption::report;
+                          job.cluster.on_corruption == OnCorruption::report ||
+                          job.cluster.reproducible == Reproducible::loose;
   auto found = store.newest(
       [&](const Snapshot& snapshot) {
         const ReplicaPlace& place = snapshot.place;
@@ -44,11 +45,13 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
     const auto files = disk->list();
     const bool aside =
         std::ranges::any_of(files, [](const auto& file) { return file.name.ends_with(kSetAside); });
-    throw NothingToResume("there is no checkpoint of this job in " + disk->folder() +
-                          (aside ? " but some that were set aside, for they may hold wrong results (*" +
-                                       std::string(kSetAside) + ")"
-                                 : "") +
-                          (found.passed_over.empty() ? "" : "; passed over:" + list_of(found.passed_over)));
+    throw NothingToResume(
+        "there is no checkpoint of this job in " + disk->folder() +
+        (aside ? " but some that were set aside, for they may hold wrong results; to go on from one "
+                 "that you trust, take the suffix " +
+                     std::string(kSetAside) + " off its manifest's name"
+               : "") +
+        (found.passed_over.empty() ? "" : "; passed over:" + list_of(found.passed_over)));
   }
   const LoadedCheckpoint& newest = *found.newest;
   const ReplicaPlace& place = newest.snapshot.place;

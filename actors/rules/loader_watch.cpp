@@ -27,8 +27,9 @@ bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
   const auto stuck_after = cluster_.straggler.stuck_after;
   const PeerSight& loader = sight.loader;
   const Time waited = loader.word_at - sight.waiting_since;
-  const Time still = sight.owes > 0 ? std::min(waited, loader.word_at - loader.progress)
-                                    : loader.word_at - std::max(sight.waiting_since, broken_at_);
+  const Time since = std::max(
+      sight.owes > 0 ? std::max(loader.progress, sight.waiting_since) : sight.waiting_since, broken_at_);
+  const Time still = loader.word_at - since;
   const bool silent = loader.unanswered_since && !sight.arriving &&
                       sight.now - std::max(*loader.unanswered_since, sight.waiting_since) >= stuck_after;
   return silent || still >= stuck_after || waited >= kStuckAtLast * stuck_after;

@@ -1,5 +1,9 @@
 #include "tests/simulation/checkpoint_check.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
 
 #include "muster/actors/job_hash.hpp"
@@ -10,6 +14,7 @@ namespace muster::simulation {
 
 namespace {
 
+constexpr std::uint64_t kNoStep = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kLookedAt = "looked at";
 constexpr const char* kOptimizer = " has not the oracle's optimiser";
 
@@ -41,21 +46,23 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   const auto model = registry.make_model(job.model.name, job.model.options, {"cpu", 1});
   CheckpointStore store(
       std::move(disk), checkpoint_identity(job, job_hash(job, registry.declarations()), model->layout(), {}));
-  const FoundCheckpoint found = store.newest([&](const Snapshot& snapshot) {
+  std::map<std::uint64_t, std::set<decltype(OracleRecord::state)>> weights;  // by step
+  const auto look_at = [&](const Snapshot& snapshot) {
     ++checked.looked_at;
+    weights[snapshot.place.steps].insert(fingerprint_of(snapshot.state));
     const Wrong wrong = compared(snapshot, oracle);
     if (wrong) checked.wrong.push_back({wrong, snapshot.place.steps, wrong.what.ends_with(kOptimizer)});
     return std::string(kLookedAt);  // so that the next one is read, too
-  });
+  };
+  const FoundCheckpoint found = store.newest(look_at, false);
+  checked.differing = static_cast<std::uint64_t>(
+      std::ranges::count_if(weights, [](const auto& of_step) { return of_step.second.size() > 1; }));
   for (const PassedOver& passed_over : found.passed_over) {
-    if (passed_over.differs) {
-      ++checked.differing;
-      continue;
-    }
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
     if (passed_over.why == kLookedAt) continue;
-    checked.wrong.push_back({{8, passed_over.manifest + " cannot be gone on from: " + passed_over.why}});
+    checked.wrong.push_back(
+        {{8, passed_over.manifest + " cannot be gone on from: " + passed_over.why}, kNoStep});
   }
   return checked;
 }

@@ -15,13 +15,13 @@ namespace muster::simulation {
 
 struct WrongCheckpoint {
   Wrong wrong;  ///< its weights or its optimiser are not the oracle's at its step, or it cannot be read
-  std::uint64_t step = 0;
+  std::uint64_t step = 0;  ///< none: of one that cannot be read
   bool only_optimizer = false;
 };
 
 struct CheckpointsChecked {
   std::uint64_t looked_at = 0;
-  std::uint64_t differing = 0;  ///< passed over, for another one of the same place holds other weights
+  std::uint64_t differing = 0;  ///< steps with several that hold different weights
   std::vector<WrongCheckpoint> wrong;
 };
 

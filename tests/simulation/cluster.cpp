@@ -154,7 +154,7 @@ void Cluster::look_for_coordinator(ProcessId process) {
   NodeProcess& who = at(process);
   if (!world_->alive(process) || !who.orphan_since) return;
   if (world_->now() - *who.orphan_since >= who.orphan_after) {
-    if (watch_) watch_->gives_up_waiting(process);
+    if (watch_) watch_->keeps_alone(process);
     return caf::anon_send(who.actor,
                           Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
   }

@@ -280,6 +280,7 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {
+    if (stop->keep) keeps_alone(to);
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");
   }

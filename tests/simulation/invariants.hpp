@@ -72,7 +72,7 @@ class Invariants final : public Watch {
   void event(const Event& event) override;
   void flipped(ProcessId process) override;
   void computes_odd(ProcessId process) override;
-  void gives_up_waiting(ProcessId process) override { orphans_.insert(process); }
+  void keeps_alone(ProcessId process) override { orphans_.insert(process); }
   void mistake(const std::string& what) override;
 
  private:

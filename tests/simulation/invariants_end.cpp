@@ -149,7 +149,7 @@ void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& 
   if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
   if (checked.differing > 0 && flips_) tally_.count("checkpoint: of one place, with other weights");
   if (checked.differing > 0 && !flips_ && !odd_)
-    say({8, std::to_string(checked.differing) + " checkpoints of one place hold other weights"});
+    say({8, std::to_string(checked.differing) + " steps have checkpoints with different weights"});
   for (const WrongCheckpoint& each : checked.wrong) {
     if (!is_excused(each)) say(each.wrong);
   }

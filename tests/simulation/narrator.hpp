@@ -35,7 +35,7 @@ class Watches final : public Watch {
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void flipped(ProcessId p) override { tell(&Watch::flipped, p); }
   void computes_odd(ProcessId p) override { tell(&Watch::computes_odd, p); }
-  void gives_up_waiting(ProcessId p) override { tell(&Watch::gives_up_waiting, p); }
+  void keeps_alone(ProcessId p) override { tell(&Watch::keeps_alone, p); }
   void event(const Event& event) override;
   void mistake(const std::string& what) override;
 

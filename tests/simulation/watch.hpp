@@ -48,8 +48,8 @@ class Watch {
   /// Bits of a process are wrong from now on (bits.hpp).
   virtual void flipped(ProcessId) {}
   virtual void computes_odd(ProcessId) {}
-  /// Its coordinator is gone for too long: it is told to keep what it holds, and to end.
-  virtual void gives_up_waiting(ProcessId) {}
+  /// It is told to keep what it holds, and to end, alone.
+  virtual void keeps_alone(ProcessId) {}
 
   virtual void event(const Event&) {}
   virtual void mistake(const std::string&) {}

@@ -66,7 +66,7 @@ void Reduction::reset(Slot& slot) {
   for (TreeSum* const sum : slot.sums) sum->reset();
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
-  slot.copied.assign(shape_.copies ? shape_.shards : 0, {});
+  slot.copied.assign(shape_.copies ? shape_.shards * copy_pieces() : 0, false);
   slot.kept.assign(shape_.copies ? shape_.shards : 0, false);
   slot.keep.clear();
   slot.weight = 0;

@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,9 +125,8 @@ class Reduction {
     bool contributed = false;
     bool said = false;          // so, to all: the losses are sent
     bool copies_given = false;  // the new states of own shards are sent
-    // By shard: where the pieces begin that are here, if this member backs it up.
-    std::vector<std::set<std::uint64_t>> copied;
-    std::vector<bool> kept;  // by shard: the buddy has it
+    std::vector<bool> copied;   // by shard and piece: it is here, if this member backs the shard up
+    std::vector<bool> kept;     // by shard: the buddy has it
     // Since when something that was offered early is under way, and for how long something has been.
     std::optional<std::chrono::nanoseconds> under_way_since;
     std::chrono::nanoseconds hidden{0};
@@ -173,6 +171,7 @@ class Reduction {
   bool backs_up(std::uint32_t member) const;
   bool copies_follow(const Slot& slot) const;
   bool copies_kept(const Slot& slot) const;
+  std::size_t piece_of(const Frame& frame) const;
   bool copy_kept(Slot& slot, const Frame& frame);
   void give_copies(Slot& slot);
   std::span<std::byte> place_copy(Slot& slot, const Frame& frame);

@@ -15,6 +15,10 @@ std::size_t Reduction::copy_pieces() const {
   return (shape_.copy_elements + kPieceElements - 1) / kPieceElements;
 }
 
+std::size_t Reduction::piece_of(const Frame& frame) const {
+  return frame.node * copy_pieces() + frame.offset / kPieceElements;
+}
+
 bool Reduction::backs_up(std::uint32_t member) const {
   return shape_.copies && member != shape_.self && shape_.members[member].buddy == shape_.self;
 }
@@ -60,13 +64,16 @@ std::span<std::byte> Reduction::place_copy(Slot& current, const Frame& frame) {
   if (!backs_up(frame.from) || frame.node < from.begin || frame.node >= from.end) return {};
   if (frame.offset % kPieceElements != 0 || frame.offset >= shape_.copy_elements) return {};
   const std::size_t count = std::min(kPieceElements, shape_.copy_elements - frame.offset);
-  if (frame.bytes != count * sizeof(float) || current.copied[frame.node].contains(frame.offset)) return {};
+  if (frame.bytes != count * sizeof(float) || current.copied[piece_of(frame)]) return {};
   return std::as_writable_bytes(shape_.copies->copy(frame.node).subspan(frame.offset, count));
 }
 
 void Reduction::copy_arrived(Slot& current, const Frame& frame) {
-  auto& pieces = current.copied[frame.node];
-  if (!pieces.insert(frame.offset).second || pieces.size() < copy_pieces()) return;
+  if (current.copied[piece_of(frame)]) return;
+  current.copied[piece_of(frame)] = true;
+  const auto first = current.copied.begin() + static_cast<std::ptrdiff_t>(frame.node * copy_pieces());
+  const auto end = first + static_cast<std::ptrdiff_t>(copy_pieces());
+  if (std::find(first, end, false) != end) return;
   shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
   Frame word;
   word.kind = FrameKind::kept;

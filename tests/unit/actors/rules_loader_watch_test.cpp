@@ -92,6 +92,24 @@ TEST(LoaderWatch, BehindABrokenLinkTheTimeOfALoaderThatOwesNothingBeginsAnew) {
   EXPECT_TRUE(loaders.of(cut, kLoader, 17).held_up->stuck);
 }
 
+TEST(LoaderWatch, BehindABrokenLinkOneThatWasIdleHasItsTimeForDemandsThatComeNow) {
+  LoaderWatch loaders = watch(seconds(2));
+  LoadingSight idle = sight(seconds(14));
+  idle.owes = 0;
+  idle.loader.progress = seconds(9);
+  idle.loader.word_at = milliseconds(10'050);
+  idle.loader.unanswered_since = milliseconds(10'100);
+  EXPECT_TRUE(loaders.of(idle, kLoader, 17).complaint);
+  LoadingSight healed = idle;
+  healed.owes = 3;
+  healed.now = healed.loader.word_at = milliseconds(14'100);
+  healed.loader.unanswered_since.reset();
+  const auto words = loaders.of(healed, kLoader, 17);
+  EXPECT_FALSE(words.held_up && words.held_up->stuck);
+  healed.now = healed.loader.word_at = milliseconds(16'100);
+  EXPECT_TRUE(loaders.of(healed, kLoader, 17).held_up->stuck);
+}
+
 TEST(LoaderWatch, WithoutAMicroBatchALoaderIsStuckAtLastWhateverItDoes) {
   LoaderWatch loaders = watch(seconds(2));
   EXPECT_FALSE(loaders.of(sight(seconds(29)), kLoader, 17).held_up->stuck);

@@ -1,0 +1,215 @@
+// How a coordinator ends that knows of checkpoints with wrong results.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <stdexcept>
+
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/coordinator.hpp"
+#include "muster/actors/run.hpp"
+#include "tests/support/faulty_disk.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string kJobHash(64, 'a');
+
+// Until another coordinator takes it over.
+struct OneJournal final : Journal {
+  std::optional<JournalEntry> read() override { return entry; }
+  void write(const JournalEntry& written) override {
+    if (taken) throw TakenOver(Advice::give_up, "another coordinator has taken this run over");
+    entry = written;
+  }
+  std::optional<JournalEntry> entry;
+  bool taken = false;
+};
+
+CheckpointIdentity identity() {
+  CheckpointIdentity identity;
+  identity.job = "tiny";
+  identity.job_hash = kJobHash;
+  identity.shards = 2;
+  identity.layout.add_parameter("weight", {4});
+  return identity;
+}
+
+Snapshot snapshot_at(std::uint64_t step) {
+  Snapshot snapshot;
+  snapshot.place.records = snapshot.place.steps = step;
+  snapshot.place.cursor = {Phase::train, 1, step};
+  snapshot.state.assign(4, static_cast<float>(step));
+  return snapshot;
+}
+
+caf::behavior hears_all(caf::event_based_actor* self) {
+  self->set_default_handler([](caf::scheduled_actor*, caf::message_view&) -> caf::result<caf::message> {
+    return caf::delegated<caf::message>{};
+  });
+  return {[](const Stop&) {}};
+}
+
+// Started again with a journal that suspects all steps from 50 on; two members of its view have come back.
+class EndOfACoordinator : public ::testing::Test {
+ protected:
+  EndOfACoordinator() : store_(disk_, identity()) {
+    View view;
+    view.number = 3;
+    view.term = 1;
+    view.records = 6;
+    for (std::uint32_t slot = 0; slot < 2; ++slot)
+      view.replicas.push_back({.name = {false, slot},
+                               .incarnation = slot + 1,
+                               .address = "x",
+                               .begin = slot,
+                               .end = slot + 1,
+                               .clean = 4,
+                               .holds_of = slot});
+    journal_->entry = JournalEntry{kJobHash, 1, view, {2, 0}};
+    journal_->entry->suspect_from = 50;
+    store_.save(snapshot_at(4), 100);
+    coordinator_ = system_.spawn(coordinator, parts());
+    for (auto& node : nodes_) node = system_.spawn(hears_all);
+    run();
+    for (std::uint32_t slot = 0; slot < 2; ++slot) come_back(slot, view);
+  }
+  ~EndOfACoordinator() override {
+    for (auto& node : nodes_) caf::anon_send_exit(node, caf::exit_reason::kill);
+    caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
+    run();
+  }
+
+  CoordinatorParts parts() {
+    CoordinatorParts parts;
+    parts.job.name = "tiny";
+    parts.job.train.shards = 2;
+    parts.job.cluster.replicas = 2;
+    parts.job_hash = kJobHash;
+    parts.placement.devices = {"cpu:0", "cpu:1"};
+    parts.by_hand = true;
+    parts.journal = journal_;
+    parts.checkpoints = disk_;
+    parts.on_event = [this](const Event& event) {
+      if (event.name == throws_at_) throw std::runtime_error("an observer's error");
+    };
+    parts.on_conclude = [this] { ++concluded_; };
+    parts.on_end = [this](const Report& report) { reports_.push_back(report); };
+    return parts;
+  }
+  void come_back(std::uint32_t slot, const View& view) {
+    Adopt word;
+    word.join.protocol = kProtocolVersion;
+    word.join.name = {false, slot};
+    word.join.incarnation = slot + 1;
+    word.join.joins = true;
+    word.prepared.name = word.join.name;
+    word.prepared.address = "x";
+    word.prepared.elements = 4;
+    word.prepared.loads = true;
+    word.term = 1;
+    word.view = view;
+    word.begun = true;
+    word.job_hash = kJobHash;
+    word.free = {2, 0};
+    say(nodes_[slot], caf::make_message(std::move(word)));
+  }
+  void say(const caf::actor& from, caf::message message) {
+    caf::actor_cast<caf::strong_actor_ptr>(coordinator_)
+        ->get()
+        ->eq_impl(caf::make_message_id(), caf::actor_cast<caf::strong_actor_ptr>(from), nullptr,
+                  std::move(message));
+    run();
+  }
+  void ask_to_end() { say(nodes_[0], caf::make_message(StopRequest{"SIGTERM"})); }
+  void one_joins() {
+    Join join;
+    join.protocol = kProtocolVersion;
+    join.incarnation = 99;
+    join.joins = true;
+    say(nodes_[2], caf::make_message(join));
+  }
+  void run() {
+    while (scheduler_.try_run_once()) {
+    }
+  }
+  void pass(std::chrono::milliseconds time) {
+    for (auto passed = 0ms; passed < time; passed += 10ms) {
+      scheduler_.advance_time(10ms);
+      run();
+    }
+  }
+  bool is_there(const SavedCheckpoint& saved) { return disk_->holds(saved.manifest); }
+
+  struct Config : caf::actor_system_config {
+    Config() {
+      configure(*this);
+      set("scheduler.policy", caf::atom("testing"));
+    }
+  };
+  Config config_;
+  caf::actor_system system_{config_};
+  caf::scheduler::test_coordinator& scheduler_ =
+      dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  std::shared_ptr<FaultyDisk> disk_ = std::make_shared<FaultyDisk>();
+  CheckpointStore store_;
+  std::shared_ptr<OneJournal> journal_ = std::make_shared<OneJournal>();
+  std::string throws_at_;
+  coordinator_actor coordinator_;
+  std::array<caf::actor, 3> nodes_;
+  std::vector<Report> reports_;
+  int concluded_ = 0;
+};
+
+TEST_F(EndOfACoordinator, SetsAsideWhatIsWrittenUntilItsEnd) {
+  ask_to_end();
+  EXPECT_EQ(concluded_, 1);
+  EXPECT_TRUE(reports_.empty()) << "it waits for who writes";
+  const auto saved = store_.save(snapshot_at(60), 100);
+  pass(3s);
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_EQ(reports_.front().outcome, "interrupted");
+  EXPECT_FALSE(is_there(saved));
+  EXPECT_EQ(concluded_, 1);
+}
+
+TEST_F(EndOfACoordinator, OneThatWasTakenOverTouchesNoCheckpointOfTheOther) {
+  journal_->taken = true;
+  const auto saved = store_.save(snapshot_at(60), 100);
+  ask_to_end();
+  pass(3s);
+  EXPECT_EQ(reports_.size(), 1u);
+  EXPECT_TRUE(is_there(saved));
+}
+
+TEST_F(EndOfACoordinator, NorWhenItHearsOfThatFromItsJournalFirst) {
+  journal_->taken = true;
+  const auto saved = store_.save(snapshot_at(60), 100);
+  one_joins();
+  pass(30s);
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_EQ(reports_.front().outcome, "failed");
+  EXPECT_TRUE(is_there(saved));
+}
+
+TEST_F(EndOfACoordinator, IsNoVerdictForMembersThatWereNotHeardAtTheEnd) {
+  ask_to_end();
+  pass(3s);  // both live, and say nothing
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_FALSE(journal_->entry->ended);
+}
+
+TEST_F(EndOfACoordinator, ComesAlsoAfterAnError) {
+  throws_at_ = "interrupted";
+  ask_to_end();
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_EQ(reports_.front().outcome, "failed");
+  EXPECT_NE(reports_.front().reason.find("an observer's error"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster
