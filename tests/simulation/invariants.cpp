@@ -374,6 +374,9 @@ void Invariants::event(const Event& event) {
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "notice" && event.text("text").find("cannot be renamed") != std::string::npos)
     suspects_stay_ = true;
+  if (event.name == "refused" &&
+      event.text("reason").ends_with("is no member of the last view; it may join again"))
+    turned_away(who_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
@@ -389,6 +392,19 @@ void Invariants::event(const Event& event) {
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")
     progress_at_ = now();
+}
+
+// A coordinator whose journal is older learns of the view from its members. Else the journal may know of a
+// newer one, of which nobody was told.
+void Invariants::turned_away(const std::string& who) {
+  const View* view = views_.latest();
+  const bool older = tally_.of("fault: coordinator-old-journal") > 0;
+  if (!older || !view || begun_ != view->number || cluster_->two_coordinators()) return;
+  for (const ProcessId process : members_of(view->number)) {
+    const Seen& member = seen(process);
+    if (member.name.text() == who && member.installed == view->number && cluster_->world().alive(process))
+      say({11, who + " was turned away, although it is a member of view " + std::to_string(view->number)});
+  }
 }
 
 void Invariants::joined(const std::string& who) {

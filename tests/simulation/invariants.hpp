@@ -124,6 +124,7 @@ class Invariants final : public Watch {
   void count_parts(const View& view);
   void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
+  void turned_away(const std::string& who);
   bool is_excused(const WrongCheckpoint& checkpoint);
 
   const Job job_;

@@ -21,10 +21,13 @@ struct JournalDisk {
   std::deque<JournalEntry> before;  ///< with a view, that were replaced; the last one in front
   static constexpr std::size_t kBeforeMax = 8;
 
-  /// It is restored from a copy, which is so many writes old, or as old as there is one.
+  /// It is restored from a copy: of the view before, where there is one, or older by so many writes.
   void restore(std::size_t writes_ago) {
     if (before.empty() || writes_ago == 0 || !entry || entry->ended || entry->completed) return;
-    entry = before[std::min(writes_ago, before.size()) - 1];
+    const auto older = std::ranges::find_if(
+        before, [&](const JournalEntry& each) { return each.view.number < entry->view.number; });
+    const auto skipped = older == before.end() ? 0 : static_cast<std::size_t>(older - before.begin());
+    entry = before[std::min(skipped + writes_ago, before.size()) - 1];
     before.clear();
   }
 };

@@ -130,6 +130,8 @@ Moment draw_moment(Dice& dice, Nanoseconds span) {
 Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   Moment moment = draw_moment(dice, span);
   if (kind == "join-unlike" && moment.what != "begin") return {"begin", dice.between(1, 12), moment.later};
+  if (kind == "coordinator-old-journal" && !dice.one_in(4))  // so that the copy is of another view
+    return {"view", dice.between(2, 3), moment.later};
   const bool cut = kind == "coordinator-cut-off" || kind == "coordinator-cut-two";
   if (kind == "coordinator-mid-commit" && dice.one_in(2)) return {"message", dice.between(1, 12), {}};
   if (!cut && kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
@@ -185,6 +187,16 @@ void keep_second_coordinator_alone(std::vector<Fault>& faults) {
   faults.push_back(kept);
 }
 
+// So that the copy is of another view.
+void change_view_before_old_journal(Dice& dice, const Scene& scene, std::vector<Fault>& faults) {
+  if (std::ranges::find(faults, "coordinator-old-journal", &Fault::kind) == faults.end()) return;
+  Fault join;
+  join.kind = "join";
+  fault_kind(join.kind).draw(dice, scene, join);
+  join.moment = {"begin", dice.between(1, 4), dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))};
+  faults.push_back(std::move(join));
+}
+
 bool of_bits(const std::string& kind) {
   const auto kinds = faults_of_bits();
   return std::any_of(kinds.begin(), kinds.end(), [&](const FaultKind& each) { return each.name == kind; });
@@ -204,6 +216,7 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
   keep_second_coordinator_alone(faults);
+  change_view_before_old_journal(dice, scene, faults);
   return faults;
 }
 

@@ -45,7 +45,7 @@ class Schedule final : public Watch {
     if (message.match_elements<Checkpointed>()) moment("checkpointed");
   }
   void event(const Event& event) override {
-    if (event.name == "restarted") moment("restarted");
+    if (event.name == "restarted" || event.name == "view") moment(event.name);
   }
 
  private:
