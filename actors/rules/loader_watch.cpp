@@ -21,14 +21,13 @@ std::string no_frame_for(std::chrono::nanoseconds time) {
 }  // namespace
 
 // A loader that owes this node nothing does nothing for it, whatever it does for others. While only its words
-// do not come nothing is known of it. Behind a broken link its time begins anew: the demands may come only
-// now.
+// do not come nothing is known of it. Behind a silence its time begins anew: the demands may come only now.
 bool LoaderWatch::is_stuck(const LoadingSight& sight) const {
   const auto stuck_after = cluster_.straggler.stuck_after;
   const PeerSight& loader = sight.loader;
   const Time waited = loader.word_at - sight.waiting_since;
-  const Time since = std::max(
-      sight.owes > 0 ? std::max(loader.progress, sight.waiting_since) : sight.waiting_since, broken_at_);
+  Time since = std::max(sight.waiting_since, silent_at_);
+  if (sight.owes > 0) since = std::max(since, loader.progress);
   const Time still = loader.word_at - since;
   const bool silent = loader.unanswered_since && !sight.arriving &&
                       sight.now - std::max(*loader.unanswered_since, sight.waiting_since) >= stuck_after;
@@ -55,7 +54,7 @@ LoaderWatch::Words LoaderWatch::of(const LoadingSight& sight, const NodeName& lo
   const Time waited = sight.now - sight.waiting_since;
   const Time silent = sight.loader.unanswered_since ? sight.now - *sight.loader.unanswered_since : Time{0};
   const bool broken = silent >= silence_allowed(sight);
-  if (broken) broken_at_ = sight.now;
+  if (silent >= Time(cluster_.detect.patience)) silent_at_ = sight.now;
   const bool stuck = !broken && is_stuck(sight);
   Words words;
   // Again after each further patience: the coordinator forgets what it cannot judge.

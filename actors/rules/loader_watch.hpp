@@ -53,7 +53,7 @@ class LoaderWatch {
   std::uint32_t self_;
   ClusterConfig cluster_;
   Said said_;          // of this wait
-  Time broken_at_{0};  // when the link was last seen broken: what is asked before may never have arrived
+  Time silent_at_{0};  // when nothing was heard last, for a patience: what was asked before may not have arrived
 };
 
 }  // namespace muster

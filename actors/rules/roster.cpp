@@ -401,10 +401,12 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
 }
 
 Roster::Next Roster::next_view(const View& last) const {
-  PartSource source = in_parts_ ? source_after(last, took()) : PartSource{};
+  // Some have gone back already, others not yet: all do it again.
+  const bool goes_back = last.back && took() < last.number;
+  PartSource source = goes_back ? last.source : in_parts_ ? source_after(last, took()) : PartSource{};
   const std::set<std::uint32_t> held_back = to_hold_back(source);
   const auto lost = lost_part(source, replicas_left());
-  const bool from_disk = in_parts_ && (lost || source.view == 0);
+  const bool from_disk = goes_back || (in_parts_ && (lost || source.view == 0));
   // Who may say where the view begins: who wants to leave and is held back counts as any other; one that came
   // last and holds no part of the optimiser yet does not, for the others hold the parts where they are.
   const auto counts = [&](const NodeName& name, const NodeRecord& record) {

@@ -349,6 +349,29 @@ TEST(Roster, ANewcomerIsTakenInWithWhatItMissesIfThatIsKept) {
   }
 }
 
+TEST(Roster, WhoHasNotGoneBackYetKeepsNobodyOut) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  view.number = 2;
+  view.back = true;
+  view.records = view.source.records = 1;
+  view.source.checkpoint = "step-1.manifest.json";
+  roster.entered(view);
+  const NodeName name = newcomer(roster);
+  roster.fed(name, *roster.donor());
+  roster.caught_up({name, view.number, 1});
+  for (const NodeName& member : roster.begin_close()) {
+    const std::uint64_t has = member == kReplica0 ? 7 : 1;  // its disk hangs
+    roster.closed({member, view.number, has, has + 1, 1});
+  }
+  const auto next = roster.next_view(view);
+  ASSERT_TRUE(next.view) << next.missing;
+  EXPECT_EQ(next.view->replicas.size(), 3u);
+  EXPECT_EQ(next.view->records, 1u);
+  EXPECT_EQ(next.view->source.checkpoint, view.source.checkpoint);
+  EXPECT_TRUE(next.view->behind.empty());
+}
+
 TEST(Roster, ANewcomerThatIsAheadOfAllMembersIsNotTakenIn) {
   View view;
   Roster roster = roster_in_view(2, 0, view);
