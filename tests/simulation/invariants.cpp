@@ -398,7 +398,8 @@ void Invariants::event(const Event& event) {
 // newer one, of which nobody was told.
 void Invariants::turned_away(const std::string& who) {
   const View* view = views_.latest();
-  const bool older = tally_.of("fault: coordinator-old-journal") > 0;
+  const bool older =
+      tally_.of("fault: coordinator-old-journal") > 0 && tally_.of("fault: coordinator-mid-commit") == 0;
   if (!older || !view || begun_ != view->number || cluster_->two_coordinators()) return;
   for (const ProcessId process : members_of(view->number)) {
     const Seen& member = seen(process);
