@@ -88,11 +88,24 @@ bool is_of(const std::vector<std::string>& stems, const std::string& name) {
   });
 }
 
+std::string without_suffix(const std::string& name, const std::string& suffix) {
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
 ListedCheckpoint listed(const std::string& name, const Manifest& manifest) {
   return {name, manifest.step, manifest.records, manifest.weights.name, manifest.weights_sha256};
 }
 
 }  // namespace
+
+bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
+  return std::ranges::any_of(disk.list(), [&](const auto& file) {
+    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
+    std::string why;
+    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
+    return manifest && manifest->job_hash == job_hash;
+  });
+}
 
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
   std::vector<ListedCheckpoint> all;

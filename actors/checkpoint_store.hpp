@@ -84,9 +84,12 @@ struct ListedCheckpoint {
 /// The checkpoints of the job with this hash, ascending by step. Blocks. Throws DiskError.
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
 
+inline constexpr const char* kSetAside = ".suspect";
+/// Whether there is one of this job, set aside or not. Blocks. Throws DiskError.
+bool holds_any_checkpoint(Disk& disk, const std::string& job_hash);
+
 /// Those of steps after `step` get another name (kSetAside behind it), which nobody goes on from; a run that
 /// comes to that step again removes them. Blocks. Throws DiskError.
-inline constexpr const char* kSetAside = ".suspect";
 void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step);
 
 /// One thread at a time; blocks.

@@ -27,13 +27,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   parts_ = std::move(parts);
   began_ = self->clock().now();
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const std::exception& error) {
-      fail(std::string("a bug in the coordinator: ") + error.what());
-    } catch (...) {
-      fail("a bug in the coordinator");
-    }
+    fail_of(thrown);
     finish();  // no tick comes any more
     return caf::exit_reason::unhandled_exception;
   });
@@ -94,8 +88,15 @@ void CoordinatorState::on(const Progress& message) {
   report_.samples = std::max(report_.samples, message.samples);
   if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
   say_first_step(message);
+  takes_effect();
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
+}
+
+// Those who have caught up meanwhile were not to interrupt it.
+void CoordinatorState::takes_effect() {
+  if (!in_force() || ending_ || std::exchange(took_effect_, true)) return;
+  if (roster_->any_caught_up()) close_view();
 }
 
 // Every replica counts the ledger for itself; they must agree.
@@ -256,6 +257,23 @@ void CoordinatorState::fail(const std::string& reason) {
   conclude("failed", reason);
 }
 
+// Its own error, or one of an observer in this process, which may come again.
+void CoordinatorState::fail_of(const std::exception_ptr& thrown) {
+  std::string reason = "a bug in the coordinator";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    reason += std::string(": ") + error.what();
+  } catch (...) {
+    // It says nothing of itself.
+  }
+  try {
+    fail(reason);
+  } catch (...) {
+    conclude("failed", reason);
+  }
+}
+
 // One of those that are left writes what they hold before all go.
 void CoordinatorState::give_up() {
   const std::string reason = "no nodes came within " +
@@ -291,7 +309,8 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (parts_.on_conclude) parts_.on_conclude();
   report_.outcome = outcome;
   report_.reason = reason;
-  if (report_.completed()) last_note(false);
+  last_note(false);  // or another one has taken this run over: then nobody is told
+  if (taken_over_) return;
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
   for (const auto& [who, actor] : actors_) {

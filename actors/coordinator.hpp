@@ -176,6 +176,9 @@ class CoordinatorState {
   void last_note(bool ended);
   bool all_know() const;
   void sum_up();
+  void takes_effect();
+  bool is_going_back() const;
+  void fail_of(const std::exception_ptr& thrown);
   void finish();
 
   coordinator_actor::pointer self_ = nullptr;
@@ -250,6 +253,7 @@ class CoordinatorState {
   std::optional<Doubt> doubt_;
   bool doubted_ = false;          // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;           // the outcome is known
+  bool took_effect_ = false;      // a member has done a step in the view
   std::optional<bool> told_all_;  // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;
 };

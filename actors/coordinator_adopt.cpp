@@ -276,6 +276,7 @@ void CoordinatorState::adopted_all() {
   if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
       !suspect_from_) {
     phase_ = Phase::running;
+    took_effect_ = false;
     raise(make_event("view", {{"view", number(view_.number)},
                               {"members", number(view_.replicas.size())},
                               {"transport", report_.transport}}));

@@ -53,9 +53,15 @@ void CoordinatorState::on(const WentBack& message) {
   judge_going_back();
 }
 
+// Its members read the state from a checkpoint; none has said yet that it has done a step in it.
+bool CoordinatorState::is_going_back() const {
+  const bool from_disk = view_.back || (parts_.job.train.in_parts() && view_.source.view == 0);
+  return from_disk && !took_effect_;
+}
+
 // No step of the view can end while one of its members stands where it was.
 bool CoordinatorState::judge_going_back() {
-  if (!in_force()) return false;
+  if (!in_force() || took_effect_) return false;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
   switch (verdict.act) {
     case GoingBack::Act::nothing:
@@ -71,7 +77,7 @@ bool CoordinatorState::judge_going_back() {
       for (const std::uint32_t slot : verdict.slots) {
         if (ending_ || !roster_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
-             going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?");
+             going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?", false);
       }
       return true;
     case GoingBack::Act::older:

@@ -44,9 +44,10 @@ void CoordinatorState::last_view() {
   avoid_unreadable(view);
   if (view.records == 0)
     return not_kept(unreadable_.empty() ? "no step was done" : "no checkpoint is left that can be read");
-  const bool went_back_half = view_.back && roster_->took() < view_.number;
-  if (suspect_from_ || went_back_half) return not_kept("the weights may hold wrong results of a replica");
+  if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  const bool went_back_half = view_.back && roster_->took() < view_.number;
+  if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   install(view);
 }
 

@@ -82,12 +82,12 @@ void CoordinatorState::on(const Prepared& message) {
     raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   if (!begun_) {
     if (roster_->full()) form();
+  } else if (phase_ == Phase::paused) {
+    next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed
   } else if (!message.name.loader) {
     feed_newcomers();
   } else if (phase_ == Phase::running) {
     close_view();  // a loader has no state to catch up with
-  } else if (phase_ == Phase::paused) {
-    next_view();
   }
 }
 
@@ -182,7 +182,7 @@ void CoordinatorState::on(const CaughtUp& message) {
   if (phase_ != Phase::running && phase_ != Phase::paused) return;
   roster_->caught_up(message);
   if (phase_ == Phase::running) {
-    close_view();
+    if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)
   } else {
     next_view();
   }

@@ -61,12 +61,10 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
 bool CoordinatorState::is_gone(const std::string& manifest) const {
   if (!parts_.checkpoints) return false;
   try {
-    const auto files = parts_.checkpoints->list();
-    const bool here = std::ranges::any_of(files, [&](const auto& file) {
-      return parse_checkpoint_name(file.name, parts_.job.name).has_value();
-    });
-    // Without any of this job's, set aside or not, it is another folder, perhaps.
-    return here && std::ranges::none_of(files, [&](const auto& file) { return file.name == manifest; });
+    // Without any of this job it is another folder, perhaps.
+    return holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash) &&
+           std::ranges::none_of(parts_.checkpoints->list(),
+                                [&](const auto& file) { return file.name == manifest; });
   } catch (const DiskError&) {
     return false;
   }

@@ -178,6 +178,7 @@ void CoordinatorState::install(const View& view) {
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
+  took_effect_ = false;
   back_ticks_ = 0;
   phase_ = Phase::installing;
   installing_ticks_ = 0;

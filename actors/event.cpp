@@ -326,7 +326,7 @@ std::vector<EventSpec> events_of_failure() {
         {"waited_ms", kNumber, true, "for how long"},
         {"shards", kText, false, "shards that it holds, \"begin-end\"; not of a loader"},
         {"step", kInteger, false, "step that it holds up"},
-        {"cause", kText, false, "\"data\", \"compute\", \"link\" or \"loader N\""},
+        {"cause", kText, false, "\"data\", \"compute\", \"link\", \"restoring\" or \"loader N\""},
         {"stuck", kBoolean, false, "whether it has done nothing at all for cluster.straggler.stuck_after"},
         {"seen_by", kText, false, "who waits for it"}}},
       {"suspected",

@@ -110,6 +110,7 @@ class Session {
     }
     node_ = nullptr;
     const std::lock_guard lock(word_->mutex);
+    if (asked_) word_->stop.again = false;  // it was told to go meanwhile
     return word_->stop;
   }
 
@@ -206,7 +207,7 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
     caf::scoped_actor self(system);
     for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
       self->receive(caf::after(kLook) >> [] {});
-      if (const int signal = signals.take()) return 128 + signal;
+      if (const int signal = signals.take()) return signal == SIGTERM ? 0 : 128 + signal;  // it holds nothing
     }
     back_off = std::min(2 * back_off, kBackOffMax);
   }

@@ -104,7 +104,7 @@ void ReplicaState::on(const PartTaken& message) {
 void ReplicaState::go_back() {
   const PartSource& source = part_.view.source;
   kept_.clear();
-  parts_.bench->progress->now(Activity::loading);
+  parts_.bench->progress->now(Activity::restoring);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_,
                         restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](

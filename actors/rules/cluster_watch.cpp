@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "muster/actors/rules/return_time.hpp"
+#include "muster/actors/rules/straggling.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
@@ -208,7 +209,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now) {
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
-  if (!others_wait || !can_go || loader || message.link_broken) return judgement;
+  const bool restores = message.cause == text_of(LateCause::restoring);  // see rules/going_back
+  if (!others_wait || !can_go || loader || restores || message.link_broken) return judgement;
   const std::string held = "it holds up step " + std::to_string(message.step) + " for " +
                            rounded(message.waited_ms) + " ms (" + message.cause + ")";
   if (message.stuck) {

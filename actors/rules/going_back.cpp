@@ -3,17 +3,18 @@
 namespace muster {
 
 GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) const {
-  std::vector<std::uint32_t> cannot, silent;
+  std::vector<std::uint32_t> can, cannot, silent;
   for (const std::uint32_t slot : members) {
     const auto word = said_.find(slot);
     if (word == said_.end())
       silent.push_back(slot);
-    else if (!word->second.empty())
-      cannot.push_back(slot);
+    else
+      (word->second.empty() ? can : cannot).push_back(slot);
   }
-  if (cannot.empty()) return {};
+  if (!can.empty() && !cannot.empty()) return {Act::lose, cannot};
+  if (can.empty() && cannot.empty()) return {};
   if (!silent.empty()) return {Act::wait, silent};
-  return cannot.size() == members.size() ? Verdict{Act::older, {}} : Verdict{Act::lose, cannot};
+  return cannot.empty() ? Verdict{} : Verdict{Act::older, {}};
 }
 
 std::string GoingBack::why(std::uint32_t slot) const {

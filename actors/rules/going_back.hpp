@@ -23,7 +23,7 @@ class GoingBack {
   void entered() { said_.clear(); }
   /// Replica `slot` has gone back, or `why` it cannot.
   void said(std::uint32_t slot, const std::string& why) { said_[slot] = why; }
-  /// Nothing follows until somebody cannot, and all have said so or the opposite.
+  /// Who cannot is lost as soon as another one can. Who says nothing is waited for once others have spoken.
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
   std::string why(std::uint32_t slot) const;

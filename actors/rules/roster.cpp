@@ -271,6 +271,12 @@ bool Roster::none_alive() const {
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) { return alive(node.first); });
 }
 
+bool Roster::any_caught_up() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return !node.second.member && node.second.stage == NodeStage::caught_up;
+  });
+}
+
 NodeStage Roster::stage_behind() const {
   for (const NodeStage stage : {NodeStage::joined, NodeStage::prepared}) {
     if (!behind(stage).empty()) return stage;
@@ -400,6 +406,19 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
   return names;
 }
 
+// Each reads its state from the disk. Where that leaves too few, newcomers that were not given one come, too.
+std::vector<NodeName> Roster::all_who_can_read() const {
+  std::vector<NodeName> names = staying(std::numeric_limits<std::uint64_t>::max(), 0, {});
+  const auto replicas = std::ranges::count_if(names, [](const NodeName& name) { return !name.loader; });
+  if (static_cast<std::uint32_t>(replicas) >= min_replicas_) return names;
+  for (const auto& [name, record] : nodes_) {
+    const bool comes = !name.loader && !record.leaving && record.stage == NodeStage::prepared;
+    if (comes && !view_.holds(name)) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 Roster::Next Roster::next_view(const View& last) const {
   // Some have gone back already, others not yet: all do it again.
   const bool goes_back = last.back && took() < last.number;
@@ -430,9 +449,8 @@ Roster::Next Roster::next_view(const View& last) const {
   }
   if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
   if (from_disk) records = source.records;
-  View view =
-      make_view(next_number(last), from_disk ? staying(std::numeric_limits<std::uint64_t>::max(), 0, {})
-                                             : staying(records, best->kept_from, held_back));
+  View view = make_view(next_number(last),
+                        from_disk ? all_who_can_read() : staying(records, best->kept_from, held_back));
   view.source = std::move(source);
   view.term = last.term;
   view.facts = last.facts;

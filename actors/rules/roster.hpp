@@ -109,6 +109,7 @@ class Roster {
   /// every node that the job starts is waited for like a member.
   bool all(NodeStage stage, bool replicas_only = false) const;
   bool none_alive() const;
+  bool any_caught_up() const;
   /// Whether a loader takes part, or is about to.
   bool any_loader() const;
   bool member(const NodeName& name) const;
@@ -172,6 +173,7 @@ class Roster {
   std::string misfit(const Prepared& message) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
+  std::vector<NodeName> all_who_can_read() const;
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,
                                 const std::set<std::uint32_t>& held_back) const;
   std::uint32_t next_number(const View& last) const;

@@ -18,6 +18,7 @@ std::chrono::nanoseconds silence_of(const PeerSight& peer, std::chrono::nanoseco
 // its part, while nothing of it comes, has a slow link.
 LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::chrono::nanoseconds now) {
   if (silence_of(peer, now) >= options.link_patience) return LateCause::link;
+  if (peer.doing.activity == Activity::restoring) return LateCause::restoring;
   const auto spent = [&](Activity activity) { return peer.spent[static_cast<std::size_t>(activity)]; };
   const auto data = spent(Activity::loading), link = spent(Activity::reducing);
   const auto compute = spent(Activity::computing) + spent(Activity::updating) + spent(Activity::idle);
@@ -45,6 +46,8 @@ const char* text_of(LateCause cause) {
       return "compute";
     case LateCause::link:
       return "link";
+    case LateCause::restoring:
+      return "restoring";
   }
   return "?";
 }
@@ -72,13 +75,14 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
         sight.samples || std::any_of(sight.peers.begin(), sight.peers.end(), [&](const PeerSight& other) {
           return other.peer != peer.peer && other.samples;
         });
-    late.ready = has_sums(sight.kind) && !peer.words_in && others_add &&
+    const bool restores = late.cause == LateCause::restoring;
+    late.ready = has_sums(sight.kind) && !restores && !peer.words_in && others_add &&
                  (peer.header_in || late.cause == LateCause::data);
     // While it waited for others itself it had nothing to do. While only its words do not come nothing is
     // known of it: the pings may not arrive.
     const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
                                 std::min(late.waited, late.silent));
-    late.stuck = late.cause != LateCause::link && still >= options.stuck_after;
+    late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
     if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });

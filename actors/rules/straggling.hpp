@@ -22,7 +22,7 @@ namespace muster {
 std::chrono::nanoseconds straggler_patience(std::optional<std::chrono::nanoseconds> given,
                                             std::chrono::nanoseconds median_step);
 
-enum class LateCause { data, compute, link };
+enum class LateCause { data, compute, link, restoring };
 const char* text_of(LateCause cause);
 
 struct StragglerOptions {

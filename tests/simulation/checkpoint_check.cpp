@@ -57,6 +57,7 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   const FoundCheckpoint found = store.newest(look_at, false);
   checked.differing = static_cast<std::uint64_t>(
       std::ranges::count_if(weights, [](const auto& of_step) { return of_step.second.size() > 1; }));
+  for (WrongCheckpoint& each : checked.wrong) each.differs = weights[each.step].size() > 1;
   for (const PassedOver& passed_over : found.passed_over) {
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;

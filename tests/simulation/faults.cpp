@@ -75,6 +75,14 @@ void disturb_all(Cluster& cluster, const Fault& fault, const Disturbance& how) {
   disturb(cluster, fault.a, Cluster::kCoordinator, how, fault.both);
 }
 
+// So that no frame takes as long as a cut link is given.
+double slowest(const Scene& scene) {
+  const auto delay = std::max(scene.cluster.network.delay_max, scene.cluster.control.delay_max);
+  const double times = static_cast<double>(scene.job.cluster.detect.patience / std::chrono::nanoseconds(1)) /
+                       static_cast<double>(delay / std::chrono::nanoseconds(1));
+  return std::max(times / 5, 2.0);
+}
+
 void disturb_pair(Cluster& cluster, const Fault& fault, const Disturbance& how) {
   disturb(cluster, fault.a, fault.b, how, fault.both);
 }
@@ -224,11 +232,11 @@ std::vector<FaultKind> partitions() {
 std::vector<FaultKind> bad_links() {
   const auto heal_pair = [](Cluster& cluster, const Fault& fault) { disturb_pair(cluster, fault, {}); };
   return {
-      {"clog", "a link is 20 to 200 times as slow",
+      {"clog", "a link is up to 200 times as slow",
        [](Dice& dice, const Scene& scene, Fault& fault) {
          fault.a = any_node(dice, scene);
          fault.b = dice.one_in(4) ? Cluster::kCoordinator : any_replica(dice, scene);
-         fault.strength = static_cast<double>(dice.between(20, 200));
+         fault.strength = std::min(static_cast<double>(dice.between(20, 200)), slowest(scene));
          fault.lasts = long_time(dice, scene);
          draw_direction(dice, fault);
          return fault.a != fault.b;

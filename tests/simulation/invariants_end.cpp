@@ -163,8 +163,9 @@ bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
   }
   // A replica whose coordinator is gone keeps what it holds, and has nobody to compare it with.
   const auto flipped = flipped_at_.find(checkpoint.step);
+  const bool compared = checked_.contains(checkpoint.step) && !checkpoint.differs;
   const bool alone =
-      flipped != flipped_at_.end() && !checked_.contains(checkpoint.step) &&
+      flipped != flipped_at_.end() && !compared &&
       std::ranges::any_of(flipped->second, [&](ProcessId one) { return orphans_.contains(one); });
   if (alone) tally_.count("checkpoint: kept alone, with a bit that flipped in its last step");
   return alone;

@@ -11,12 +11,13 @@ enum class Activity : std::uint32_t {
   idle = 0,     ///< nothing is asked of it: no view, or the end
   loading = 1,  ///< waits for micro-batches of its shards
   computing = 2,
-  reducing = 3,  ///< has handed in what it has; waits for the others
-  updating = 4,  ///< applies the step, evaluates, hashes or writes
+  reducing = 3,   ///< has handed in what it has; waits for the others
+  updating = 4,   ///< applies the step, evaluates, hashes or writes
+  restoring = 5,  ///< goes back to a checkpoint; the coordinator has an eye on it
 };
-inline constexpr std::uint32_t kActivities = 5;
+inline constexpr std::uint32_t kActivities = 6;
 inline const char* text_of(Activity activity) {
-  static const char* const texts[] = {"idle", "loading", "computing", "reducing", "updating"};
+  static const char* const texts[] = {"idle", "loading", "computing", "reducing", "updating", "restoring"};
   return texts[static_cast<std::uint32_t>(activity)];
 }
 

@@ -47,11 +47,11 @@ Snapshot snapshot_at(std::uint64_t step) {
   return snapshot;
 }
 
-caf::behavior hears_all(caf::event_based_actor* self) {
+caf::behavior hears_all(caf::event_based_actor* self, int* stops) {
   self->set_default_handler([](caf::scheduled_actor*, caf::message_view&) -> caf::result<caf::message> {
     return caf::delegated<caf::message>{};
   });
-  return {[](const Stop&) {}};
+  return {[=](const Stop&) { ++*stops; }};
 }
 
 // Started again with a journal that suspects all steps from 50 on; two members of its view have come back.
@@ -74,7 +74,7 @@ class EndOfACoordinator : public ::testing::Test {
     journal_->entry->suspect_from = 50;
     store_.save(snapshot_at(4), 100);
     coordinator_ = system_.spawn(coordinator, parts());
-    for (auto& node : nodes_) node = system_.spawn(hears_all);
+    for (auto& node : nodes_) node = system_.spawn(hears_all, &stops_);
     run();
     for (std::uint32_t slot = 0; slot < 2; ++slot) come_back(slot, view);
   }
@@ -95,7 +95,8 @@ class EndOfACoordinator : public ::testing::Test {
     parts.journal = journal_;
     parts.checkpoints = disk_;
     parts.on_event = [this](const Event& event) {
-      if (event.name == throws_at_) throw std::runtime_error("an observer's error");
+      throws_ = event.name == throws_at_ || (throws_ && throws_always_);
+      if (throws_) throw std::runtime_error("an observer's error");
     };
     parts.on_conclude = [this] { ++concluded_; };
     parts.on_end = [this](const Report& report) { reports_.push_back(report); };
@@ -159,6 +160,8 @@ class EndOfACoordinator : public ::testing::Test {
   CheckpointStore store_;
   std::shared_ptr<OneJournal> journal_ = std::make_shared<OneJournal>();
   std::string throws_at_;
+  bool throws_ = false, throws_always_ = false;
+  int stops_ = 0;
   coordinator_actor coordinator_;
   std::array<caf::actor, 3> nodes_;
   std::vector<Report> reports_;
@@ -184,6 +187,7 @@ TEST_F(EndOfACoordinator, OneThatWasTakenOverTouchesNoCheckpointOfTheOther) {
   pass(3s);
   EXPECT_EQ(reports_.size(), 1u);
   EXPECT_TRUE(is_there(saved));
+  EXPECT_EQ(stops_, 0) << "they are members of the other one";
 }
 
 TEST_F(EndOfACoordinator, NorWhenItHearsOfThatFromItsJournalFirst) {
@@ -209,6 +213,23 @@ TEST_F(EndOfACoordinator, ComesAlsoAfterAnError) {
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_EQ(reports_.front().outcome, "failed");
   EXPECT_NE(reports_.front().reason.find("an observer's error"), std::string::npos);
+}
+
+TEST_F(EndOfACoordinator, ComesAlsoIfAnObserverFailsAtEachEvent) {
+  throws_at_ = "interrupted";
+  throws_always_ = true;
+  ask_to_end();
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_EQ(reports_.front().outcome, "failed");
+}
+
+TEST_F(EndOfACoordinator, NoVerdictBecomesOneLater) {
+  pass(2s);  // out of touch
+  ask_to_end();
+  for (auto& node : nodes_) caf::anon_send_exit(node, caf::exit_reason::kill);  // now nobody is left to tell
+  pass(3s);
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_FALSE(journal_->entry->ended);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ TEST(GoingBack, NothingFollowsWhereAllCan) {
   GoingBack rule;
   EXPECT_EQ(rule.judge({0, 1}).act, Act::nothing) << "nobody has said anything";
   rule.said(0, "");
-  EXPECT_EQ(rule.judge({0, 1}).act, Act::nothing);
+  EXPECT_EQ(rule.judge({0, 1}).act, Act::wait);
+  EXPECT_EQ(rule.judge({0, 1}).slots, Slots{1});
   rule.said(1, "");
   EXPECT_EQ(rule.judge({0, 1}).act, Act::nothing);
 }
@@ -23,6 +24,8 @@ TEST(GoingBack, WhoCannotWhereOthersCanIsLost) {
   EXPECT_EQ(rule.judge({0, 1, 4}).act, Act::wait);
   EXPECT_EQ(rule.judge({0, 1, 4}).slots, (Slots{0, 4}));
   rule.said(0, "");
+  EXPECT_EQ(rule.judge({0, 1, 4}).act, Act::lose) << "the silent one is not to blame";
+  EXPECT_EQ(rule.judge({0, 1, 4}).slots, Slots{1});
   rule.said(4, "no such file");
   EXPECT_EQ(rule.judge({0, 1, 4}).act, Act::lose);
   EXPECT_EQ(rule.judge({0, 1, 4}).slots, (Slots{1, 4}));

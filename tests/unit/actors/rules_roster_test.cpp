@@ -1,31 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/roster.hpp"
 #include "muster/transport/frame.hpp"
+#include "tests/unit/actors/roster_in_view.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr NodeName kReplica0{false, 0}, kReplica1{false, 1}, kReplica2{false, 2}, kLoader0{true, 0};
-
-Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
-  Job job;
-  job.train.shards = 5;
-  job.cluster.replicas = replicas;
-  job.cluster.loaders = loaders;
-  return job;
-}
-
-Join join_of(const NodeName& name) {
-  Join join;
-  join.protocol = kProtocolVersion;
-  join.name = name;
-  join.pid = 100 + name.slot;
-  join.incarnation = 7000ull + name.slot;
-  return join;
-}
 
 // A run of two replicas whose only loader is lost, and that have closed the view.
 Roster without_loaders(OnLoaderLoss policy, bool replica1_reads, View& view) {
@@ -59,23 +40,6 @@ TEST(Roster, ReplicasLoadForThemselvesIfTheJobSaysSoAndAllCan) {
   EXPECT_EQ(next.view->replicas.size(), 2u);
   EXPECT_EQ(without_loaders(OnLoaderLoss::load_here, false, view).next_view(view).missing,
             "a loader process, for replica 1 cannot read the data itself");
-}
-
-Prepared prepared_of(const NodeName& name) {
-  Prepared message;
-  message.name = name;
-  message.address = "at " + name.text();
-  message.state_sha256 = name.loader ? "" : "aa";
-  message.loads = name.loader;
-  message.facts.samples = name.loader ? 99 : -1;
-  return message;
-}
-
-Roster joined_roster(std::uint32_t replicas, std::uint32_t loaders) {
-  Roster roster(job_of(replicas, loaders));
-  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(roster.join(join_of({false, i})).refusal, "");
-  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(roster.join(join_of({true, i})).refusal, "");
-  return roster;
 }
 
 TEST(Roster, RefusesAnotherProtocolAStrangerAndASecondOne) {
@@ -282,24 +246,6 @@ TEST(Roster, FirstViewDealsAllShardsOnce) {
 
 // ---- views that change
 
-Roster roster_in_view(std::uint32_t replicas, std::uint32_t loaders, View& view) {
-  Roster roster = joined_roster(replicas, loaders);
-  for (const auto& [name, record] : std::map(roster.nodes())) roster.prepared(prepared_of(name));
-  view = roster.first_view();
-  roster.entered(view);
-  for (const auto& [name, record] : std::map(roster.nodes())) roster.installed(name);
-  return roster;
-}
-
-NodeName newcomer(Roster& roster, bool loader = false) {
-  Join join = join_of({loader, 77});
-  join.joins = true;
-  const auto admission = roster.join(join);
-  EXPECT_EQ(admission.refusal, "");
-  EXPECT_EQ(roster.prepared(prepared_of(admission.name)), "");
-  return admission.name;
-}
-
 void close_all(Roster& roster, const View& view, std::uint64_t records) {
   for (const NodeName& name : roster.begin_close())
     roster.closed({name, view.number, name.loader ? 0 : records, records});
@@ -347,29 +293,6 @@ TEST(Roster, ANewcomerIsTakenInWithWhatItMissesIfThatIsKept) {
     EXPECT_EQ(next.view->holds(name), has >= 9u - 1) << has;
     EXPECT_EQ(next.view->behind.size(), has == 9 ? 1u : 0u);
   }
-}
-
-TEST(Roster, WhoHasNotGoneBackYetKeepsNobodyOut) {
-  View view;
-  Roster roster = roster_in_view(2, 0, view);
-  view.number = 2;
-  view.back = true;
-  view.records = view.source.records = 1;
-  view.source.checkpoint = "step-1.manifest.json";
-  roster.entered(view);
-  const NodeName name = newcomer(roster);
-  roster.fed(name, *roster.donor());
-  roster.caught_up({name, view.number, 1});
-  for (const NodeName& member : roster.begin_close()) {
-    const std::uint64_t has = member == kReplica0 ? 7 : 1;  // its disk hangs
-    roster.closed({member, view.number, has, has + 1, 1});
-  }
-  const auto next = roster.next_view(view);
-  ASSERT_TRUE(next.view) << next.missing;
-  EXPECT_EQ(next.view->replicas.size(), 3u);
-  EXPECT_EQ(next.view->records, 1u);
-  EXPECT_EQ(next.view->source.checkpoint, view.source.checkpoint);
-  EXPECT_TRUE(next.view->behind.empty());
 }
 
 TEST(Roster, ANewcomerThatIsAheadOfAllMembersIsNotTakenIn) {
