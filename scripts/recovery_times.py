@@ -178,9 +178,9 @@ frozen worker torchrun does not notice; gloo's own limit is 30 minutes.
 
 
 COORDINATOR_WORDS = """The same job on three replicas, each on a host of its own (network namespaces), the coordinator alone on a fourth one. While
-the coordinator is away a replica gets SIGTERM: it wants to leave, which needs a view change. The time runs from the moment at which the coordinator could
-be back (its command was started again, or its link is up) to the event `left`. Steps need no coordinator: the last column says at
-which pace they went on."""
+the coordinator is away a fourth replica is started, with `muster join`: that it becomes a member needs a view change. The time runs from the moment at
+which the coordinator could be back (its command was started again, or its link is up) to the event `joined`. Steps need no coordinator: the last
+column says at which pace they went on."""
 
 
 def torch_version():
