@@ -10,7 +10,8 @@ void configure(caf::actor_system_config& config) {
   config.set("scheduler.policy", caf::atom("sharing"));
   config.set("scheduler.max-threads", std::size_t{1});
   config.set("middleman.workers", std::size_t{0});
-  config.set("middleman.attach-utility-actors", true);
+  // The actor that connects blocks meanwhile: it has a thread of its own.
+  config.set("middleman.attach-utility-actors", false);
 }
 
 }  // namespace muster
