@@ -88,14 +88,20 @@ void CoordinatorState::on(const Progress& message) {
   report_.samples = std::max(report_.samples, message.samples);
   if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
   say_first_step(message);
-  takes_effect();
+  takes_effect(message);
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 
-// Those who have caught up meanwhile were not to interrupt it.
-void CoordinatorState::takes_effect() {
-  if (!in_force() || ending_ || std::exchange(took_effect_, true)) return;
+// By a member's step, not by one that a newcomer has heard of. Those who have caught up meanwhile were not to
+// interrupt it.
+void CoordinatorState::takes_effect(const Progress& message) {
+  const auto sender = caf::actor_cast<caf::actor_addr>(self_->current_sender());
+  const bool of_member = std::ranges::any_of(actors_, [&](const auto& node) {
+    return roster_->member(node.first) && !node.first.loader && node.second.address() == sender;
+  });
+  const bool of_this_view = in_force() && of_member && message.step > view_.source.step;
+  if (!of_this_view || ending_ || std::exchange(took_effect_, true)) return;
   if (roster_->any_caught_up()) close_view();
 }
 

@@ -176,7 +176,7 @@ class CoordinatorState {
   void last_note(bool ended);
   bool all_know() const;
   void sum_up();
-  void takes_effect();
+  void takes_effect(const Progress& message);
   bool is_going_back() const;
   void fail_of(const std::exception_ptr& thrown);
   void finish();

@@ -155,14 +155,17 @@ bool Invariants::alone(ProcessId process) {
   return view && view->replicas.size() == 1 && view->replicas.front().name == seen(process).name;
 }
 
-// Of two, one of which is new, that one goes: nobody can tell that it is the other one who computes wrong
-// bits.
+// Newcomers that differ from the only one who was there before go: nobody can tell that it is that one who
+// has wrong bits.
 bool Invariants::odd_one_was_alone(const std::string& evicted) const {
   const View* view = views_.latest();
-  if ((!odd_ && !flips_ && !bits_lost_) || !view || view->replicas.size() != 2) return false;
+  if ((!odd_ && !flips_ && !bits_lost_) || !view) return false;
   const auto is_new = [](const Member& member) { return member.clean == kCleanUntilView; };
-  const auto newcomer = std::ranges::find_if(view->replicas, is_new);
-  return std::ranges::count_if(view->replicas, is_new) == 1 && newcomer->name.text() == evicted;
+  const auto old =
+      view->replicas.size() - static_cast<std::size_t>(std::ranges::count_if(view->replicas, is_new));
+  return old == 1 && std::ranges::any_of(view->replicas, [&](const Member& member) {
+           return is_new(member) && member.name.text() == evicted;
+         });
 }
 
 std::vector<ProcessId> Invariants::members_of(std::uint32_t view) const {
