@@ -91,6 +91,7 @@ void CoordinatorState::look_into_journal() {
                 "checkpoint.folder, or move the journal away");
   }
   if (entry->completed) return say_completed(*entry);
+  first_view_ = std::max(entry->first_view, 1u);
   wait_for_members(entry->view, entry->free);
   if (entry->suspect_from > 0) suspect_from_ = entry->suspect_from;
   note(view_);
@@ -144,9 +145,12 @@ void CoordinatorState::on(const Adopt& message) {
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   roster_->given(message.free);
   if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
-  // A newcomer observes before it is a member: only the first view is a replica's first word.
-  if (phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
-      roster_->expects(who, message.join.incarnation)) {
+  // It was never told of the view that holds it. If that is the first one nobody was: nothing was begun.
+  const bool untold = phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
+                      roster_->expects(who, message.join.incarnation);
+  if (untold && view_.number > first_view_)
+    return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
+  if (untold) {
     if (!begin_anew()) return;
   } else if (!learn_from(message)) {
     return;
