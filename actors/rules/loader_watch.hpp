@@ -52,8 +52,9 @@ class LoaderWatch {
 
   std::uint32_t self_;
   ClusterConfig cluster_;
-  Said said_;          // of this wait
-  Time silent_at_{0};  // when nothing was heard last, for a patience: what was asked before may not have arrived
+  Said said_;  // of this wait
+  Time silent_at_{
+      0};  // when nothing was heard last, for a patience: what was asked before may not have arrived
 };
 
 }  // namespace muster
