@@ -258,6 +258,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
   roster_->returned(message);
+  if (message.view.number != view_.number) watch_->missed_view(who);
   if (phase_ == Phase::adopting) return;
   self_->send(actor, Adopted{term_});
   const std::vector<NodeName> fed = roster_->fed_by(who, message.view.number);

@@ -30,6 +30,8 @@ class ClusterWatch {
   void heard(const Heartbeat& message, Time now);
   /// A complaint about a peer, of the view in force.
   void complained(const Failing& message, Time now);
+  /// It was not told of the view in force, and so sends nothing in it: complaints about it are forgotten.
+  void missed_view(const NodeName& name) { complaints_.forget(name); }
 
   /// A view that is to be installed, with its shards dealt by speed if the job sheds.
   View dealt(View view) const;

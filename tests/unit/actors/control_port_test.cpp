@@ -78,11 +78,13 @@ TEST(ControlPort, WhileACoordinatorIsLookedForActorsGoOn) {
   while (listener.greeting() == before) std::this_thread::yield();
   {
     caf::scoped_actor self(system);
-    const auto echo = system.spawn([]() -> caf::behavior { return {[](int number) { return number; }}; });
-    self->request(echo, caf::infinite, 7)
-        .receive([](int number) { EXPECT_EQ(number, 7); }, [](const caf::error&) { ADD_FAILURE(); });
+    // With an argument: without one CAF reads through a null pointer.
+    const auto add = system.spawn(
+        [](int more) -> caf::behavior { return {[more](int number) { return number + more; }}; }, 1);
+    self->request(add, caf::infinite, 7)
+        .receive([](int number) { EXPECT_EQ(number, 8); }, [](const caf::error&) { ADD_FAILURE(); });
     EXPECT_GT(listener.greeting(), before) << "the actor had to wait for the connection";
-    caf::anon_send_exit(echo, caf::exit_reason::kill);
+    caf::anon_send_exit(add, caf::exit_reason::kill);
   }
   looks.join();
 }
