@@ -1,6 +1,7 @@
 #include "muster/actors/checkpoint_store.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <set>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 constexpr const char* kDiffers =
-    "another one of the same step holds other weights, and nobody can tell which are right: it is set aside";
+    "another one of the same step holds other weights, and nobody can tell which are right: ";
 // What a file takes beside what is in it: its header, and the rest of its last block.
 constexpr std::uint64_t kFileBytes = 4096;
 
@@ -297,12 +298,14 @@ void CheckpointStore::set_aside(std::uint64_t step) {
   }
 }
 
-void CheckpointStore::set_aside(const std::string& manifest) {
+std::optional<std::string> CheckpointStore::set_aside(const std::string& manifest) {
   try {
     disk_->rename(manifest, manifest + kSetAside);
     disk_->sync_folder();
-  } catch (const DiskError&) {
-    // Another one has set it aside.
+    return std::nullopt;
+  } catch (const DiskError& error) {
+    if (error.code() == ENOENT) return std::nullopt;  // another one has set it aside
+    return error.what();
   }
 }
 
@@ -409,8 +412,9 @@ FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Sn
   FoundCheckpoint found;
   for (auto& [step, those] : of_this_job(found)) {
     for (const std::string& name : compare ? differing(those) : std::vector<std::string>{}) {
-      found.passed_over.push_back({name, kDiffers, true});
-      set_aside(name);
+      const auto refusal = set_aside(name);
+      found.passed_over.push_back(
+          {name, kDiffers + (refusal ? "it stays, for " + *refusal : "it is set aside"), true});
       std::erase_if(those, [&](const ListedCheckpoint& each) { return each.manifest == name; });
     }
     for (const ListedCheckpoint& each : those) {

@@ -114,9 +114,10 @@ class CheckpointStore {
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr,
                          bool compare = true);
 
-  /// Of this job, those after this step; or the one with this manifest. What the disk refuses stays.
+  /// Of this job, those after this step. What the disk refuses stays.
   void set_aside(std::uint64_t step);
-  void set_aside(const std::string& manifest);
+  /// The one with this manifest. If it stays: what the disk said.
+  std::optional<std::string> set_aside(const std::string& manifest);
 
   /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
   std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why);

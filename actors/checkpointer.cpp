@@ -53,7 +53,10 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
                         done = std::move(done)]() mutable {
     if (snapshot->place.steps >= *suspect) return;
     save(*store, snapshot, {keep, *known}, written);
-    if (written.error.empty() && written.step >= *suspect) return store->set_aside(written.manifest);
+    if (written.error.empty() && written.step >= *suspect) {
+      store->set_aside(written.manifest);
+      return;
+    }
     snapshot.reset();
     done(std::move(written));
   });

@@ -57,17 +57,18 @@ void expect_undisturbed(const Json& report) {
 // A coordinator and replicas that were started by hand.
 struct ByHand {
   explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps", std::string orphan_for = "1min")
-      : every(std::move(checkpoint_every)), orphan_after(std::move(orphan_for)) {
+      : first(replicas), every(std::move(checkpoint_every)), orphan_after(std::move(orphan_for)) {
     job = folder.write("job.toml", long_job());
     where = free_address();
     start_coordinator();
     for (int i = 0; i < replicas; ++i) join();
   }
   void start_coordinator() {
-    coordinator = std::make_unique<MusterProcess>(Arguments{
-        "coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"), "--set",
-        "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set", "checkpoint.every=" + every, "--set",
-        "cluster.detect.patience=4s", "--set", "cluster.orphan_after=" + orphan_after});
+    coordinator = std::make_unique<MusterProcess>(
+        Arguments{"coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"),
+                  "--set", "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
+                  "checkpoint.every=" + every, "--set", "cluster.detect.patience=4s", "--set",
+                  "cluster.orphan_after=" + orphan_after, "--replicas", std::to_string(first)});
   }
   MusterProcess& join() {
     joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
@@ -82,6 +83,7 @@ struct ByHand {
   }
 
   Folder folder;
+  int first;  // training begins with so many
   std::string job, where, every, orphan_after;
   std::unique_ptr<MusterProcess> coordinator;
   std::vector<std::unique_ptr<MusterProcess>> joined;

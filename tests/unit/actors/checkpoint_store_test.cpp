@@ -334,6 +334,27 @@ TEST(CheckpointStore, OfOneStepWithOtherWeightsNoneIsGoneOnFrom) {
   expect_is(store.newest().newest, 8);
 }
 
+TEST(CheckpointStore, WhatAReadOnlyFolderKeepsIsNotSaidToBeSetAside) {
+  const auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  Snapshot wrong = snapshot_at(8);
+  wrong.state[3] += 1;
+  wrong.place.records += 1;
+  store.save(snapshot_at(8), 3);
+  store.save(wrong, 3);
+  disk->set_read_only(true);
+  const auto kept = store.newest();
+  EXPECT_FALSE(kept.newest);
+  ASSERT_EQ(kept.passed_over.size(), 2u);
+  for (const PassedOver& each : kept.passed_over)
+    EXPECT_NE(each.why.find("it stays, for"), std::string::npos);
+  disk->set_read_only(false);
+  const auto moved = store.newest();
+  ASSERT_EQ(moved.passed_over.size(), 2u);
+  for (const PassedOver& each : moved.passed_over)
+    EXPECT_NE(each.why.find("it is set aside"), std::string::npos);
+}
+
 TEST(CheckpointStore, ADamagedOneSaysNothingAgainstTheOtherOfItsPlace) {
   const auto disk = std::make_shared<FaultyDisk>();
   CheckpointStore store(disk, identity());
