@@ -409,9 +409,9 @@ void Invariants::turned_away(const std::string& who) {
 }
 
 void Invariants::joined(const std::string& who) {
-  joined_.insert(who);
-  if (!cluster_->unlike(who)) return;
   const View* view = views_.latest();
+  if (!view || !view->last) joined_.insert(who);  // who comes for the end was no member when it was decided
+  if (!cluster_->unlike(who)) return;
   const bool alone = !view || std::ranges::all_of(view->replicas, [&](const Member& each) {
     return cluster_->unlike(each.name.text());
   });
