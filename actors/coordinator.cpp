@@ -88,9 +88,15 @@ void CoordinatorState::on(const Progress& message) {
   report_.samples = std::max(report_.samples, message.samples);
   if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
   say_first_step(message);
+  count_compared(message.step);
   takes_effect(message);
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
+}
+
+// Who was alone gave its state to the others, and in their greetings all compare the whole of theirs.
+void CoordinatorState::count_compared(std::uint64_t step) {
+  if (in_force() && view_.replicas.size() > 1 && step > steps_before_) roster_->weights_compared();
 }
 
 // By a member's step, not by one that a newcomer has heard of. Those who have caught up meanwhile were not to

@@ -46,6 +46,8 @@ struct CoordinatorParts {
 
 /// Every replica of the view is compared with others at its first step.
 void doubt_all(View& view);
+/// What was compared beyond that step is done again.
+void went_back_to(std::uint64_t step, Member& member);
 /// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
 void name_givers(View& view, bool in_parts);
 
@@ -158,6 +160,7 @@ class CoordinatorState {
   void install(const View& view);
   bool noted(const View& view);
   void note_again();
+  void note_alone(View& view) const;
   void let_leavers_go();
   bool keep_state(const std::string& outcome, const std::string& reason);
   bool begin_keeping(const std::string& outcome, const std::string& reason);
@@ -176,6 +179,7 @@ class CoordinatorState {
   void last_note(bool ended);
   bool all_know() const;
   void sum_up();
+  void count_compared(std::uint64_t step);
   void takes_effect(const Progress& message);
   bool is_going_back() const;
   void fail_of(const std::exception_ptr& thrown);
@@ -251,10 +255,11 @@ class CoordinatorState {
     std::vector<std::uint32_t> slots;
   };
   std::optional<Doubt> doubt_;
-  bool doubted_ = false;          // nobody knows whose gradient is wrong: all are compared in the next view
-  bool ending_ = false;           // the outcome is known
-  bool took_effect_ = false;      // a member has done a step in the view
-  std::optional<bool> told_all_;  // when a run ended that has not completed: whether all could hear of it
+  bool doubted_ = false;            // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;             // the outcome is known
+  bool took_effect_ = false;        // a member has done a step in the view
+  std::uint64_t steps_before_ = 0;  // that were done when the view came into force
+  std::optional<bool> told_all_;    // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;
 };
 

@@ -39,7 +39,7 @@ void CoordinatorState::begin_with_kept(View& view) const {
   view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
   view.records = kept_.records;
   view.behind.clear();
-  for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, kept_.step);
+  for (Member& member : view.replicas) went_back_to(kept_.step, member);
 }
 
 // The source of a view that took no effect is that of the next one.

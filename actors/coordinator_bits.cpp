@@ -25,6 +25,11 @@ std::uint64_t last_done(const UnlikeBits& message) {
   return bits_of(message) == Bits::gradient && message.step > 0 ? message.step - 1 : message.step;
 }
 
+void went_back_to(std::uint64_t step, Member& member) {
+  member.clean = clean_after_going_back(member.clean, step);
+  member.alone_from = alone_after_going_back(member.alone_from, step);
+}
+
 void doubt_all(View& view) {
   view.unproven.clear();
   for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);

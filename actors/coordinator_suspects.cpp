@@ -4,6 +4,7 @@
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/coordinator_bits.hpp"
+#include "muster/actors/rules/clean_steps.hpp"
 #include "muster/actors/rules/weight_blocks.hpp"
 #include "muster/config/canary.hpp"
 
@@ -32,8 +33,9 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
     const std::uint64_t clean = roster_->at({false, slot}).clean;
     if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
     if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
-    const std::uint64_t window = weight_blocks(roster_->at({false, slot}).prepared.elements);
-    from = std::min(from, message.step > window ? message.step - window + 1 : 1);
+    const NodeRecord& record = roster_->at({false, slot});
+    from = std::min(
+        from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
   }
   return from;
 }
@@ -181,7 +183,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   view.records = view.source.records;
   view.behind.clear();
   back_in_ = view.number;
-  for (Member& member : view.replicas) member.clean = clean_after_going_back(member.clean, view.source.step);
+  for (Member& member : view.replicas) went_back_to(view.source.step, member);
   forget_epochs_after(view.source.step);
 }
 

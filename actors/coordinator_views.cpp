@@ -172,6 +172,7 @@ void CoordinatorState::install(const View& view) {
     next.source.step = kept_.step;
   }
   name_givers(next, parts_.job.train.in_parts());
+  note_alone(next);
   if (!noted(next)) return;
   doubted_ = false;
   if (next.back) suspect_from_.reset();
@@ -188,6 +189,12 @@ void CoordinatorState::install(const View& view) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
   }
   if (!view_.last) let_leavers_go();
+}
+
+// Nobody compares the weights of a replica that is alone.
+void CoordinatorState::note_alone(View& view) const {
+  if (view.replicas.size() != 1 || view.replicas.front().alone_from > 0) return;
+  view.replicas.front().alone_from = 1 + (view.back ? view.source.step : report_.steps);
 }
 
 void CoordinatorState::let_leavers_go() {
@@ -207,6 +214,7 @@ void CoordinatorState::on(const Installed& message) {
 
 void CoordinatorState::set_out() {
   phase_ = Phase::running;
+  steps_before_ = report_.steps;
   paused_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;

@@ -230,9 +230,16 @@ void NodeState::on(const Ready& message) {
 
 void NodeState::install_engine(const View& view, const std::vector<Member>& members,
                                const ReductionShape* shape) {
+  std::uint32_t since = 0;
+  for (const auto* all : {&view.replicas, &view.loaders}) {
+    for (const Member& member : *all) {
+      if (member.name == parts_.name) since = member.since;
+    }
+  }
   std::vector<Engine::Peer> peers;
   for (const Member& member : members)
-    peers.push_back({peer_of(member.name), member.incarnation, member.address});
+    peers.push_back(
+        {peer_of(member.name), member.incarnation, member.address, std::max(member.since, since)});
   plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(parts_.name),
                 incarnation = parts_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,

@@ -73,9 +73,14 @@ struct Member {
   std::uint64_t clean = kCleanUntilView;
   /// The replica that gave it a state or records, until its bits are proven; its own slot: none did.
   std::uint32_t holds_of = 0;
+  std::uint32_t since = 0;  ///< the view in which it became a member
+  /// The first step that it made as the only replica, until others have compared their weights with its own;
+  /// 0: none.
+  std::uint64_t alone_from = 0;
 
   static auto fields(Member& x) {
-    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy, x.clean, x.holds_of);
+    return std::tie(x.name, x.incarnation, x.address, x.begin, x.end, x.buddy, x.clean, x.holds_of, x.since,
+                    x.alone_from);
   }
 };
 MUSTER_MESSAGE(Member)

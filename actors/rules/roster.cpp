@@ -242,9 +242,15 @@ Member Roster::member_of(const NodeName& name) const {
 
 void Roster::entered(const View& view) {
   view_ = view;
+  for (const Member& member : view.loaders) {
+    if (const auto found = nodes_.find(member.name); found != nodes_.end())
+      found->second.since = member.since;
+  }
   for (const Member& member : view.replicas) {
     const auto found = nodes_.find(member.name);
     if (found == nodes_.end()) continue;
+    found->second.since = member.since;
+    found->second.alone_from = member.alone_from;
     found->second.clean = member.clean;
     found->second.holds_of.reset();
     if (member.holds_of != member.name.slot) found->second.holds_of = member.holds_of;
@@ -316,10 +322,12 @@ View Roster::make_view(std::uint32_t number, const std::vector<NodeName>& names)
   const auto intervals = place_shards(shards_, std::max(static_cast<std::uint32_t>(replicas), 1u));
   for (const NodeName& name : side_by_side(names)) {
     Member member = member_of(name);
+    member.since = view_.holds(name) ? at(name).since : number;
     if (!name.loader) {
       member.begin = intervals[view.replicas.size()].begin;
       member.end = intervals[view.replicas.size()].end;
       member.clean = at(name).clean;
+      member.alone_from = at(name).alone_from;
       if (!at(name).proven) view.unproven.push_back(name.slot);
     }
     (name.loader ? view.loaders : view.replicas).push_back(member);

@@ -35,6 +35,8 @@ struct NodeRecord {
   bool proven = false;          ///< its bits were compared with those of others
   std::uint64_t clean = kCleanUntilView;  ///< as in Member
   std::uint32_t in_view = 0;              ///< the last one that it was told of
+  std::uint32_t since = 0;                ///< a member: the view in which it became one
+  std::uint64_t alone_from = 0;           ///< as in Member
   bool begun = false;                     ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
@@ -83,6 +85,10 @@ class Roster {
   std::uint32_t took() const;
   /// What a member says of the replicas of its view (Member::clean); nothing, if this is another one.
   void compared(std::uint32_t view, const std::vector<std::uint64_t>& clean);
+  /// The weights of all members have been compared as a whole.
+  void weights_compared() {
+    for (auto& [name, record] : nodes_) record.alone_from = 0;
+  }
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
 
   /// The device of one that came by itself: what it asked for, or its host's cores in turn.

@@ -48,7 +48,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   handover_.forget_all(now());
   handover_.enter(handover_window(bounds.record));
   intake_.forget();
-  view_ = view;
+  const std::uint32_t left = std::exchange(view_, view);
   self_ = self;
   incarnation_ = incarnation;
   bounds_ = bounds;
@@ -58,8 +58,9 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   demands_.enter();
   loading_ = {};
   for (const PeerId peer : std::set(connected_)) {
-    const bool stays =
-        std::any_of(peers.begin(), peers.end(), [&](const Peer& other) { return other.number == peer; });
+    const bool stays = std::any_of(peers.begin(), peers.end(), [&](const Peer& other) {
+      return other.number == peer && other.since <= left + 1;
+    });
     if (!stays) disconnect(peer);
   }
   for (const Peer& peer : peers) connect(peer);

@@ -68,6 +68,7 @@ class Engine final : public FrameSink {
     PeerId number = 0;
     std::uint64_t incarnation = 0;
     std::string address;
+    std::uint32_t since = 0;  ///< the view from which on this node and the peer are both members
   };
 
   /// What a peer may send as one, in bytes.
@@ -80,7 +81,9 @@ class Engine final : public FrameSink {
 
   /// Enters a view: connects every peer (all but this node), lets go of those that are not in it, and makes
   /// the reduction if this node is a member (`shape`). A newcomer observes a view without being a member; it
-  /// may enter the same one again.
+  /// may enter the same one again. A connection is kept from this node's last view if both ends were members
+  /// in the one after that, or are so from then on; in a view between, of which this node knows nothing, the
+  /// peer has let go of it.
   void install(std::uint32_t view, PeerId self, std::uint64_t incarnation, const std::vector<Peer>& peers,
                const ReductionShape* shape, const Bounds& bounds);
 

@@ -295,6 +295,23 @@ TEST(Roster, ANewcomerIsTakenInWithWhatItMissesIfThatIsKept) {
   }
 }
 
+TEST(Roster, AViewTellsSinceWhichOneEachIsAMember) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  for (const Member& member : view.replicas) EXPECT_EQ(member.since, 1u);
+  const NodeName name = newcomer(roster);
+  roster.fed(name, *roster.donor());
+  roster.caught_up({name, view.number, 5});
+  for (int change = 0; change < 2; ++change) {
+    close_all(roster, view, 5);
+    const auto next = roster.next_view(view);
+    ASSERT_TRUE(next.view);
+    view = *next.view;
+    roster.entered(view);
+    for (const Member& member : view.replicas) EXPECT_EQ(member.since, member.name == name ? 2u : 1u);
+  }
+}
+
 TEST(Roster, ANewcomerThatIsAheadOfAllMembersIsNotTakenIn) {
   View view;
   Roster roster = roster_in_view(2, 0, view);

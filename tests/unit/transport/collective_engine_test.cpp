@@ -46,11 +46,14 @@ struct Pair {
     replica.transport.reset();
     loader.transport.reset();
   }
-  void install() {
-    const std::vector<Engine::Peer> peers{{kReplica, 10, replica.transport->address()},
-                                          {kLoader, 11, loader.transport->address()}};
-    replica.engine->install(1, kReplica, 10, peers, nullptr, {kBytesMax, 0, 0});
-    loader.engine->install(1, kLoader, 11, peers, nullptr, {kBytesMax, 0, 0});
+  void install(std::uint32_t view = 1, std::uint32_t since = 1) {
+    const std::vector<Engine::Peer> peers{{kReplica, 10, replica.transport->address(), since},
+                                          {kLoader, 11, loader.transport->address(), since}};
+    replica.engine->install(view, kReplica, 10, peers, nullptr, {kBytesMax, 0, 0});
+    loader.engine->install(view, kLoader, 11, peers, nullptr, {kBytesMax, 0, 0});
+  }
+  void install_alone(std::uint32_t view) {
+    replica.engine->install(view, kReplica, 10, {}, nullptr, {kBytesMax, 0, 0});
   }
   void run() {
     while (queue.step()) {
@@ -93,6 +96,34 @@ TEST(Engine, BatchesAndDemandsArriveWhole) {
     EXPECT_EQ(frame.node, 3u);
     EXPECT_EQ(frame.from, kLoader);
   }
+}
+
+// A newcomer observed view 1, heard nothing of view 2, in which it was no member, and is one from view 3 on.
+TEST(Engine, AConnectionThatThePeerLetGoOfInAViewBetweenIsMadeAnew) {
+  Pair pair;
+  pair.install(1, 0);
+  pair.run();
+  pair.install_alone(2);
+  pair.install(3, 3);  // the cut has not been noticed yet
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 1), pattern(1, 100));
+  pair.replica.engine->send_loading(kLoader, batch_frame(0, 2), pattern(2, 100));
+  pair.run();
+  EXPECT_EQ(pair.replica.batches.size(), 1u);
+  EXPECT_EQ(pair.loader.batches.size(), 1u);
+  EXPECT_TRUE(pair.loader.failed.empty());
+}
+
+// Who was not told of view 2, in which both were members, has the connection that the other one has.
+TEST(Engine, AConnectionBetweenMembersOutlastsAViewThatOneWasNotToldOf) {
+  Pair pair;
+  pair.install();
+  pair.replica.engine->install(2, kReplica, 10, {{kLoader, 11, pair.loader.transport->address(), 1}}, nullptr,
+                               {kBytesMax, 0, 0});
+  pair.install(3, 1);
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 1), pattern(1, 100));
+  pair.run();
+  EXPECT_EQ(pair.replica.batches.size(), 1u);
+  EXPECT_TRUE(pair.replica.failed.empty());
 }
 
 TEST(Engine, BatchBeyondTheAgreedSizeIsRefusedAloud) {
