@@ -59,9 +59,9 @@ std::optional<Sight> look(const std::filesystem::path& path) {
 }
 
 [[noreturn]] void held(const std::string& holder, const std::filesystem::path& path) {
-  throw Error(Advice::fix_job, "another coordinator of this job is at work: " +
-                                   (holder.empty() ? std::string("one that has just begun") : holder) +
-                                   " (it holds " + path.string() + "); end it, or" + kOtherFolder);
+  throw FolderHeld(Advice::fix_job, "another coordinator of this job is at work: " +
+                                        (holder.empty() ? std::string("one that has just begun") : holder) +
+                                        " (it holds " + path.string() + "); end it, or" + kOtherFolder);
 }
 
 void make_folder(const std::filesystem::path& folder) {

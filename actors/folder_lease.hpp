@@ -13,7 +13,15 @@
 #include <string>
 #include <thread>
 
+#include "muster/config/error.hpp"
+
 namespace muster {
+
+/// Another process holds it.
+class FolderHeld : public Error {
+ public:
+  using Error::Error;
+};
 
 class FolderLease {
  public:
@@ -21,7 +29,8 @@ class FolderLease {
   static constexpr std::chrono::milliseconds kWatch = 3 * kBeat;
 
   /// Blocks for up to kWatch, but only if the last holder was on another host, or before this one was started
-  /// again. Makes the folder. Throws Error: fix_job, naming the holder; give_up where the disk refuses.
+  /// again. Makes the folder. Throws FolderHeld, naming the holder; Error where the folder or the file cannot
+  /// be made. The advice is fix_job.
   explicit FolderLease(std::filesystem::path path);
   ~FolderLease();
   FolderLease(const FolderLease&) = delete;

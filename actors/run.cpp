@@ -18,6 +18,7 @@
 #include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/descriptors.hpp"
+#include "muster/actors/folder_lease.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
@@ -256,6 +257,21 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   return parts;
 }
 
+// Two runs would write, prune and go on from each other's checkpoints. Where there is no folder, or none that
+// can be written, training begins all the same: what is wrong is told when a checkpoint is due. A coordinator
+// of nodes that are started by hand holds its journal, by the same lock.
+std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
+  if (job.checkpoint.folder.empty() || by_hand) return std::nullopt;
+  try {
+    return std::optional<FolderLease>(
+        std::in_place, std::filesystem::path(job.checkpoint.folder) / (job.name + ".journal.lock"));
+  } catch (const FolderHeld&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
   auto actor = system.spawn(coordinator, coordinator_parts(flight, options, ending));
@@ -307,6 +323,7 @@ Report run(const Job& job, const RunOptions& options) {
   const auto needed = descriptors_of_coordinator(job, options.in_process);
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
+  const auto lease = hold_folder(job, options.by_hand);
   Signals signals(options.handle_signals);
   if (options.handle_signals) ::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write
   prepare_ucx_process();
