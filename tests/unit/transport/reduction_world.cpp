@@ -150,6 +150,12 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     next = member.end = next + shape_.split[i];
     member.transport = network_.attach(member.name);
     if (shape_.repeats) member.transport = std::make_unique<RepeatingTransport>(std::move(member.transport));
+    if (shape_.lends) {
+      auto lending =
+          std::make_unique<LendingTransport>(std::move(member.transport), i == 0 ? shape_.revokes : 0);
+      member.lending = lending.get();
+      member.transport = std::move(lending);
+    }
     member.accumulator =
         std::make_unique<Accumulator>(shape_.shards, member.begin, member.end,
                                       std::max(shape_.elements, shape_.sketch_elements), shape_.wire);

@@ -13,6 +13,7 @@
 #include "muster/transport/collective/engine.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "tests/unit/transport/lending_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
 namespace muster::testing {
@@ -136,7 +137,9 @@ struct ReductionWorldShape {
   bool stand_ins = false;          ///< members are late at random, and others compute for them
   bool late_folds = false;         ///< each member has a LateFolds
   bool repeats = false;            ///< each frame comes twice
-  bool one_shot_too = false;       ///< and each member measures which way is quicker,
+  bool lends = false;              ///< contributions are read where their senders have them;
+  std::uint64_t revokes = 0;  ///< this one of those lent to the first member, from 1, is revoked; 0: none
+  bool one_shot_too = false;  ///< and each member measures which way is quicker,
   std::uint32_t whose_time_passes =
       0;  ///< as far as time passes for it: so many members, from the first one on
   std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
@@ -160,6 +163,7 @@ class ReductionWorld {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     std::unique_ptr<Transport> transport;
+    LendingTransport* lending = nullptr;  ///< the same, if contributions are lent
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Accumulator> accumulator;
     std::shared_ptr<KeptGradients> update;
