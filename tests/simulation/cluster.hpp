@@ -119,6 +119,12 @@ class Cluster {
   void disturb_coordinator(const std::string& node, const Disturbance& disturbance);
   void cut_coordinator_from_all(bool cut);
   void set_coordinator_back_after(Nanoseconds delay) { coordinator_back_after_ = delay; }
+  /// All processes are killed at once; with `power` what no disk had synced is lost, too.
+  void kill_all(bool power);
+  bool all_killed() const { return all_killed_; }
+  bool power_lost() const { return power_lost_; }
+  /// A person starts one again that has given up, for want of a word from anybody.
+  void start_again_after_silence() { starts_again_after_silence_ = true; }
   JournalDisk& journal() { return *journal_; }
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool usurped(ProcessId process) const { return process == usurped_process_; }
@@ -178,6 +184,7 @@ class Cluster {
   void coordinator_ended(ProcessId process, const Report& report);
   void end_process(ProcessId process, const coordinator_actor& actor, bool told);
   void start_again(ProcessId process);
+  void start_after_silence(ProcessId process);
   void end_usurped();
   void reinstate();
   void start_node(const NodeName& name, bool joins, Nanoseconds back_off, bool unlike = false);
@@ -220,6 +227,8 @@ class Cluster {
   bool over_ = false;
   bool newcomers_hear_twice_ = false;
   bool ended_unseen_ = false;
+  bool starts_again_after_silence_ = false;
+  bool all_killed_ = false, power_lost_ = false;
 };
 
 }  // namespace muster::simulation

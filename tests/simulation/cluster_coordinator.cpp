@@ -1,6 +1,7 @@
 // The coordinators of the simulated cluster: the one that nodes can reach, those that come after it, and one
 // that lives on beside the one that took its place.
 #include <algorithm>
+#include <utility>
 
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/run.hpp"
@@ -64,6 +65,10 @@ void Cluster::coordinator_ended(ProcessId process, const Report& report) {
   const bool usurped_ends = usurped(process);
   const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
   if (usurped_ends && lost_to_other) return end_usurped();
+  if (gave_up_silence(report) && !two_coordinators() && std::exchange(starts_again_after_silence_, false)) {
+    end_process(process, coordinator_, true);
+    return start_after_silence(process);
+  }
   const bool told_to_end = report.outcome == "interrupted" && journal_->writes > writes_before_usurper_;
   const bool leads = !two_coordinators() || second_leads_;
   if (usurped_ends || report.completed() || told_to_end || (leads && !lost_to_other)) {
@@ -88,6 +93,15 @@ void Cluster::start_again(ProcessId process) {
     control_->machine_is_back(process, back_after);
     ended_unseen_ = journal_->entry && journal_->entry->ended;
     if (!ended_unseen_) start_coordinator();
+  });
+}
+
+// Whatever its journal says: steps that live replicas hold count more.
+void Cluster::start_after_silence(ProcessId process) {
+  world_->after(coordinator_back_after_, [this, process, back_after = coordinator_back_after_] {
+    if (over_ || coordinator_alive()) return;
+    control_->machine_is_back(process, back_after);
+    start_coordinator();
   });
 }
 
@@ -161,6 +175,13 @@ void Cluster::end_coordinator() {
   control_->ended(coordinator_process_, true);
   world_->end(coordinator_process_);
   caf::anon_send_exit(coordinator_, caf::exit_reason::user_shutdown);
+}
+
+void Cluster::kill_all(bool power) {
+  all_killed_ = true;
+  power_lost_ = power;
+  end_coordinator();
+  for (const std::string& name : nodes()) crash(name, true);
 }
 
 }  // namespace muster::simulation

@@ -83,6 +83,21 @@ std::vector<FaultKind> silences() {
        },
        [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(true); },
        [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
+      {"coordinator-gives-up", "the coordinator hears nobody until it gives up, and is started anew",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const Nanoseconds gives_up = scene.job.cluster.give_up_after + 2 * scene.job.cluster.detect.patience;
+         fault.a = Cluster::kCoordinator;
+         fault.lasts = gives_up + dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(12)));
+         // It is started anew behind this, and nodes look for it for that long.
+         return scene.cluster.by_hand &&
+                fault.lasts + seconds(12) <
+                    std::min<Nanoseconds>(scene.job.cluster.orphan_after, seconds(60));
+       },
+       [](Cluster& cluster, const Fault&) {
+         cluster.start_again_after_silence();
+         cluster.cut_coordinator_from_all(true);
+       },
+       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
       {"coordinator-cut-two", "the coordinator is cut off from two replicas, for longer than the patience",
        [](Dice& dice, const Scene& scene, Fault& fault) {
          const std::uint32_t replicas = scene.job.cluster.replicas;

@@ -84,7 +84,13 @@ std::vector<FaultKind> faults_of_disks() {
 
 std::vector<FaultKind> ends() {
   const auto draw = [](Dice&, const Scene& scene, Fault&) { return has_folder(scene); };
-  return {{"told-to-end", "the launcher is told to end (SIGTERM)", draw,
+  return {{"kill-all", "all processes are killed at once, or all machines lose their power",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.strength = dice.one_in(2) ? 1 : 0;
+             return has_folder(scene);
+           },
+           [](Cluster& cluster, const Fault& fault) { cluster.kill_all(fault.strength > 0); }, nullptr},
+          {"told-to-end", "the launcher is told to end (SIGTERM)", draw,
            [](Cluster& cluster, const Fault&) { cluster.ask_to_end(); }, nullptr},
           {"leave-all", "every replica is asked to leave at once (SIGTERM)", draw,
            [](Cluster& cluster, const Fault&) {

@@ -386,7 +386,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
-  if (event.name == "heard_again" || event.name == "lost") unheard_ = false;
+  if (event.name == "heard_again" || event.name == "lost" || event.name == "restarted") unheard_ = false;
   if (event.name == "restarted") restarted();
   if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
@@ -431,6 +431,9 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
+  // Before the first view others may take their places.
+  if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
+    return true;
   const std::string link = "the link between ";
   if (reason.rfind(link, 0) != 0) return false;
   // The one that was taken over had told members that the others are lost: they had cut their links.

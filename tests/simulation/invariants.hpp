@@ -40,6 +40,9 @@ class Invariants final : public Watch {
   bool over() const { return over_; }
   void expect_good_end(const Report& report);
   void expect_kept(const Report& report);
+  bool may_keep_nothing(const std::string& reason) const;
+  /// The coordinator has said that one is on the disk.
+  bool told_of_checkpoint() const { return !checked_.empty(); }
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
   void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);

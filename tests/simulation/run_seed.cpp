@@ -1,7 +1,10 @@
 #include "tests/simulation/run_seed.hpp"
 
+#include <algorithm>
 #include <ostream>
 
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/job_hash.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/narrator.hpp"
 #include "tests/support/faulty_disk.hpp"
@@ -105,7 +108,8 @@ class Schedule final : public Watch {
 // Until the run has ended, or something is wrong.
 void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& schedule, const Plan& plan) {
   World& world = cluster.world();
-  while (!cluster.report() && !cluster.ended_unseen() && !invariants.over() && !invariants.wrong()) {
+  const auto ended = [&] { return cluster.report() || cluster.ended_unseen() || cluster.all_killed(); };
+  while (!ended() && !invariants.over() && !invariants.wrong()) {
     if (world.deliveries() > kDeliveriesMax) invariants.say({11, "the run goes in circles"});
     if (schedule.calm()) invariants.expect_progress(plan.patience);
     if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});
@@ -155,6 +159,25 @@ Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<Fa
   }
 }
 
+bool has_wrong_bits(const Plan& plan) {
+  return std::ranges::any_of(plan.faults, [](const Fault& each) {
+    return each.kind.rfind("flip", 0) == 0 || each.kind.rfind("odd", 0) == 0;
+  });
+}
+
+// Of a run that was killed as a whole the last checkpoint is there.
+Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
+                        bool told, Tally& tally) {
+  const std::string hash = job_hash(plan.job, registry.declarations());
+  if (list_checkpoints(*disk, hash).empty()) {
+    tally.count("run: is killed before its first checkpoint");
+    if (told && !damages_checkpoints(plan)) return {8, "a checkpoint was told of, and none is left"};
+    return {};
+  }
+  tally.count("run: goes on from a checkpoint after all were killed");
+  return go_on(plan, registry, disk);
+}
+
 }  // namespace
 
 RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* trace) {
@@ -189,8 +212,12 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     result.virtual_time = cluster.world().now();
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
-    if (options.disk) invariants.expect_checkpoints(options.disk, registry);
-    if (options.spare) invariants.expect_checkpoints(options.spare, registry);
+    if (cluster.power_lost()) disk->start_again();
+    const bool unseen = cluster.all_killed() && has_wrong_bits(plan);  // nobody had the time to find them
+    if (options.disk && !unseen) invariants.expect_checkpoints(options.disk, registry);
+    if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
+    if (cluster.all_killed() && !unseen && !invariants.wrong())
+      invariants.say(go_on_after_death(plan, registry, disk, invariants.told_of_checkpoint(), result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost()) {
