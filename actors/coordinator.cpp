@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/actors/strangers.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -307,6 +308,7 @@ void CoordinatorState::last_note(bool ended) {
 // Of the end. Who could not be heard may live, and hold steps that no verdict may throw away: the journal
 // does not count as ended, and a coordinator that is started again waits for them.
 bool CoordinatorState::all_know() const {
+  if (canary("verdict-beats-state")) return true;
   if (phase_ == Phase::adopting || unknown_members_may_come()) return false;
   return std::ranges::all_of(roster_->nodes(), [this](const auto& node) {
     return !roster_->alive(node.first) || watch_->in_touch(node.first, elapsed());

@@ -63,6 +63,15 @@ std::vector<FaultKind> frozen_threads() {
              return any_loader(dice, scene, fault);
            },
            freeze, nullptr},
+          {"freeze-replica", "a thread of a replica stands still, for longer than anybody waits for it",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = any_of(dice, false, scene.job.cluster.replicas);
+             fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad});
+             fault.lasts = dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(20)));
+             fault.costs = {fault.a};
+             return true;
+           },
+           freeze, thaw},
           {"freeze-disk", "the thread of a replica that writes checkpoints stands still, for up to 30 s",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              fault.a = any_of(dice, false, scene.job.cluster.replicas);

@@ -59,7 +59,10 @@ const std::vector<Canary>& canaries() {
       {"no-fencing", "a coordinator goes on although another one has taken its journal over"},
       {"cannot-go-back-is-lost",
        "who cannot read the checkpoint that all go back to is lost, also where nobody can"},
-      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"}};
+      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
+      {"verdict-beats-state",
+       "a coordinator that gave up without a word from anybody lets its journal say that the run has ended"},
+      {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
   static const std::vector<Canary> all;
 #endif
