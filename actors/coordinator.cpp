@@ -331,15 +331,13 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     const bool good = outcome == "completed" || roster_->at(who).leaving;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
-  if (!report_.completed()) {
-    told_all_ = all_know();
-    last_note(*told_all_);
-  }
+  if (!report_.completed()) told_all_ = all_know();
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
     report_.kept = Report::Kept{kept_.step, {}};
-  // After a failure nobody is waited for: the launcher ends by force what does not end by itself. But one
-  // that is told so while it writes what may be wrong says so, and that is set aside.
-  const bool waits = outcome == "completed" || keeping_ || suspect_from_;
+  // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
+  // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
+  // started by hand knows only by their going that they have heard it.
+  const bool waits = outcome == "completed" || keeping_ || suspect_from_ || parts_.journal;
   if (!waits || roster_->none_alive()) finish();
 }
 
@@ -353,7 +351,8 @@ void CoordinatorState::finish() {
   if (parts_.on_end) parts_.on_end(report_);
   // Behind the report: one that dies between the two tells it again, rather than never. What was not heard by
   // all when the run ended has not been heard since.
-  last_note(told_all_.value_or(true) && all_know());
+  const bool told = told_all_.value_or(true) && all_know();
+  last_note(told && (report_.completed() || roster_->none_alive() || canary("verdict-beats-state")));
 }
 
 void CoordinatorState::sum_up() {

@@ -66,8 +66,10 @@ void Cluster::coordinator_ended(ProcessId process, const Report& report) {
   const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
   if (usurped_ends && lost_to_other) return end_usurped();
   if (gave_up_silence(report) && !two_coordinators() && std::exchange(starts_again_after_silence_, false)) {
-    end_process(process, coordinator_, true);
-    return start_after_silence(process);
+    return world_->after(Nanoseconds(0), [this, process] {  // its last word to the journal follows
+      end_process(process, coordinator_, true);
+      start_after_silence(process);
+    });
   }
   const bool told_to_end = report.outcome == "interrupted" && journal_->writes > writes_before_usurper_;
   const bool leads = !two_coordinators() || second_leads_;

@@ -207,9 +207,24 @@ TEST_F(EndOfACoordinator, IsNoVerdictForMembersThatWereNotHeardAtTheEnd) {
   EXPECT_FALSE(journal_->entry->ended);
 }
 
+// Their link may have been cut a moment before: only who goes has heard it.
+TEST_F(EndOfACoordinator, IsAVerdictWhenAllHaveHeardItAndGone) {
+  ask_to_end();
+  EXPECT_FALSE(journal_->entry->ended);
+  caf::anon_send_exit(nodes_[0], caf::exit_reason::kill);
+  run();
+  EXPECT_FALSE(journal_->entry->ended);
+  EXPECT_TRUE(reports_.empty());
+  caf::anon_send_exit(nodes_[1], caf::exit_reason::kill);
+  run();
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_TRUE(journal_->entry->ended);
+}
+
 TEST_F(EndOfACoordinator, ComesAlsoAfterAnError) {
   throws_at_ = "interrupted";
   ask_to_end();
+  pass(3s);
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_EQ(reports_.front().outcome, "failed");
   EXPECT_NE(reports_.front().reason.find("an observer's error"), std::string::npos);
@@ -219,6 +234,7 @@ TEST_F(EndOfACoordinator, ComesAlsoIfAnObserverFailsAtEachEvent) {
   throws_at_ = "interrupted";
   throws_always_ = true;
   ask_to_end();
+  pass(3s);
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_EQ(reports_.front().outcome, "failed");
 }
