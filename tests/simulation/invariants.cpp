@@ -277,6 +277,8 @@ void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message)
     observes(to);
     seen(to).observed = observe->view.number;
     if (!views_.given_up(observe->view.number)) to_go_back_.erase(to);
+  } else if (const auto* donate = as<Donate>(message)) {
+    if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {

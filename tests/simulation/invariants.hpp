@@ -155,9 +155,10 @@ class Invariants final : public Watch {
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;
-  std::set<std::string> given_wrong_;           // who was given a state, or records, with wrong bits
-  std::uint64_t older_journals_ = 0;            // that a coordinator has found
-  std::map<ProcessId, std::uint64_t> tainted_;  // its weights are wrong from this record on
+  std::set<std::string> given_wrong_;                    // who was given a state, or records, with wrong bits
+  std::map<std::string, std::set<std::string>> fed_by_;  // newcomers: by whom, as these were told
+  std::uint64_t older_journals_ = 0;                     // that a coordinator has found
+  std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
   std::set<ProcessId> orphans_;      // that were told to end with what they hold

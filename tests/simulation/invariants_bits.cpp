@@ -109,6 +109,8 @@ bool Invariants::may_have_wrong_bits(const std::string& who) {
   const View* view = views_.latest();
   const auto is_behind = [&](const Behind& one) { return NodeName{false, one.slot}.text() == who; };
   std::set<std::string> sources{who};
+  // Of what a donor gave a coordinator may have heard nothing that died.
+  if (const auto fed = fed_by_.find(who); fed != fed_by_.end()) sources.merge(std::set(fed->second));
   if (view && std::ranges::any_of(view->behind, is_behind))
     sources.insert(NodeName{false, view->donor}.text());
   const auto is_source = [&](ProcessId process) { return sources.contains(seen(process).name.text()); };
