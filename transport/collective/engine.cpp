@@ -192,6 +192,7 @@ void Engine::ask_for_life(PeerId peer) {
 void Engine::tick() {
   go_on_giving();
   look_at_loaders();
+  if (closing_) return look_while_closing();
   if (!reduction_ || reduction_->failed() || !reduction_->waits_since()) return;
   RoundSight sight = reduction_->sight();
   if (!liveness_.again(sight.round)) return;
@@ -200,6 +201,23 @@ void Engine::tick() {
   for (PeerSight& peer : sight.peers) {
     liveness_.describe(peer, sight.now);
     if (peer.owes()) ask_for_life(peer.peer);
+  }
+  if (hooks_.stalled) hooks_.stalled(std::move(sight));
+}
+
+// What is under way with a member whose progress thread stands still does not end. Its silence tells which.
+void Engine::look_while_closing() {
+  if (!reduction_) return;
+  RoundSight sight;
+  sight.view = view_;
+  sight.kind = RoundKind::greeting;  // nobody is late for a step
+  sight.waiting_since = sight.now = now();
+  sight.median_step = liveness_.median_step();
+  for (const PeerId peer : reduction_->others()) {
+    if (!connected_.contains(peer)) continue;
+    sight.peers.emplace_back().peer = peer;
+    liveness_.describe(sight.peers.back(), sight.now);
+    ask_for_life(peer);
   }
   if (hooks_.stalled) hooks_.stalled(std::move(sight));
 }

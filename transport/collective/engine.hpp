@@ -165,6 +165,7 @@ class Engine final : public FrameSink {
   bool loads_still();
   LoadingSight sight_of(PeerId loader) const;
   void ask_for_life(PeerId peer);
+  void look_while_closing();
   bool batch_arrives_from(PeerId peer) const;
   std::span<std::byte> place_whole(const Frame& frame);
   std::span<std::byte> place_piece(const Frame& frame);

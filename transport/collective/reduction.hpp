@@ -102,6 +102,8 @@ class Reduction {
   std::optional<std::chrono::nanoseconds> waits_since() const { return waits_since_; }
   /// The open round and what each other member still owes to it.
   RoundSight sight() const;
+  /// The other members.
+  std::vector<PeerId> others() const;
   /// Bytes that the reduction itself holds: chunks of the nodes of others that wait to be added.
   std::size_t staging_bytes() const { return staging_.bytes(); }
 

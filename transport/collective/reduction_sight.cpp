@@ -20,6 +20,14 @@ bool Reduction::sums_follow(const Slot& current) const {
          current.any_present;
 }
 
+std::vector<PeerId> Reduction::others() const {
+  std::vector<PeerId> all;
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (member != shape_.self) all.push_back(shape_.members[member].peer);
+  }
+  return all;
+}
+
 RoundSight Reduction::sight() const {
   const Slot& current = slot(round_);
   RoundSight sight;
