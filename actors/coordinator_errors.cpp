@@ -16,8 +16,8 @@ void CoordinatorState::on(const Failing& message) {
     if (newcomer(who)) return turn_away(who, message.reason, true);
   }
   if (message.peer_known) {
-    // A complaint of an older view, or about one who is known to be gone, says nothing new. Who was not told of
-    // the view sends nothing in it.
+    // A complaint of an older view, or about one who is known to be gone, says nothing new. Who was not told
+    // of the view sends nothing in it.
     if (message.view == view_.number && roster_->alive(message.peer) &&
         roster_->view_of(message.peer) == view_.number)
       watch_->complained(message, elapsed());
