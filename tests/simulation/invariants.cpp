@@ -264,7 +264,9 @@ void Invariants::said_by_usurped(const caf::message& message) {
   }
 }
 
-void Invariants::delivered(ProcessId, ProcessId to, const caf::message& message) {
+void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& message) {
+  if (as<Adopt>(message) && adopting_ && back_.insert(from).second)
+    progress_at_ = now();  // others may follow
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {

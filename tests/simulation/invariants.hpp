@@ -150,8 +150,9 @@ class Invariants final : public Watch {
   bool paused_ = false;   // for want of nodes, as the coordinator has said
   bool unheard_ = false;  // for want of a word from the nodes
   bool over_ = false;
-  bool adopting_ = false;  // a coordinator that was started anew waits for members
-  bool in_force_ = false;  // a view is, and is not being closed
+  std::set<ProcessId> back_;  // who has come back to the last coordinator
+  bool adopting_ = false;     // a coordinator that was started anew waits for members
+  bool in_force_ = false;     // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;

@@ -78,6 +78,7 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
 // An older copy of a journal knows nothing of a verdict; the one who told of it may be lost.
 void Invariants::restarted() {
   adopting_ = true;
+  back_.clear();
   const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
