@@ -345,6 +345,7 @@ void NodeState::on(const Halted& message) {
 // Takes part from outside the view, until one comes that holds this node.
 void NodeState::on(const Observe& message) {
   view_ = message.view;
+  run_has_begun_ = true;
   try {
     make_replica(view_);
     // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.
@@ -388,7 +389,7 @@ void NodeState::on(const Leaving& message) {
 }
 
 void NodeState::on(const Begin& message) {
-  if (message.view == view_.number) begun_ = was_in_force_ = true;
+  if (message.view == view_.number) begun_ = run_has_begun_ = true;
   if (replica_) self_->send(replica_, message);
 }
 

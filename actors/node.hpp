@@ -144,7 +144,7 @@ class NodeState {
   std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
   std::optional<StallWatch> stalls_;
   std::optional<LoaderWatch> loader_watch_;
-  bool was_in_force_ = false;  // some view that holds this node
+  bool run_has_begun_ = false;  // a view that holds this node was in force, or it came later
   NodeParts parts_;
   std::optional<Job> job_;
   Welcome welcome_;

@@ -19,10 +19,10 @@ void NodeState::watch() {
 }
 
 void NodeState::on(const Stalled& message) {
-  auto words = stalls_->of(message.sight, was_in_force_);
+  auto words = stalls_->of(message.sight, run_has_begun_);
   for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
   for (const Failing& complaint : words.complaints) complain(complaint);
-  if (was_in_force_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
+  if (run_has_begun_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
 }
 
 void NodeState::on(const Starved& message) {
