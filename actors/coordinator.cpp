@@ -329,10 +329,13 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     refuse(caller, join.name, "the run has ended");
   for (const auto& [who, actor] : actors_) {
     const bool good = outcome == "completed" || roster_->at(who).leaving;
+    // A word that waits in the connection would end those who live when their link is good again.
+    if (gives_up_silence_ && !watch_->in_touch(who, elapsed())) continue;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
   if (!report_.completed()) told_all_ = all_know();
-  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty())
+  // Those who live are further than the checkpoint.
+  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_)
     report_.kept = Report::Kept{kept_.step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were

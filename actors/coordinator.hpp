@@ -257,6 +257,7 @@ class CoordinatorState {
   std::optional<Doubt> doubt_;
   bool doubted_ = false;            // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;             // the outcome is known
+  bool gives_up_silence_ = false;   // the run fails, for no member is heard
   bool took_effect_ = false;        // a member has done a step in the view
   std::uint64_t steps_before_ = 0;  // that were done when the view came into force
   std::optional<bool> told_all_;    // when a run ended that has not completed: whether all could hear of it

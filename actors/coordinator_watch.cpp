@@ -87,6 +87,7 @@ bool CoordinatorState::give_up_silence() {
   const auto& cluster = parts_.job.cluster;
   if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
   if (!begun_ && parts_.by_hand) return lose_all_silent();
+  gives_up_silence_ = true;
   fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
        " ms (cluster.give_up_after). Replicas that live keep their state, and go on with this job's "
        "coordinator if it is started again within cluster.orphan_after");

@@ -2,25 +2,34 @@
 
 namespace muster {
 
+namespace {
+
+// Not if a newer view has overtaken this one, or if it could not be entered: then the node fails.
+bool reduces(Engine& engine, std::uint32_t view) {
+  return engine.view() == view && engine.reduction() != nullptr;
+}
+
+}  // namespace
+
 reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerState> self,
                                      std::shared_ptr<DataPlane> plane, replica_actor replica) {
   self->state.replica = caf::actor_cast<caf::strong_actor_ptr>(replica);
   return {[=](const Open& open) {
             self->state.asker = self->current_sender();
             plane->run([open](Engine& engine) {
-              if (engine.view() != open.view) return;  // overtaken by a newer view
+              if (!reduces(engine, open.view)) return;
               engine.reduction()->open(open.header, {open.result, open.elements});
             });
           },
           [=](const Offer& offer) {
             plane->post([offer](Engine& engine) {
-              if (engine.view() != offer.view) return;
+              if (!reduces(engine, offer.view)) return;
               engine.reduction()->offer(offer.round, offer.nodes, offer.elements, offer.keep);
             });
           },
           [=](const Contribute& contribute) {
             plane->drive([contribute](Engine& engine) {
-              if (engine.view() != contribute.view) return;
+              if (!reduces(engine, contribute.view)) return;
               if (contribute.errand != 0) {
                 engine.reduction()->stand_in(contribute.round, contribute.nodes.front(), contribute.metrics,
                                              contribute.keep);

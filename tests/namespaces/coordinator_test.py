@@ -1,103 +1,205 @@
 """coordinator_test.py PROGRAM CASE: the coordinator alone on a host, two replicas on hosts of their own.
 
-CASE is `cut_briefly`, `cut_for_long` (control connections break) or `loses_power`. No replica is lost, no step is thrown away, and at
-the end everything is as in a run to which nothing happened.
+CASE is `cut_briefly`, `cut_for_long` (control connections break), `gives_up` (it ends while it is cut off, and is started again),
+`gives_up_soon` (the same, and its host sends what it said last when the link is back) or `loses_power`. No replica is lost, steps go
+on meanwhile, none of them is thrown away, and at the end everything is as in a run to which nothing happened.
+
+That steps go on without a coordinator is seen on the disk: the replicas write a checkpoint at the end of each epoch. That none is thrown
+away: before the coordinator is back both replicas are held, so that they can read nothing. It is then told of all epochs that were done
+without it, and nobody can have done one of them again.
 """
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import time
 
-from cuts_test import JOB, PORT, expect, reference
+from cuts_test import PORT, expect, job_text, reference
 from hosts import Hosts, cannot_run
-from run_events import DEADLINE_S, Events
+from run_events import DEADLINE_S, Events, await_that
 
 COORDINATOR = 1  # its host
 REPLICAS = (2, 3)
+GONE = "the coordinator is gone; steps go on"  # says a replica whose connection to it has ended
 CHECKPOINTS = """
 [checkpoint]
 folder = "{folder}"
-every = "100000 steps"
+every = "1 epochs"
 """
 
 
 class Cluster:
-    def __init__(self, hosts, program, folder):
-        self.hosts, self._program, self._folder = hosts, program, folder
+    """The run when two epochs have been done. `options` go to the coordinator, each time it is started."""
+
+    def __init__(self, hosts, program, folder, *options):
+        self.hosts, self._program, self._folder, self._options = hosts, program, folder, options
         self.where = f"{hosts.address(COORDINATOR)}:{PORT}"
+        self.kept = folder / "kept"
         self.job = folder / "job.toml"
-        self.job.write_text(JOB.format(gate=folder / "gate", replicas=len(REPLICAS)) + CHECKPOINTS.format(folder=folder / "kept"))
+        self.job.write_text(job_text(folder, folder / "gate", len(REPLICAS)) + CHECKPOINTS.format(folder=self.kept))
         self.seen = []
         self.start_coordinator()
-        self._replicas = [self._start(host, f"host{host}", "join", "--coordinator", self.where) for host in REPLICAS]
-        self.await_steps()
+        self.replicas = {host: self.join(host) for host in REPLICAS}
+        self.await_epoch(2)
 
     def _start(self, host, name, *arguments):
         with open(self._folder / f"{name}.log", "a") as log:
             return self.hosts.start(host, [self._program, *arguments], stdout=subprocess.PIPE, stderr=log, text=True,
                                     env=dict(os.environ, UCX_TLS="tcp,self"))
 
-    def start_coordinator(self):
+    def start_coordinator(self, *more):
         self.coordinator = self._start(COORDINATOR, "coordinator", "coordinate", self.job, "--listen", self.where, "--insecure",
-                                       "--events", "-", "--quiet", "--report", self._folder / "report.json")
+                                       "--events", "-", "--quiet", "--report", self._folder / "report.json", *self._options, *more)
         self.events = Events(self.coordinator)
         self.seen.append(self.events)
+
+    def join(self, host):
+        return self._start(host, f"host{host}", "join", "--coordinator", self.where)
 
     def await_event(self, name):
         return self.events.wait(name, lambda event: event["event"] == name)
 
-    def await_steps(self):
-        self.await_event("epoch")
+    def await_epoch(self, least):
+        return self.events.wait(f"epoch {least}", lambda event: event["event"] == "epoch" and event["epoch"] >= least)
+
+    def words_of(self, host):
+        return (self._folder / f"host{host}.log").read_text()
+
+    def await_words(self, host, words):
+        await_that(f"host {host} says: {words}", lambda: words in self.words_of(host))
+
+    def kept_steps(self):
+        """The last step of each checkpoint in the folder."""
+        names = [file.name for file in self.kept.glob("*.json")]
+        return sorted(int(found[1]) for name in names if (found := re.search(r"-step-(\d+)-", name)))
+
+    def await_steps_untold(self):
+        """Waits until steps were done beyond the epoch that was under way when the coordinator was told something for the last
+        time; how many were done for certain."""
+        told = self.events.named("epoch")[-1]
+        wanted = told["steps"] // told["epoch"] * (told["epoch"] + 2)
+        kept = await_that("steps that nobody is told of", lambda: max([step for step in self.kept_steps() if step >= wanted], default=0))
+        print(f"-- told of {told['steps']} steps; kept are {kept}", flush=True)
+        return kept
+
+    def await_told(self, steps):
+        """While the replicas are held, the coordinator is told of all these steps; or it has been since the link is back."""
+        if all(event["steps"] < steps for event in self.events.named("epoch")):
+            self.events.wait(f"{steps} steps", lambda event: event["event"] == "epoch" and event["steps"] >= steps)
+
+    def hold(self):
+        """From now on the replicas read no sample."""
+        for process in self.replicas.values():
+            self._held(process).touch()
+
+    def release(self):
+        for process in self.replicas.values():
+            self._held(process).unlink()
+
+    def _held(self, process):
+        return self._folder / f"hold.{process.pid}"
 
     def named(self, name):
-        return [event for events in self.seen for event in events.seen if event["event"] == name]
+        return [event for events in self.seen for event in events.named(name)]
 
     def finish(self):
+        """The exit codes, of all that run."""
         (self._folder / "gate").touch()
         self.await_event("completed")
-        return {process.wait(DEADLINE_S) for process in (self.coordinator, *self._replicas)}
+        return {process.wait(DEADLINE_S) for process in (self.coordinator, *self.replicas.values())}
 
 
-def cut(seconds):
+def expect_nothing_thrown_away(cluster):
+    """Each coordinator tells of each epoch once, in their order; a later one tells the same of what an earlier one has told."""
+    def row(event):
+        return {key: value for key, value in event.items() if key != "time_ms"}
+
+    rows = [[row(event) for event in events.named("epoch")] for events in cluster.seen]
+    for told in rows:
+        expect("each epoch is told once, in its order", [row["epoch"] for row in told] == list(range(1, len(told) + 1)), True)
+    for before, after in zip(rows, rows[1:]):
+        expect("what was told before is told again", before == after[:len(before)] and len(before) < len(after), True)
+
+
+def cut(is_long):
     def act(cluster):
         cluster.hosts.unplug(COORDINATOR)
         cluster.await_event("paused")
-        time.sleep(seconds)  # the length of the fault, beyond the patience
+        if is_long:
+            for host in REPLICAS:
+                cluster.await_words(host, GONE)
+        done = cluster.await_steps_untold()
+        cluster.hold()
         cluster.hosts.heal()
         healed = time.monotonic()
         cluster.await_event("heard_again")
         print(f"-- heard again {time.monotonic() - healed:.2f} s after the link was back", flush=True)
-        expect("the view is the same", {event["view"] for event in cluster.named("view")}, {1})
+        cluster.await_told(done)
+        cluster.release()
     return act
+
+
+def come_back(cluster, done):
+    """The coordinator is started again, by the same command."""
+    cluster.start_coordinator()
+    back = time.monotonic()
+    cluster.await_event("restarted")
+    cluster.await_event("view")
+    print(f"-- the view is in force again {time.monotonic() - back:.2f} s after the coordinator was started", flush=True)
+    cluster.await_told(done)
+    cluster.release()
+
+
+def give_up(cluster):
+    cluster.hosts.unplug(COORDINATOR)
+    paused = cluster.await_event("paused")
+    failed = cluster.await_event("failed")
+    print(f"-- given up {(failed['time_ms'] - paused['time_ms']) / 1e3:.2f} s after the pause", flush=True)
+    expect("it says what to do", "if it is started again" in failed["reason"], True)
+    expect("exit code of the one that has given up", cluster.coordinator.wait(DEADLINE_S), 1)
+    cluster.events.end()
+    done = cluster.await_steps_untold()
+    cluster.hold()
+    cluster.hosts.heal()
+    come_back(cluster, done)
 
 
 def lose_power(cluster):
     cluster.hosts.power_off(COORDINATOR)
     cluster.coordinator.wait()
-    time.sleep(8)  # as long as the host takes to start: connections have ended meanwhile
+    cluster.events.end()
+    for host in REPLICAS:
+        cluster.await_words(host, GONE)
+    done = cluster.await_steps_untold()
+    cluster.hold()
     cluster.hosts.power_on(COORDINATOR)
-    cluster.start_coordinator()
-    back = time.monotonic()
-    cluster.await_event("view")
-    print(f"-- the view is in force again {time.monotonic() - back:.2f} s after the coordinator was started", flush=True)
-    expect("it is the same view", {event["view"] for event in cluster.named("view")}, {1})
+    come_back(cluster, done)
 
 
-CASES = {"cut_briefly": cut(0.5), "cut_for_long": cut(8), "loses_power": lose_power}
+CASES = {
+    "cut_briefly": (cut(is_long=False), ()),
+    "cut_for_long": (cut(is_long=True), ()),
+    "gives_up": (give_up, ("--set", 'cluster.give_up_after="4s"')),
+    "gives_up_soon": (give_up, ("--set", 'cluster.give_up_after="1s"')),  # and the patience: less than a connection may be unheard
+    "loses_power": (lose_power, ()),
+}
 
 
 def run_case(case, program, folder):
+    act, options = CASES[case]
     expected = reference(program, folder)
     with Hosts(1 + len(REPLICAS)) as hosts:
-        cluster = Cluster(hosts, program, folder)
+        cluster = Cluster(hosts, program, folder, *options)
         print(f"-- {case}", flush=True)
-        CASES[case](cluster)
-        cluster.await_steps()
+        act(cluster)
+        cluster.await_epoch(cluster.events.named("epoch")[-1]["epoch"] + 1)  # it goes on
         codes = cluster.finish()
-        expect("nobody was lost", cluster.named("lost"), [])
+    expect("nobody was lost", cluster.named("lost"), [])
+    expect("the view is the same", {event["view"] for event in cluster.named("view")}, {1})
+    expect_nothing_thrown_away(cluster)
     expect("exit codes", codes, {0})
     report = json.loads((folder / "report.json").read_text())
     expect("weights_sha256", report["weights_sha256"], expected["weights_sha256"])
