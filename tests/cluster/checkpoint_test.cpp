@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -189,6 +190,22 @@ TEST(Checkpoint, TheLastOneGoesToTheSpareFolderIfTheOtherTakesNone) {
   const auto weights = muster::read_safetensors(report["checkpoint"].get<std::string>());
   EXPECT_EQ(muster::state_sha256(weights.state), report["weights_sha256"].get<std::string>());
   EXPECT_TRUE(report["checkpoint"].get<std::string>().starts_with(spare));
+}
+
+TEST(Checkpoint, TheSpareFolderIsInTheOneForTemporaryFilesIfTheJobNamesNone) {
+  const Folder folder;
+  const fs::path temporary = folder.path("temporary");
+  ASSERT_TRUE(fs::create_directory(temporary));
+  Arguments arguments = with_checkpoints(folder, folder.write("kept", "in the way"), 2);
+  arguments.insert(arguments.end(), {"--set", "cluster.give_up_after=1s"});
+  const Outcome outcome = run_muster(arguments, {{"TMPDIR", temporary.string()}});
+  const Json report = read_json(folder.path("report.json"));
+  expect_undisturbed(outcome, report);
+  EXPECT_EQ(report["event_counts"].value("checkpoint_spared", 0), 1);
+  const fs::path weights = report["checkpoint"].get<std::string>();
+  EXPECT_EQ(weights.parent_path(), temporary / ("muster-" + std::to_string(::getuid())));
+  EXPECT_EQ(muster::state_sha256(muster::read_safetensors(weights).state),
+            report["weights_sha256"].get<std::string>());
 }
 
 // No file may grow, as on a disk that is full; in the middle of the run there is room again.

@@ -40,9 +40,20 @@ class LoaderRun {
   /// Steps are quick from now on; the report.
   Json finish(int code = 0) {
     std::ofstream(folder_.path("gate")) << "open";
-    const Outcome outcome = process_.wait();
-    EXPECT_EQ(outcome.code, code) << outcome.err;
+    outcome_ = process_.wait();
+    EXPECT_EQ(outcome_.code, code) << outcome_.err;
     EXPECT_TRUE(process_.none_left_within(2s));
+    return read_json(folder_.path("report.json"));
+  }
+  const Outcome& outcome() const { return outcome_; }
+  /// Another run of the same job goes on from what this one has kept; its report.
+  Json resume(int loaders, const Arguments& more) {
+    Arguments all = arguments(loaders, more);
+    all.push_back("--resume");
+    MusterProcess process(all, {}, "muster_paced");
+    EXPECT_TRUE(process.event("resumed").is_object());
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
     return read_json(folder_.path("report.json"));
   }
 
@@ -80,6 +91,7 @@ stuck_after = "2s"
 
   Folder folder_;
   MusterProcess process_;
+  Outcome outcome_;
   std::map<int, pid_t> pids_;
 };
 
@@ -136,6 +148,25 @@ TEST(Loaders, TheLastOneEndsTheRunIfTheJobSaysSo) {
   EXPECT_EQ(report["outcome"], "failed");
   EXPECT_NE(report["reason"].get<std::string>().find("no loader process is left"), std::string::npos)
       << report["reason"];
+}
+
+TEST(Loaders, ARunThatEndsWithItsLastLoaderKeepsItsState) {
+  const Folder kept;
+  const Arguments keep{"--set", "checkpoint.folder=" + kept.path("state"), "--set",
+                       "checkpoint.every=1000000 steps"};
+  Arguments fail{"--set", "cluster.on_loader_loss=fail"};
+  fail.insert(fail.end(), keep.begin(), keep.end());
+  LoaderRun run(1, fail);
+  run.kill(0);
+  const Json report = run.finish(1);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["outcome"], "failed");
+  EXPECT_NE(report["reason"].get<std::string>().find("no loader process is left"), std::string::npos)
+      << report["reason"];
+  EXPECT_EQ(report["event_counts"].value("state_kept", 0), 1) << report["event_counts"];
+  EXPECT_NE(run.outcome().err.find("--resume"), std::string::npos) << run.outcome().err;
+  EXPECT_LT(report["steps"], 300) << "its steps are not all of the job's";
+  expect_undisturbed(run.resume(1, keep));
 }
 
 }  // namespace

@@ -75,6 +75,33 @@ TEST(LocalErrors, AReplicaThatCannotReadItsDataIsReplacedByTheOthers) {
                              "Input/output error");
 }
 
+// Loaders read for the replicas, which have no other way to the data.
+TEST(LocalErrors, ALoaderThatCannotReadItsDataIsReplacedByTheOthers) {
+  const Trained undisturbed = run_with("linear", "unreadable", false, {"cluster.loaders=2"});
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", job_with("linear", "unreadable")), "--replicas", "3",
+                         "--events", "-", "--report", folder.path("report.json"), "--set",
+                         "data.fail=" + folder.path("fail"), "--set", "cluster.loaders=2"},
+                        {}, "muster_paced");
+  const Json loader =
+      process.event("joined", [](const Json& event) { return event.value("loader", -1) == 1; });
+  ASSERT_TRUE(loader.is_object());
+  ASSERT_TRUE(process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; }).is_object());
+  folder.write("fail." + std::to_string(loader["pid"].get<pid_t>()), "");
+  const Json lost = process.event("lost");
+  ASSERT_TRUE(lost.is_object());
+  EXPECT_EQ(lost.value("loader", -1), 1) << lost;
+  EXPECT_NE(lost["reason"].get<std::string>().find("Input/output error"), std::string::npos) << lost;
+  const Outcome outcome = process.wait();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(process.none_left_within(std::chrono::seconds(2)));
+  const Json report = read_json(folder.path("report.json"));
+  ASSERT_EQ(undisturbed.outcome.code, 0) << undisturbed.outcome.err;
+  EXPECT_EQ(report["weights_sha256"], undisturbed.report["weights_sha256"]);
+  EXPECT_EQ(report["ledger"], undisturbed.report["ledger"]);
+  EXPECT_EQ(report["event_counts"].value("lost", 0), 1) << report["event_counts"];
+}
+
 TEST(LocalErrors, WithOnLossFailTheFirstOneEndsTheRun) {
   const Trained run = run_with("failing", "synthetic", true, {"cluster.on_loss=fail"});
   EXPECT_EQ(run.outcome.code, 1) << run.outcome.err;

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "muster/gpu/core_shares.hpp"
@@ -79,8 +81,9 @@ struct ByHand {
   }
   Json end() {
     EXPECT_EQ(coordinator->wait().code, 0);
-    return read_json(folder.path("r.json"));
+    return report();
   }
+  Json report() const { return read_json(folder.path("r.json")); }
 
   Folder folder;
   int first;  // training begins with so many
@@ -162,36 +165,89 @@ TEST(Membership, AllAreReplacedOneAfterTheOther) {
   expect_undisturbed(run.end());
 }
 
+// What all events of this name in the output of a coordinator say under this key.
+std::vector<int> told(const Outcome& coordinator, const std::string& name, const std::string& key) {
+  std::vector<int> values;
+  std::istringstream lines(coordinator.out);
+  for (std::string line; std::getline(lines, line);) {
+    const Json event = Json::parse(line, nullptr, false);  // the last line of one that was killed may be cut
+    if (event.is_object() && event["event"] == name) values.push_back(event[key].get<int>());
+  }
+  return values;
+}
+
+// Members tell a coordinator that was started anew of every epoch: it knows nothing of what the one before
+// was told. One that has just ended may come before the others.
+void expect_each_epoch_once(const Outcome& killed, const Outcome& anew) {
+  std::vector<int> before = told(killed, "epoch", "epoch"), after = told(anew, "epoch", "epoch");
+  std::vector<int> all(kEpochs);
+  std::iota(all.begin(), all.end(), 1);
+  std::sort(after.begin(), after.end());
+  EXPECT_EQ(after, all);
+  all.resize(before.size());
+  EXPECT_EQ(before, all);
+}
+
+// A run that throws steps away writes their checkpoints again.
+void expect_no_step_is_done_again(const Outcome& killed, const Outcome& anew) {
+  std::vector<int> checkpoints = told(killed, "checkpoint", "step");
+  const std::vector<int> after = told(anew, "checkpoint", "step");
+  ASSERT_FALSE(checkpoints.empty());
+  ASSERT_FALSE(after.empty());
+  EXPECT_GT(after.front(), checkpoints.back());
+  for (const char* name : {"went_back", "resumed", "joined", "refused"})
+    EXPECT_TRUE(told(anew, name, "time_ms").empty()) << name;
+}
+
 TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
-  ByHand run(2);
-  ASSERT_TRUE(run.epoch(20));
+  ByHand run(2, "1000 steps");
+  ASSERT_TRUE(run.coordinator->event("checkpoint").is_object());
   run.coordinator->signal(SIGKILL);
-  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  const Outcome killed = run.coordinator->wait();
+  EXPECT_EQ(killed.code, 128 + SIGKILL);
   run.start_coordinator();
   const Json restarted = run.coordinator->event("restarted");
   ASSERT_TRUE(restarted.is_object());
   EXPECT_EQ(restarted["term"], 2);
   EXPECT_EQ(restarted["members"], 2);
-  ASSERT_TRUE(run.coordinator->event("view").is_object());
-  const Json report = run.end();
+  const Json view = run.coordinator->event("view");
+  ASSERT_TRUE(view.is_object());
+  EXPECT_EQ(view["view"], restarted["view"]) << "it goes on";
+  const Outcome anew = run.coordinator->wait();
+  EXPECT_EQ(anew.code, 0) << anew.err;
+  expect_each_epoch_once(killed, anew);
+  expect_no_step_is_done_again(killed, anew);
+  const Json report = run.report();
   expect_undisturbed(report);
   EXPECT_FALSE(report["event_counts"].contains("lost"));
-  for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
+  for (const auto& process : run.joined) {
+    const Outcome outcome = process->wait();
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.err.find("joins again"), std::string::npos) << outcome.err;
+  }
 }
 
 TEST(Membership, AReplicaThatDiesWhileTheCoordinatorIsGoneIsReplacedAfterItsRestart) {
-  ByHand run(3);
+  ByHand run(3, "1000 steps");
   ASSERT_TRUE(run.coordinator->event("view", [](const Json& e) { return e["members"] == 3; }).is_object());
-  ASSERT_TRUE(run.epoch(10));
+  ASSERT_TRUE(run.coordinator->event("checkpoint").is_object());
   run.coordinator->signal(SIGKILL);
-  EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
+  const Outcome killed = run.coordinator->wait();
+  EXPECT_EQ(killed.code, 128 + SIGKILL);
   run.joined[1]->signal(SIGKILL);
   EXPECT_EQ(run.joined[1]->wait().code, 128 + SIGKILL);
   run.start_coordinator();
   ASSERT_TRUE(run.coordinator->event("restarted").is_object());
   ASSERT_TRUE(run.coordinator->event("lost").is_object());
   ASSERT_TRUE(run.coordinator->event("view").is_object());
-  expect_undisturbed(run.end());
+  const Json recovered = run.coordinator->event("recovered");
+  ASSERT_TRUE(recovered.is_object());
+  const Outcome anew = run.coordinator->wait();
+  EXPECT_EQ(anew.code, 0) << anew.err;
+  EXPECT_GT(recovered["step"], told(killed, "epoch", "steps").back()) << "the first step of the new view";
+  expect_each_epoch_once(killed, anew);
+  expect_no_step_is_done_again(killed, anew);
+  expect_undisturbed(run.report());
 }
 
 TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {

@@ -1,6 +1,12 @@
-// Two replicas whose libraries compute with other instructions: found before they train, and said with the
-// way out.
+// Replicas whose libraries compute with other instructions: found before they train, and said with the way
+// out, also by a coordinator that was started anew.
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <thread>
 
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/processors.hpp"
@@ -55,6 +61,88 @@ TEST(OtherBits, TrainTogetherWhereTheJobIsLooseAndItIsNoticed) {
 TEST(OtherBits, AreNoneWhereBothAreToldToChooseAlike) {
   const TwoByHand run(kNewer, kNewer);
   EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+}
+
+// ---- a coordinator that was started anew
+
+/// Waits until a process of this machine has a connection to the one that listens there.
+bool connects_to(const std::string& where) {
+  std::array<char, 16> end{};
+  std::snprintf(end.data(), end.size(), ":%04X 01 ", std::stoi(where.substr(where.find(':') + 1)));
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (read_text("/proc/net/tcp").find(end.data()) == std::string::npos) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Two replicas by hand, and a coordinator that is killed and started anew; a stranger has come meanwhile.
+/// While the two are stopped no step ends, so the run lasts as long as the test needs.
+struct StartedAnew {
+  StartedAnew() {
+    start_coordinator();
+    for (int i = 0; i < 2; ++i) join(kNewer);
+    EXPECT_TRUE(coordinator->event("epoch").is_object());
+    replicas(SIGSTOP);
+    coordinator->signal(SIGKILL);
+    EXPECT_EQ(coordinator->wait().code, 128 + SIGKILL);
+    join(kOld);
+    start_coordinator();
+    EXPECT_TRUE(coordinator->event("restarted").is_object());
+  }
+  static std::string job_text() {
+    std::string text = fashion_job("mlp");
+    return text.replace(text.find("[train]"), 7, "[train]\nepochs = 60\nevaluate = false");
+  }
+  void start_coordinator() {
+    coordinator = std::make_unique<MusterProcess>(
+        Arguments{"coordinate", job, "--listen", where, "--replicas", "2", "--events", "-", "--report",
+                  folder.path("report.json"), "--set", "checkpoint.folder=" + folder.path("kept"), "--set",
+                  "checkpoint.every=1000000 steps", "--set", "cluster.detect.patience=1min", "--set",
+                  "cluster.orphan_after=10min"});
+  }
+  void join(const Environment& environment) {
+    joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}, environment));
+  }
+  void replicas(int number) const {
+    for (int i = 0; i < 2; ++i) joined[i]->signal(number);
+  }
+
+  Folder folder;
+  std::string job = folder.write("job.toml", job_text()), where = free_address();
+  std::unique_ptr<MusterProcess> coordinator;
+  std::vector<std::unique_ptr<MusterProcess>> joined;  // the last one: the stranger
+};
+
+// It is there before those are back with whom it could be compared: a whole run of the same job takes longer
+// than all that a newcomer does to be admitted.
+TEST(OtherBits, AreRefusedByACoordinatorThatWasStartedAnew) {
+  StartedAnew run;
+  ASSERT_TRUE(connects_to(run.where));
+  const Folder folder;
+  const Json undisturbed =
+      run_job(folder.write("job.toml", StartedAnew::job_text()), folder, {"--replicas", "1"}, kNewer).report;
+  run.replicas(SIGCONT);
+  ASSERT_TRUE(run.coordinator->event("view").is_object());
+  run.replicas(SIGSTOP);
+  const Json refused = run.coordinator->event("refused");
+  ASSERT_TRUE(refused.is_object());
+  EXPECT_EQ(refused["replica"], 2) << refused;
+  EXPECT_NE(refused["reason"].get<std::string>().find("replica 2 computes other bits than"),
+            std::string::npos)
+      << refused;
+  const Outcome outcome = run.joined.back()->wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("computes other bits than"), std::string::npos) << outcome.err;
+  run.replicas(SIGCONT);
+  EXPECT_EQ(run.coordinator->wait().code, 0);
+  const Json report = read_json(run.folder.path("report.json"));
+  EXPECT_EQ(report["outcome"], "completed") << report["reason"];
+  EXPECT_EQ(report["weights_sha256"], undisturbed["weights_sha256"]);
+  EXPECT_EQ(report["ledger"], undisturbed["ledger"]);
+  for (const char* event : {"lost", "joined", "corrupt"})
+    EXPECT_FALSE(report["event_counts"].contains(event)) << event;
 }
 
 }  // namespace

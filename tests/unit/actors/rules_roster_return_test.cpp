@@ -77,6 +77,46 @@ TEST(Roster, WhoComesBackIsComparedWithThoseWhoAreBack) {
   EXPECT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
 }
 
+// Whatever is compared when a node joins is compared when it comes back, too.
+TEST(Roster, WhoComesBackHasTheSameModelDataAndProbeBits) {
+  const View view = view_of(2);
+  const auto whole = [&](std::uint32_t slot) {
+    Adopt adopt = adopt_of({false, slot}, view, 7000ull + slot);
+    adopt.prepared.probe_sha256 = "cc";
+    adopt.prepared.model_sha256 = "dd";
+    adopt.prepared.loads = true;
+    adopt.prepared.facts.fingerprint = "ee";
+    return adopt;
+  };
+  Adopt probe = whole(1), model = whole(1), data = whole(1);
+  probe.prepared.probe_sha256 = model.prepared.model_sha256 = data.prepared.facts.fingerprint = "others";
+  for (const auto& [other, words] : {std::pair{probe, "replica 1 computes other bits than replica 0"},
+                                     std::pair{model, "replica 1 has another model.file or model.library"},
+                                     std::pair{data, "replica 1 reads other data than replica 0"}}) {
+    Roster roster(job_of(2, 0));
+    roster.entered_before(view, {5, 0});
+    ASSERT_EQ(roster.adopt(whole(0)), "");
+    const std::string reason = roster.adopt(other);
+    EXPECT_NE(reason.find(words), std::string::npos) << words << " is not in: " << reason;
+    EXPECT_TRUE(roster.expects(kReplica1, 7001)) << "it is not in: " << words;
+    EXPECT_FALSE(roster.all(NodeStage::installed)) << words;
+    EXPECT_EQ(roster.adopt(whole(1)), "") << words;
+  }
+}
+
+TEST(Roster, WhoComesBackMayComputeOtherBitsWhereTheJobIsLoose) {
+  const View view = view_of(2);
+  Job job = job_of(2, 0);
+  job.cluster.reproducible = Reproducible::loose;
+  Roster roster(job);
+  roster.entered_before(view, {5, 0});
+  Adopt one = adopt_of(kReplica0, view, 7000), other = adopt_of(kReplica1, view, 7001);
+  one.prepared.probe_sha256 = "cc";
+  other.prepared.probe_sha256 = "others";
+  EXPECT_EQ(roster.adopt(one), "");
+  EXPECT_EQ(roster.adopt(other), "");
+}
+
 TEST(Roster, ANewerViewKeepsThoseOfItWhoAreBack) {
   const View view = view_of(3);
   Roster roster(job_of(3, 0));
