@@ -166,6 +166,20 @@ TEST(Checkpoint, AFolderThatCannotBeIsAnEventAndTrainingGoesOn) {
   EXPECT_GE(manifests_in(where).size(), 1u);
 }
 
+// Both would write, prune and go on from the same files.
+TEST(Checkpoint, ASecondRunInOneFolderIsRefusedWhileTheFirstIsAtWork) {
+  const Folder folder, other;
+  const std::string where = folder.path("kept");
+  Arguments endless = with_checkpoints(folder, where, 1);
+  endless.insert(endless.end(), {"--set", "train.epochs=100000000"});
+  MusterProcess first(endless);
+  ASSERT_TRUE(first.event("checkpoint").is_object());
+  const Outcome second = run_muster(with_checkpoints(other, where, 1));
+  EXPECT_NE(second.code, 0);
+  EXPECT_NE(second.err.find("another coordinator of this job is at work"), std::string::npos) << second.err;
+  EXPECT_TRUE(first.event("checkpoint").is_object()) << "it is not disturbed";
+}
+
 TEST(Checkpoint, ARunThatLeavesNoWeightsHasFailed) {
   const Folder folder;
   const std::string in_the_way = folder.write("kept", "in the way");
