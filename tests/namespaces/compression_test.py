@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 
-from hosts import Hosts, judge_shaped
+from hosts import Hosts, judge
 from traffic_test import DEADLINE_S, JOB, MEGABITS, counted, expect, run
 
 HOSTS = 4
@@ -94,4 +94,4 @@ def check_all(program, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(judge_shaped(lambda folder: check_all(sys.argv[1], folder)))
+    sys.exit(judge(lambda folder: check_all(sys.argv[1], folder), shaped=True))

@@ -7,14 +7,12 @@ and the ledger.
 """
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
-from hosts import Hosts, cannot_run
+from hosts import Hosts, judge
 from run_events import DEADLINE_S, Events
 
 COORDINATOR = 1  # its host
@@ -217,20 +215,7 @@ def run_case(case, program, folder):
 
 def main():
     program, case = sys.argv[1:]
-    reason = cannot_run()
-    if reason:
-        print(f"cannot run: {reason}")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        try:
-            run_case(case, program, folder)
-        except AssertionError as error:
-            for log in sorted(folder.glob("*.log")):
-                print(f"---- {log.name}\n{log.read_text()}", end="")
-            print(f"failed: {error}")
-            return 1
-    return 0
+    return judge(lambda folder: run_case(case, program, folder))
 
 
 if __name__ == "__main__":

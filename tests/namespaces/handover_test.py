@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from hosts import Hosts, judge_shaped
+from hosts import Hosts, judge
 from run_events import DEADLINE_S, Events
 
 MEGABITS = 400
@@ -196,7 +196,7 @@ def check(program, case, folder):
 
 def main():
     program, case = sys.argv[1:]
-    return judge_shaped(lambda folder: check(program, case, pathlib.Path(folder)))
+    return judge(lambda folder: check(program, case, pathlib.Path(folder)), shaped=True)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,21 @@ import tempfile
 NETWORK = "10.77.0"
 
 
-def judge_shaped(check):
-    """The exit code of a test over links of a given speed: `check(folder)`, whose AssertionError says what does not hold."""
-    reason = cannot_run(shaped=True)
+def judge(check, shaped=False):
+    """The exit code of a test: `check(folder)`, whose AssertionError says what does not hold. Then the logs in the folder are shown.
+
+    `shaped`: it needs links of a given speed."""
+    reason = cannot_run(shaped)
     if reason:
         print(f"cannot run: {reason}")
         return 77
     with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         try:
-            check(pathlib.Path(name))
+            check(folder)
         except AssertionError as error:
+            for log in sorted(folder.glob("*.log")):
+                print(f"---- {log.name}\n{log.read_text()}", end="")
             print(f"failed: {error}")
             return 1
     return 0

@@ -7,7 +7,7 @@ that audits computes while its own sums are under way. Times are printed, not ju
 """
 import sys
 
-from hosts import Hosts, judge_shaped
+from hosts import Hosts, judge
 from traffic_test import MEGABITS, expect, run
 
 FASHION = "/usr/share/datasets/fashion-mnist"
@@ -68,4 +68,4 @@ def check(program, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(judge_shaped(lambda folder: check(sys.argv[1], folder)))
+    sys.exit(judge(lambda folder: check(sys.argv[1], folder), shaped=True))

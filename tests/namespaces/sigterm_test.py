@@ -9,17 +9,15 @@ Or `connecting`: a process looks for the coordinator for the first time, on a ho
 says nothing. It ends at once.
 """
 import json
-import pathlib
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from coordinator_test import COORDINATOR, GONE, REPLICAS, Cluster
 from cuts_test import PORT, expect, reference
-from hosts import Hosts, cannot_run
+from hosts import Hosts, judge
 from run_events import DEADLINE_S, await_that
 
 GRACE_S = 5
@@ -140,20 +138,7 @@ CASES = {"orphaned": orphaned, "unnoticed": unnoticed, "connecting": connecting}
 
 def main():
     program, case = sys.argv[1:]
-    reason = cannot_run()
-    if reason:
-        print(f"cannot run: {reason}")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        try:
-            CASES[case](program, folder)
-        except AssertionError as error:
-            for log in sorted(folder.glob("*.log")):
-                print(f"---- {log.name}\n{log.read_text()}", end="")
-            print(f"failed: {error}")
-            return 1
-    return 0
+    return judge(lambda folder: CASES[case](program, folder))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from hosts import Hosts, judge_shaped
+from hosts import Hosts, judge
 
 ALGORITHMS = ("direct", "halving_doubling", "hierarchical", "ring", "one_shot")
 MEGABITS = 100
@@ -170,7 +170,7 @@ def check_all(program, count, per_host, wire, folder):
 
 def main():
     program, count, per_host, wire = sys.argv[1:]
-    return judge_shaped(lambda folder: check_all(program, int(count), int(per_host), wire, folder))
+    return judge(lambda folder: check_all(program, int(count), int(per_host), wire, folder))
 
 
 if __name__ == "__main__":
