@@ -274,6 +274,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     if (views_.goes_back(install->view) && !seen(to).name.loader) {
       tainted_.erase(to);
       seen(to).replica.goes_back(install->view.records);
+      if (bits_lost_) seen(to).replica.strays();
     }
   } else if (const auto* observe = as<Observe>(message)) {
     observes(to);

@@ -58,19 +58,20 @@ void Invariants::found_again(const View& view) {
   if (std::exchange(must_go_back_, false) && !view.back)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
   if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
-  if (!view.back) return;
-  tally_.count("bits: back to a checkpoint");
+  if (view.back) tally_.count("bits: back to a checkpoint");
+  if (!views_.goes_back(view)) return;
+  for (auto& [process, step] : to_go_back_) step = std::min(step, view.source.step);
   if (!bits_lost_ || view.records > lost_at_) return;
   bits_lost_ = false;
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
   tally_.count("bits: right again after going back");
 }
 
-// A replica holds the wrong state until it has read the checkpoint.
+// A replica holds the wrong state until it has read the checkpoint; a newcomer's may be of an earlier step.
 bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
   const auto found = to_go_back_.find(process);
   if (found == to_go_back_.end()) return false;
-  if (step > found->second) return true;
+  if (step != found->second) return true;
   to_go_back_.erase(found);
   return false;
 }
