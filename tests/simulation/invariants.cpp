@@ -286,6 +286,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {
     if (stop->keep) keeps_alone(to);
+    told_to_end_.insert(to);
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");
   }

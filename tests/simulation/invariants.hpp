@@ -120,6 +120,7 @@ class Invariants final : public Watch {
   void joined(const std::string& who);
   bool all_excused() const;
   bool all_blind() const;
+  bool all_told_to_end() const;
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
   void made(const View& view);
@@ -151,6 +152,7 @@ class Invariants final : public Watch {
   bool unheard_ = false;  // for want of a word from the nodes
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
+  std::set<ProcessId> told_to_end_;
   bool adopting_ = false;     // a coordinator that was started anew waits for members
   bool in_force_ = false;     // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.

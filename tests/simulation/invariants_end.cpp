@@ -66,7 +66,14 @@ bool Invariants::all_blind() const {
          });
 }
 
-// A run may fail only if too few nodes are left, if it has not begun, or if no view can be kept.
+bool Invariants::all_told_to_end() const {
+  const View* view = views_.latest();
+  return view && std::ranges::all_of(members_of(view->number),
+                                     [this](ProcessId member) { return told_to_end_.contains(member); });
+}
+
+// A run may fail only if too few nodes are left, if it has not begun, or has ended, or if no view can be
+// kept.
 void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
     tally_.count("run: completed");
@@ -99,6 +106,8 @@ void Invariants::expect_good_end(const Report& report) {
     tally_.count("run: fails with two coordinators");  // what the first one saw is not looked at
   } else if (report.reason.rfind("no word from any member", 0) == 0 && all_excused()) {
     tally_.count("run: gives up without a word from anybody");
+  } else if (tally_.of("fault: coordinator-old-journal") > 0 && all_told_to_end()) {
+    tally_.count("run: had ended, of which an older journal knows nothing");
   } else if (too_few || no_loader) {
     tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
   } else {
