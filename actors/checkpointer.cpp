@@ -35,9 +35,7 @@ void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapsho
   }
 }
 
-// Nobody but the user may read what is in the folder for temporary files.
-std::string spare_folder(const CheckpointConfig& config) {
-  if (!config.spare_folder.empty()) return config.spare_folder;
+std::string default_spare_folder() {
   std::error_code none;
   const auto temporary = std::filesystem::temp_directory_path(none);
   return ((none ? std::filesystem::path("/tmp") : temporary) / ("muster-" + std::to_string(::getuid())))
@@ -100,8 +98,11 @@ std::shared_ptr<Checkpointer> make_checkpointer(
   if (job.checkpoint.folder.empty()) return nullptr;
   auto store = std::make_shared<CheckpointStore>(open_disk(job.checkpoint.folder),
                                                  checkpoint_identity(job, job_hash, layout, fingerprint));
-  auto spare = std::make_shared<CheckpointStore>(open_disk(spare_folder(job.checkpoint)),
-                                                 checkpoint_identity(job, job_hash, layout, fingerprint));
+  const std::string& named = job.checkpoint.spare_folder;
+  const auto spare_disk = open_disk(named.empty() ? default_spare_folder() : named);
+  if (named.empty()) spare_disk->keep_private();
+  auto spare =
+      std::make_shared<CheckpointStore>(spare_disk, checkpoint_identity(job, job_hash, layout, fingerprint));
   return std::make_shared<Checkpointer>(make_executor("muster-disk", "-"), std::move(store), std::move(spare),
                                         job.checkpoint, job.train.in_parts());
 }

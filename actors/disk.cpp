@@ -95,9 +95,11 @@ class RealDisk final : public Disk {
   Bytes read(const std::string& name) override { return Descriptor(path_ / name, O_RDONLY).read_all(); }
 
   void write(const std::string& name, Pieces pieces) override {
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (error) fail("make the folder", path_, error.value());
+    if (private_) {
+      make_private_folder();
+    } else {
+      make_folder();
+    }
     Descriptor file(path_ / name, O_WRONLY | O_CREAT | O_TRUNC);
     for (const auto piece : pieces) file.write(piece);
     file.sync();
@@ -114,6 +116,8 @@ class RealDisk final : public Disk {
 
   void sync_folder() override { Descriptor(path_, O_RDONLY | O_DIRECTORY).sync(); }
 
+  void keep_private() override { private_ = true; }
+
   std::optional<std::uint64_t> room() override {
     struct statvfs status {};
     if (::statvfs(path_.c_str(), &status) != 0) return std::nullopt;
@@ -121,7 +125,25 @@ class RealDisk final : public Disk {
   }
 
  private:
+  void make_folder() {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) fail("make the folder", path_, error.value());
+  }
+
+  // Where others may write, too, one of them may have made it before, or a link to elsewhere.
+  void make_private_folder() {
+    if (::mkdir(path_.c_str(), S_IRWXU) == 0) return;
+    if (errno != EEXIST) fail("make the folder", path_, errno);
+    struct stat status {};
+    if (::lstat(path_.c_str(), &status) != 0) fail("look at", path_, errno);
+    if (!S_ISDIR(status.st_mode)) fail("use as a folder", path_, ENOTDIR);
+    if (status.st_uid != ::geteuid()) fail("use a folder of another user,", path_, EPERM);
+    if (::chmod(path_.c_str(), S_IRWXU) != 0) fail("change the permissions of", path_, errno);
+  }
+
   fs::path path_;
+  bool private_ = false;
   std::uint64_t writer_ = drawn_number();
 };
 

@@ -54,6 +54,8 @@ class Disk {
   virtual void sync_folder() = 0;
   /// Stands in the names of files that are under way: no other object, also of another host, has the same.
   virtual std::uint64_t writer() const = 0;
+  /// From the next write on nobody but this user can look into the folder; one of another user is refused.
+  virtual void keep_private() {}
   /// Bytes that are free; nothing where nobody knows.
   virtual std::optional<std::uint64_t> room() { return std::nullopt; }
 };

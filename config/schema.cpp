@@ -423,7 +423,7 @@ std::vector<Key> checkpoint_keys() {
       bind(key("checkpoint.spare_folder", of(ValueType::text),
                "Where the last checkpoint goes if checkpoint.folder takes none until "
                "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "
-               "disk.",
+               "disk. The default one is open to nobody but the user.",
                "muster-UID in the folder for temporary files of the host that writes"),
            MUSTER_MEMBER(checkpoint.spare_folder)),
   };

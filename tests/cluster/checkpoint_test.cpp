@@ -218,6 +218,7 @@ TEST(Checkpoint, TheSpareFolderIsInTheOneForTemporaryFilesIfTheJobNamesNone) {
   EXPECT_EQ(report["event_counts"].value("checkpoint_spared", 0), 1);
   const fs::path weights = report["checkpoint"].get<std::string>();
   EXPECT_EQ(weights.parent_path(), temporary / ("muster-" + std::to_string(::getuid())));
+  EXPECT_EQ(fs::status(weights.parent_path()).permissions(), fs::perms::owner_all);
   EXPECT_EQ(muster::state_sha256(muster::read_safetensors(weights).state),
             report["weights_sha256"].get<std::string>());
 }
