@@ -259,7 +259,6 @@ void NodeState::on(const Install& message) {
   view_ = message.view;
   may_be_member_ = true;
   begun_ = false;
-  complaints_.clear();
   broken_.clear();
   if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
   unlike_.reset();
@@ -404,7 +403,7 @@ void NodeState::on(const Failing& message) {
   named.name = parts_.name;
   named.view = view_.number;
   broken_.push_back(named);
-  complain(named);
+  self_->send(parts_.coordinator, std::move(named));
 }
 
 // The end of a connection is met once. The coordinator forgets complaints that it cannot judge, and is told
@@ -414,11 +413,6 @@ void NodeState::complain_again() {
   if (broken_.empty() || now - complained_at_ < job_->cluster.detect.patience) return;
   complained_at_ = now;
   for (const Failing& complaint : broken_) self_->send(parts_.coordinator, complaint);
-}
-
-void NodeState::complain(const Failing& message) {
-  complaints_.emplace(message.peer, message);
-  self_->send(parts_.coordinator, message);
 }
 
 // The first error counts; what follows from it is not worth saying.

@@ -127,7 +127,6 @@ class NodeState {
   std::vector<Member> peers_in(const View& view) const;
   ReductionShape shape_of(const View& view) const;
   void fail(Failing message);
-  void complain(const Failing& message);
   void complain_again();
   void look_for_silence();
   void ask_to_be_adopted();
@@ -178,11 +177,10 @@ class NodeState {
   // What it has told, and tells again to a coordinator that was started anew.
   Join join_;
   std::optional<Failing> failure_;
-  std::optional<UnlikeBits> unlike_;        // of this view
-  std::optional<WentBack> went_back_;       // likewise
-  std::vector<std::uint64_t> clean_;        // likewise: of its replicas, as in Member
-  std::map<NodeName, Failing> complaints_;  // by peer, in this view
-  std::vector<Failing> broken_;             // of them, those about connections that have ended
+  std::optional<UnlikeBits> unlike_;   // of this view
+  std::optional<WentBack> went_back_;  // likewise
+  std::vector<std::uint64_t> clean_;   // likewise: of its replicas, as in Member
+  std::vector<Failing> broken_;        // complaints about connections that have ended, in this view
   caf::actor_clock::time_point complained_at_{};
   std::optional<Leaving> leaving_;
 };

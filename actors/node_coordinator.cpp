@@ -69,14 +69,15 @@ void NodeState::look_for_answer() {
   parts_.drop_connection();
 }
 
-// It knows nothing of what the one before was told, or was told when it was gone already.
+// It knows nothing of what the one before was told, or was told when it was gone already. Of silences, which
+// may have ended, it hears when they go on.
 void NodeState::on(const Adopted& message) {
   term_ = std::max(term_, message.term);
   notice("the coordinator is found again (term " + std::to_string(term_) + ")");
   if (failure_) self_->send(parts_.coordinator, *failure_);
   if (unlike_) self_->send(parts_.coordinator, *unlike_);
   if (went_back_) self_->send(parts_.coordinator, *went_back_);
-  for (const auto& [peer, complaint] : complaints_) self_->send(parts_.coordinator, complaint);
+  for (const Failing& complaint : broken_) self_->send(parts_.coordinator, complaint);
   if (leaving_) self_->send(parts_.coordinator, *leaving_);
   if (replica_) self_->send(replica_, message);
 }

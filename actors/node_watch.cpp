@@ -21,7 +21,7 @@ void NodeState::watch() {
 void NodeState::on(const Stalled& message) {
   auto words = stalls_->of(message.sight, run_has_begun_);
   for (HeldUp& late : words.held_up) self_->send(parts_.coordinator, std::move(late));
-  for (const Failing& complaint : words.complaints) complain(complaint);
+  for (Failing& complaint : words.complaints) self_->send(parts_.coordinator, std::move(complaint));
   if (run_has_begun_ && replica_ && view_.number == message.sight.view) stand_in(message.sight);
 }
 
@@ -30,7 +30,7 @@ void NodeState::on(const Starved& message) {
   const NodeName loader = name_of(message.sight.loader.peer);
   auto words = loader_watch_->of(message.sight, loader, bench_->applied.load() + 1);
   if (words.held_up) self_->send(parts_.coordinator, std::move(*words.held_up));
-  if (words.complaint) complain(*words.complaint);
+  if (words.complaint) self_->send(parts_.coordinator, std::move(*words.complaint));
   if (words.ask_again)
     plane_->post([peer = message.sight.loader.peer](Engine& engine) { engine.ask_again(peer); });
 }

@@ -61,7 +61,9 @@ void Invariants::found_again(const View& view) {
   if (view.back) tally_.count("bits: back to a checkpoint");
   if (!views_.goes_back(view)) return;
   for (auto& [process, step] : to_go_back_) step = std::min(step, view.source.step);
-  if (!bits_lost_ || view.records > lost_at_) return;
+  const bool odd_stays =
+      odd_ && std::ranges::find(view.replicas, seen(*odd_).name, &Member::name) != view.replicas.end();
+  if (!bits_lost_ || view.records > lost_at_ || (!view.back && odd_stays)) return;
   bits_lost_ = false;
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
   tally_.count("bits: right again after going back");
