@@ -235,6 +235,8 @@ void Cluster::resume(const std::string& name) {
   const NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
   network_->resume(name);
+  // It may go on for some time before it hears what has become of it.
+  if (options_.network.lends) control_->deaf_for(who->process, world_->up_to(std::chrono::milliseconds(10)));
   world_->resume(who->process);
 }
 

@@ -199,6 +199,10 @@ void ControlNet::push(const ConnectionPtr& connection, int side, Packet packet) 
 // What has crossed the network lies in the receiver's kernel until its process runs.
 void ControlNet::pump(const ConnectionPtr& connection, int side) {
   Side& from = connection->sides[side];
+  const ProcessId to = connection->sides[1 - side].process;
+  if (const auto deaf = deaf_until_.find(to); deaf != deaf_until_.end() && deaf->second > world_.now())
+    return world_.after(to, deaf->second - world_.now(),
+                        [this, connection, side] { pump(connection, side); });
   while (!from.way.empty() && from.way.front().ready <= world_.now()) {
     const Disturbance* how = way(from, connection->sides[1 - side]);
     if ((how && how->blocked) || connection->sides[1 - side].vanished) return stall(connection, side);

@@ -56,6 +56,9 @@ class ControlNet {
   /// The process is gone; `told`: its kernel ends its connections, else its machine is gone, too.
   void ended(ProcessId process, bool told);
 
+  /// What comes to this process waits in its kernel: the thread that reads it has its turn after so long.
+  void deaf_for(ProcessId process, Nanoseconds time) { deaf_until_[process] = world_.now() + time; }
+
   /// The machine of a process that was lost with it is there again, after so long: connections to what ran
   /// there end when the next packet of them comes.
   void machine_is_back(ProcessId process, Nanoseconds after);
@@ -119,6 +122,7 @@ class ControlNet {
   std::vector<ConnectionPtr> connections_;
   std::map<std::pair<std::string, std::string>, Disturbance> ways_;
   std::map<std::string, ControlCount> counts_;
+  std::map<ProcessId, Nanoseconds> deaf_until_;
   std::shared_ptr<std::size_t> proxies_alive_ = std::make_shared<std::size_t>(0);
 };
 

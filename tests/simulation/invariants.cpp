@@ -90,7 +90,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   const auto [known, first] = record_hashes_.emplace(index, std::pair(view, record.hash));
   if (known->second.first != view && (is_alone_on_card(view) || is_alone_on_card(known->second.first)))
     known->second = {view, record.hash};
-  if (known->second.second != record.hash)
+  if (known->second.second != record.hash && !differs_by_wrong_bits(view, known->second.first))
     say(process, {2, "its record " + std::to_string(index) + " is not the one that others have"});
   if (first) {
     ++commits_;
@@ -282,6 +282,9 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     if (!views_.given_up(observe->view.number)) to_go_back_.erase(to);
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
+  } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {
+    replicas_at_error_ = members_left("replica");
+    loaders_at_error_ = members_left("loader");
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
   } else if (const auto* stop = as<Stop>(message)) {

@@ -69,6 +69,7 @@ class Invariants final : public Watch {
   void send_ended(ProcessId process, std::uint64_t number, bool ok) override;
   void placed(ProcessId process, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId process, const Frame& frame, std::span<std::byte> payload) override;
+  void lent(ProcessId, const Frame&) override { tally_.count("frame: read where its sender has it"); }
   void dropped(ProcessId process, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
@@ -112,6 +113,7 @@ class Invariants final : public Watch {
   std::vector<ProcessId> members_of(std::uint32_t view) const;
   bool record_of_wrong_bits(ProcessId process, std::uint32_t view, const RoundRecord& record);
   void expect_no_record_with_tainted(ProcessId process, std::uint32_t view);
+  bool differs_by_wrong_bits(std::uint32_t view, std::uint32_t before);
   void expect_odd_found(std::uint32_t view, const RoundRecord& record);
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
@@ -121,6 +123,7 @@ class Invariants final : public Watch {
   bool all_excused() const;
   bool all_blind() const;
   bool all_told_to_end() const;
+  std::uint64_t told_to_end() const;
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
   void made(const View& view);
@@ -153,8 +156,9 @@ class Invariants final : public Watch {
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;
-  bool adopting_ = false;     // a coordinator that was started anew waits for members
-  bool in_force_ = false;     // a view is, and is not being closed
+  std::uint32_t replicas_at_error_ = 0, loaders_at_error_ = 0;  // members, when one had an error of its own
+  bool adopting_ = false;  // a coordinator that was started anew waits for members
+  bool in_force_ = false;  // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
   std::set<ProcessId> flipped_;
@@ -168,6 +172,8 @@ class Invariants final : public Watch {
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
+  std::optional<std::uint64_t>
+      once_lost_at_;  // likewise, before all went back; checkpoints from then may stay
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost

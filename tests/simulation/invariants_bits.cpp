@@ -46,6 +46,15 @@ void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const 
   say(process, wrong);
 }
 
+// Of a step that is done again after going back: a bit that flipped meanwhile in a gradient may be in it, and
+// audits see neither all gradients nor compressed ones.
+bool Invariants::differs_by_wrong_bits(std::uint32_t view, std::uint32_t before) {
+  if (view == before || (!flips_ && !odd_)) return false;
+  tally_.count("bits: another record after going back");
+  lose_bits();
+  return true;
+}
+
 void Invariants::lose_bits() {
   bits_lost_ = true;
   told_ = false;
@@ -60,11 +69,17 @@ void Invariants::found_again(const View& view) {
   if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
   if (view.back) tally_.count("bits: back to a checkpoint");
   if (!views_.goes_back(view)) return;
+  if (once_lost_at_ && view.records > *once_lost_at_) {  // it may be from before all went back
+    lose_bits();
+    lost_at_ = *once_lost_at_;
+    return to_go_back_.clear();
+  }
   for (auto& [process, step] : to_go_back_) step = std::min(step, view.source.step);
   const bool odd_stays =
       odd_ && std::ranges::find(view.replicas, seen(*odd_).name, &Member::name) != view.replicas.end();
   if (!bits_lost_ || view.records > lost_at_ || (!view.back && odd_stays)) return;
   bits_lost_ = false;
+  once_lost_at_ = std::min(lost_at_, once_lost_at_.value_or(lost_at_));
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
   tally_.count("bits: right again after going back");
 }

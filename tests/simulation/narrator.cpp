@@ -46,6 +46,9 @@ void Watches::placed(ProcessId p, const Frame& frame, std::span<std::byte> place
 void Watches::taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) {
   tell(&Watch::taken, p, frame, payload);
 }
+void Watches::lent(ProcessId p, const Frame& frame) {
+  tell(&Watch::lent, p, frame);
+}
 void Watches::dropped(ProcessId p, const Frame& frame) {
   tell(&Watch::dropped, p, frame);
 }
@@ -103,6 +106,10 @@ void Narrator::placed(ProcessId p, const Frame& f, std::span<std::byte> place) {
 
 void Narrator::taken(ProcessId p, const Frame& f, std::span<std::byte>) {
   frame(p, "takes", f);
+}
+
+void Narrator::lent(ProcessId p, const Frame& f) {
+  frame(p, "is lent", f);
 }
 
 void Narrator::dropped(ProcessId p, const Frame& f) {

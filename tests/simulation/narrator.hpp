@@ -30,6 +30,7 @@ class Watches final : public Watch {
   void send_ended(ProcessId p, std::uint64_t number, bool ok) override;
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
+  void lent(ProcessId p, const Frame& frame) override;
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
@@ -66,6 +67,7 @@ class Narrator final : public Watch {
   void send_ended(ProcessId p, std::uint64_t number, bool ok) override;
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
+  void lent(ProcessId p, const Frame& frame) override;
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;

@@ -220,6 +220,25 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
   return faults;
 }
 
+// What processes of one host read in each other's memory. A replica may stand still while it does, and go on
+// with that when it wakes; or the lender lets go, and the reader does not know.
+void draw_loans(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x9e3779b97f4a7c15ull + 47);
+  if (!dice.one_in(3)) return;
+  plan.cluster.network.lends = true;
+  plan.cluster.network.at_once_bytes = dice.between(0, 40);
+  const auto patience = plan.job.cluster.detect.patience;
+  for (Fault& fault : plan.faults) {
+    const bool of_replica = fault.a.rfind("replica", 0) == 0;
+    if (of_replica && fault.costs.size() == 2 && dice.one_in(2)) fault.kind = "sever";
+    if (of_replica && fault.kind == "crash" && dice.one_in(2))
+      fault.kind = "pause-long",
+      fault.lasts = dice.between(Nanoseconds(patience * 2), Nanoseconds(patience * 4));
+    if (fault.kind != "pause-long" && fault.kind != "sever") continue;
+    fault.moment = {"lent to " + fault.a, dice.between(1, 8), dice.between(Nanoseconds(0), microseconds(20))};
+  }
+}
+
 // Only where a replica is slow does it matter what is done about it; from dice of its own, so that the other
 // plans stay what they are.
 void draw_straggler_action(std::uint64_t seed, Plan& plan) {
@@ -359,6 +378,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
   draw_straggler_action(seed, plan);
+  draw_loans(seed, plan);
   draw_algorithm(seed, plan);
   draw_sharding(seed, plan);
   draw_compression(seed, plan);

@@ -57,6 +57,7 @@ void network_fields(Fields&& field, Options& network) {
   field("stall_min", network.stall_min);
   field("stall_max", network.stall_max);
   field("window_bytes", network.window_bytes);
+  field("lends", network.lends);
 }
 
 template <class Fields, class Options>

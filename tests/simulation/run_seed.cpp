@@ -47,6 +47,10 @@ class Schedule final : public Watch {
     if (message.match_elements<Begin>()) moment("begin");
     if (message.match_elements<Checkpointed>()) moment("checkpointed");
   }
+  void lent(ProcessId process, const Frame& frame) override {
+    lender_ = NodeName{false, frame.from}.text();
+    moment("lent to " + cluster_.world().name(process));
+  }
   void event(const Event& event) override {
     if (event.name == "restarted" || event.name == "view") moment(event.name);
   }
@@ -59,6 +63,8 @@ class Schedule final : public Watch {
         ++fault;
         continue;
       }
+      if (fault->kind == "sever" && what.rfind("lent to ", 0) == 0)
+        fault->b = lender_, fault->costs.insert(lender_);
       cluster_.world().after(fault->moment.later, [this, now = *fault] { begin(now); });
       fault = waiting_.erase(fault);
     }
@@ -103,6 +109,7 @@ class Schedule final : public Watch {
   std::uint64_t begun_ = 0;
   int lasting_ = 0;
   bool over_ = false;
+  std::string lender_;  // of the last loan
 };
 
 // Until the run has ended, or something is wrong.
@@ -210,6 +217,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
     result.virtual_time = cluster.world().now();
+    if (cluster.frames().revoked > 0) result.tally.count("frame: taken back while it was on loan");
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
     if (cluster.power_lost()) disk->start_again();

@@ -35,6 +35,18 @@ class SpyTransport final : public Transport, public FrameSink {
     below_.send(peer, frame, payload, number);
   }
 
+  bool lends() const override { return below_.lends(); }
+  bool stands(Loan loan) const override { return below_.stands(loan); }
+  void give_back(Loan loan) override { below_.give_back(loan); }
+
+  // What is spoiled on its way is not lent.
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
+    const Arrivals::Of& of = arrivals_->of[frame.from];
+    if (of.flips || of.twice || arrivals_->twice) return false;
+    if (!sink_->lent(frame, payload, loan)) return false;
+    watch_.lent(process_, frame);
+    return true;
+  }
   std::span<std::byte> place(const Frame& frame) override {
     const bool greeting = frame.kind == FrameKind::header && frame.round == 0;
     const bool readable = is_readable(frame);

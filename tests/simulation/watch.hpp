@@ -39,6 +39,7 @@ class Watch {
   virtual void send_ended(ProcessId, std::uint64_t /*number*/, bool /*ok*/) {}
   virtual void placed(ProcessId, const Frame&, std::span<std::byte> /*place*/) {}
   virtual void taken(ProcessId, const Frame&, std::span<std::byte>) {}
+  virtual void lent(ProcessId, const Frame&) {}
   virtual void dropped(ProcessId, const Frame&) {}
 
   /// Messages between processes.

@@ -134,6 +134,7 @@ void Core::disconnect(Node& node, PeerId peer) {
   const std::shared_ptr<Link> link = found->second;
   node.links.erase(found);
   if (std::exchange(link->state, Link::State::closed) != Link::State::open) return;
+  revoke_loans(*link);
   sever(*link, false);
   fail_sends_later(link);
   link->remote->inbound.erase({node.number, link->sequence});
@@ -170,7 +171,8 @@ void Core::sever(Link& link, bool by_receiver) {
 }
 
 void Core::notice_later(const std::shared_ptr<Link>& link, const std::string& reason) {
-  after_(between(options_.delay_min, options_.notice_max),
+  const bool at_once = options_.lends && coin();  // as between processes of one host
+  after_(at_once ? hop() : between(options_.delay_min, options_.notice_max),
          [self = shared_from_this(), link, reason] { self->notice(link, reason, false); });
 }
 
@@ -185,6 +187,7 @@ void Core::notice(const std::shared_ptr<Link>& link, const std::string& reason, 
     return;
   }
   link->state = Link::State::failed;
+  revoke_loans(*link);
   fail_sends(*link);
   // The sink may have disconnected it meanwhile.
   const auto current = node.links.find(link->peer);
@@ -229,6 +232,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   transfer->frame = frame;
   transfer->payload.assign(payload.begin(), payload.end());
   transfer->link = link;
+  transfer->number = number;
   const nanoseconds time = way_time(node, *link->remote, frame.bytes);
   // A small payload is copied and free at once; the buffer of a large one may be free before or after it
   // arrived.
@@ -257,6 +261,10 @@ void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool 
   if (!node.alive || link->severed) return;  // reported, or will be, by what cut the connection
   const auto found = link->unsent.find(number);
   if (found == link->unsent.end()) return;
+  if (const auto lent = loans_.find(number); lent != loans_.end()) {
+    lent->second.report_waits = true;
+    return;
+  }
   if (acknowledged && (waits(*link->remote, again) || holds(way(node, *link->remote), link, again) ||
                        holds(way(*link->remote, node), link, again))) {
     return;
@@ -282,12 +290,17 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
     ++counts_.lost;
     return;
   }
-  const bool under_way = !link->severed || ((!link->severed_by_receiver || stale) && coin());
+  const bool under_way =
+      !link->severed || lies_in_memory(*link) || ((!link->severed_by_receiver || stale) && coin());
   if (!to.alive || to.sink == nullptr || !under_way) {
     ++counts_.lost;
     return;
   }
   if (!transfer->payload.empty()) {
+    if (lend(transfer)) {
+      ++counts_.arrived;
+      return;
+    }
     transfer->place = to.sink->place(transfer->frame);
     if (transfer->place.empty()) {
       ++counts_.refused;
@@ -315,7 +328,7 @@ void Core::finish(const std::shared_ptr<Transfer>& transfer) {
        holds(way(to, from), link, again, true))) {
     return;
   }
-  if (!to.alive || link->severed) {
+  if (!to.alive || (link->severed && !lies_in_memory(*link))) {
     ++counts_.dropped;
     if (to.alive) to.sink->dropped(transfer->frame);
     return;

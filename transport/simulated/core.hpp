@@ -73,6 +73,14 @@ struct Transfer {
   std::vector<std::byte> payload;
   std::shared_ptr<Link> link;  ///< of the sender
   std::span<std::byte> place;
+  std::uint64_t number = 0;  ///< of the send
+};
+
+/// A payload that its receiver reads where the sender has it.
+struct Lent {
+  std::shared_ptr<Transfer> transfer;
+  bool revoked = false;
+  bool report_waits = false;  ///< the sender hears that its buffer is free when the loan is given back
 };
 
 /// Events hold it, so that it lives as long as anything may still happen.
@@ -94,6 +102,9 @@ class Core : public std::enable_shared_from_this<Core> {
   void resume(const std::string& name);
   /// Nobody can mend a way or end a pause any more: what they hold would hold this, for ever.
   void hold_nothing();
+  bool lends() const { return options_.lends; }
+  bool stands(std::uint64_t loan) const;
+  void give_back(std::uint64_t loan);
   const SimulatedCounts& counts() const { return counts_; }
 
  private:
@@ -117,6 +128,9 @@ class Core : public std::enable_shared_from_this<Core> {
   void let_go(const Link& link);
   void stalled(const std::shared_ptr<Link>& link, std::uint64_t stall);
 
+  bool lies_in_memory(const Link& link) const;
+  bool lend(const std::shared_ptr<Transfer>& transfer);
+  void revoke_loans(const Link& link);
   void begin(const std::shared_ptr<Transfer>& transfer);
   void finish(const std::shared_ptr<Transfer>& transfer);
   void report(const std::shared_ptr<Link>& link, std::uint64_t number, bool acknowledged);
@@ -134,6 +148,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Node*> names_;                       // the latest of each name
   std::map<std::string, unsigned> lives_;                    // how often a name was used
   std::map<std::pair<std::string, std::string>, Way> ways_;  // those that were ever disturbed
+  std::map<std::uint64_t, Lent> loans_;                      // by number of the send
   std::uint64_t sends_ = 0;
   SimulatedCounts counts_;
 };

@@ -38,6 +38,9 @@ struct SimulatedNetworkOptions {
   std::chrono::nanoseconds stall_max{std::chrono::seconds(30)};
   /// What still arrives, as first packets do, while the way back is blocked and nothing is acknowledged.
   std::size_t window_bytes = 64 * 1024;
+  /// Offers payloads above at_once_bytes as loans, as if all nodes were processes of one host. A node that
+  /// lets go of a connection revokes them and changes the memory.
+  bool lends = false;
 };
 
 /// What is wrong with the way from one node to another, in this direction only. The transport below is
@@ -64,6 +67,8 @@ struct SimulatedCounts {
   std::uint64_t dropped = 0;  ///< placed, and cut before it was whole; or its receiver vanished
   std::uint64_t lost = 0;     ///< cut before a sink was asked
   std::uint64_t bytes = 0;    ///< of the payloads that were started
+  std::uint64_t lent = 0;     ///< of those that arrived, read where the sender had them
+  std::uint64_t revoked = 0;  ///< of them, taken back by the sender while the receiver had them
 };
 
 class SimulatedNetwork {

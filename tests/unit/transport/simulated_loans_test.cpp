@@ -1,0 +1,121 @@
+// Loans of the simulated network: as shared memory gives them, and taken back at the worst moment.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "muster/transport/simulated/network.hpp"
+#include "tests/unit/transport/transport_world.hpp"
+
+namespace {
+
+using namespace muster;
+using muster::testing::EventQueue;
+using muster::testing::frame_of;
+using muster::testing::pattern;
+
+constexpr PeerId kA = 1;
+constexpr PeerId kB = 2;
+constexpr std::size_t kBytes = 1000;
+
+class Borrower final : public FrameSink {
+ public:
+  std::span<std::byte> place(const Frame& frame) override {
+    copy.resize(frame.bytes);
+    return copy;
+  }
+  bool lent(const Frame&, std::span<const std::byte> payload, Loan on) override {
+    if (borrows) memory = payload, loan = on;
+    return borrows;
+  }
+  void arrived(const Frame&, std::span<std::byte>) override { ++copies; }
+  void dropped(const Frame&) override {}
+  void sent(PeerId, SendToken, bool ok) override { ++(ok ? done : failed); }
+  void peer_failed(PeerId, const std::string&) override {}
+  void refused(const std::string&) override {}
+
+  bool borrows = true;
+  std::span<const std::byte> memory;
+  std::optional<Loan> loan;
+  std::vector<std::byte> copy;
+  int copies = 0, done = 0, failed = 0;
+};
+
+class SimulatedLoans : public ::testing::Test {
+ protected:
+  SimulatedLoans() {
+    a_->set_sink(&lender_);
+    b_->set_sink(&borrower_);
+    a_->connect(kB, b_->address());
+    b_->connect(kA, a_->address());
+  }
+  static SimulatedNetworkOptions options() {
+    SimulatedNetworkOptions options;
+    options.at_once_bytes = 100;
+    options.lends = true;
+    return options;
+  }
+  void send() {
+    a_->send(kB, frame_of(kA, 1, kBytes), sent_, 1);
+    run();
+  }
+  void run() {
+    while (queue_.step()) {
+    }
+  }
+  bool is_what_was_sent() const { return std::ranges::equal(borrower_.memory, sent_); }
+
+  EventQueue queue_;
+  SimulatedNetwork network_{queue_.handle(), 5, options()};
+  std::vector<std::byte> sent_ = pattern(1, kBytes);
+  Borrower lender_, borrower_;
+  std::unique_ptr<Transport> a_ = network_.attach("a"), b_ = network_.attach("b");
+};
+
+TEST_F(SimulatedLoans, TheSenderHasItsBufferBackWithTheLoan) {
+  send();
+  ASSERT_TRUE(borrower_.loan);
+  EXPECT_TRUE(is_what_was_sent());
+  EXPECT_TRUE(b_->stands(*borrower_.loan));
+  EXPECT_EQ(lender_.done, 0);
+  b_->give_back(*borrower_.loan);
+  run();
+  EXPECT_EQ(lender_.done, 1);
+  EXPECT_EQ(network_.counts().lent, 1u);
+}
+
+TEST_F(SimulatedLoans, WhoLetsGoOfTheConnectionUsesItsMemoryForOtherThings) {
+  send();
+  ASSERT_TRUE(borrower_.loan);
+  a_->disconnect(kB);
+  EXPECT_FALSE(b_->stands(*borrower_.loan));
+  EXPECT_FALSE(is_what_was_sent());
+  EXPECT_EQ(borrower_.memory.size(), kBytes) << "and may be read all the same";
+  b_->give_back(*borrower_.loan);
+  run();
+  EXPECT_EQ(lender_.failed, 1);
+  EXPECT_EQ(lender_.done, 0);
+  EXPECT_EQ(network_.counts().revoked, 1u);
+}
+
+TEST_F(SimulatedLoans, OfADeadSenderTheMemoryStays) {
+  send();
+  ASSERT_TRUE(borrower_.loan);
+  network_.cut("a");
+  run();
+  EXPECT_TRUE(b_->stands(*borrower_.loan));
+  EXPECT_TRUE(is_what_was_sent());
+  b_->give_back(*borrower_.loan);
+}
+
+TEST_F(SimulatedLoans, WhatIsNotTakenIsCopied) {
+  borrower_.borrows = false;
+  send();
+  EXPECT_EQ(borrower_.copies, 1);
+  EXPECT_TRUE(std::ranges::equal(borrower_.copy, sent_));
+  EXPECT_EQ(lender_.done, 1);
+  EXPECT_EQ(network_.counts().lent, 0u);
+}
+
+}  // namespace

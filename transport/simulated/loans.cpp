@@ -1,0 +1,70 @@
+// Payloads that are read where their sender has them, as between processes of one host (transport.hpp).
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "muster/config/check.hpp"
+#include "muster/transport/simulated/core.hpp"
+
+namespace muster::simulated {
+
+namespace {
+
+// What a sender does with memory that is its own again: finite numbers of no meaning.
+void use_for_other_things(std::vector<std::byte>& memory) {
+  std::ranges::fill(memory, std::byte{0x3f});
+}
+
+}  // namespace
+
+// What a sender wrote into shared memory stays there when it lets go; its receiver reads it until it hears of
+// that.
+bool Core::lies_in_memory(const Link& link) const {
+  if (!options_.lends || link.severed_by_receiver) return false;
+  const auto back = other_side(link);
+  return back && back->state == Link::State::open;
+}
+
+// Whether the receiver takes it on loan. That of a sender which has let go of the connection is revoked from
+// the beginning; one that is dead changes nothing any more.
+bool Core::lend(const std::shared_ptr<Transfer>& transfer) {
+  const Link& link = *transfer->link;
+  if (!options_.lends || small(*transfer) || link.severed_by_receiver) return false;
+  const bool revoked = link.owner->alive && link.state != Link::State::open;
+  if (!revoked && !link.unsent.contains(transfer->number)) return false;  // the sender has its buffer back
+  if (revoked) use_for_other_things(transfer->payload);
+  loans_[transfer->number] = {transfer, revoked, false};
+  ++counts_.lent;
+  if (link.remote->sink->lent(transfer->frame, transfer->payload, {link.owner->number, transfer->number}))
+    return true;
+  loans_.erase(transfer->number);
+  --counts_.lent;
+  return false;
+}
+
+bool Core::stands(std::uint64_t loan) const {
+  const auto found = loans_.find(loan);
+  MUSTER_CHECK(found != loans_.end(), loan);
+  return !found->second.revoked;
+}
+
+void Core::give_back(std::uint64_t loan) {
+  const auto found = loans_.find(loan);
+  MUSTER_CHECK(found != loans_.end(), "given back twice: loan", loan);
+  const Lent lent = std::exchange(found->second, {});
+  loans_.erase(found);
+  if (!lent.report_waits) return;
+  after_(hop(),
+         [self = shared_from_this(), link = lent.transfer->link, loan] { self->report(link, loan, true); });
+}
+
+// The owner has let go of the connection: from now on its memory is used for other things.
+void Core::revoke_loans(const Link& link) {
+  for (auto& [number, lent] : loans_) {
+    if (lent.transfer->link.get() != &link || std::exchange(lent.revoked, true)) continue;
+    if (link.remote->alive) ++counts_.revoked;
+    use_for_other_things(lent.transfer->payload);
+  }
+}
+
+}  // namespace muster::simulated
