@@ -79,7 +79,7 @@ void Invariants::found_again(const View& view) {
       odd_ && std::ranges::find(view.replicas, seen(*odd_).name, &Member::name) != view.replicas.end();
   if (!bits_lost_ || view.records > lost_at_ || (!view.back && odd_stays)) return;
   bits_lost_ = false;
-  once_lost_at_ = std::min(lost_at_, once_lost_at_.value_or(lost_at_));
+  if (!view.back) once_lost_at_ = std::min(lost_at_, once_lost_at_.value_or(lost_at_));
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
   tally_.count("bits: right again after going back");
 }

@@ -188,6 +188,10 @@ bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
     tally_.count("bits: flipped in an optimiser, unseen");
     return true;
   }
+  if (once_lost_at_) {  // written before all went back for another reason: nobody knew that it was wrong
+    tally_.count("checkpoint: wrong, and left by chance");
+    return true;
+  }
   // A replica whose coordinator is gone keeps what it holds, and has nobody to compare it with.
   const auto flipped = flipped_at_.find(checkpoint.step);
   const bool compared = checked_.contains(checkpoint.step) && !checkpoint.differs;
