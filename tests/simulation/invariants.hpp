@@ -172,8 +172,8 @@ class Invariants final : public Watch {
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
-  std::optional<std::uint64_t>
-      once_lost_at_;  // likewise, before all went back; checkpoints from then may stay
+  // Likewise, before all went back for another reason: nobody knew, and checkpoints from then may stay.
+  std::optional<std::uint64_t> once_lost_at_;
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost
