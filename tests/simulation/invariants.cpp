@@ -379,7 +379,7 @@ void Invariants::event(const Event& event) {
   if (event.name == "joined") joined(who_of(event));
   if (event.name == "refused" &&
       event.text("reason").find("begins with other weights") != std::string::npos && event.has("replica") &&
-      !cluster_->unlike(who_of(event)))
+      !cluster_->unlike(who_of(event)) && any_to_compare_with())
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "notice" && event.text("text").find("cannot be renamed") != std::string::npos)
     suspects_stay_ = true;
@@ -415,6 +415,14 @@ void Invariants::turned_away(const std::string& who) {
     if (member.name.text() == who && member.installed == view->number && cluster_->world().alive(process))
       say({11, who + " was turned away, although it is a member of view " + std::to_string(view->number)});
   }
+}
+
+// Where no member is left, the first one that comes is what others are compared with.
+bool Invariants::any_to_compare_with() const {
+  const View* view = views_.latest();
+  return !view || std::ranges::any_of(members_of(view->number), [this](ProcessId member) {
+    return cluster_->world().alive(member) && !cluster_->unlike(seen_.at(member).name.text());
+  });
 }
 
 void Invariants::joined(const std::string& who) {
