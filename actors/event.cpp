@@ -174,9 +174,8 @@ std::vector<EventSpec> events_of_data() {
 std::vector<EventSpec> events_of_progress() {
   return {{"epoch",
            "An epoch has ended; its ledger.",
-           "after its last step; a coordinator that was started anew tells of the ended ones again, not "
-           "always in "
-           "their order",
+           "after its last step; a coordinator that was started anew tells of the ended ones again, in no "
+           "fixed order",
            "coordinator",
            {epoch(),
             {"complete", kBoolean, true, "whether every sample had its turn"},

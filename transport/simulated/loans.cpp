@@ -32,6 +32,7 @@ bool Core::lend(const std::shared_ptr<Transfer>& transfer) {
   if (!options_.lends || small(*transfer) || link.severed_by_receiver) return false;
   const bool revoked = link.owner->alive && link.state != Link::State::open;
   if (!revoked && !link.unsent.contains(transfer->number)) return false;  // the sender has its buffer back
+  const std::vector<std::byte> sent = transfer->payload;
   if (revoked) use_for_other_things(transfer->payload);
   loans_[transfer->number] = {transfer, revoked, false};
   ++counts_.lent;
@@ -39,6 +40,7 @@ bool Core::lend(const std::shared_ptr<Transfer>& transfer) {
     return true;
   loans_.erase(transfer->number);
   --counts_.lent;
+  transfer->payload = sent;  // it had been copied in time
   return false;
 }
 

@@ -109,6 +109,26 @@ TEST_F(SimulatedLoans, OfADeadSenderTheMemoryStays) {
   b_->give_back(*borrower_.loan);
 }
 
+// The word of it is under way when its sender lets go: a loan from then is revoked, a copy was made in time.
+TEST_F(SimulatedLoans, AfterItsSenderLetGoItIsRevokedOrWasCopied) {
+  for (const bool borrows : {true, false}) {
+    borrower_.borrows = borrows;
+    borrower_.loan.reset();
+    a_->send(kB, frame_of(kA, 1, kBytes), sent_, 1);
+    a_->disconnect(kB);
+    run();
+    if (borrower_.loan) {
+      EXPECT_FALSE(b_->stands(*borrower_.loan));
+      b_->give_back(*borrower_.loan);
+    }
+    if (borrower_.copies > 0) EXPECT_TRUE(std::ranges::equal(borrower_.copy, sent_));
+    EXPECT_TRUE(borrower_.loan || borrower_.copies > 0);
+    b_->disconnect(kA);
+    a_->connect(kB, b_->address());
+    b_->connect(kA, a_->address());
+  }
+}
+
 TEST_F(SimulatedLoans, WhatIsNotTakenIsCopied) {
   borrower_.borrows = false;
   send();
