@@ -240,7 +240,8 @@ RunResult run_job(const std::string& job_file, const Folder& folder, const Argum
                   const Environment& environment) {
   const std::string file = folder.path("report.json");
   std::filesystem::remove(file);
-  Arguments arguments{"run", job_file, "--report", file, "--quiet"};
+  // Nobody is to be lost: a busy machine may hold a process up for a second or two.
+  Arguments arguments{"run", job_file, "--report", file, "--quiet", "--set", "cluster.detect.patience=20s"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   RunResult result;
   result.outcome = run_muster(arguments, environment);
