@@ -140,7 +140,7 @@ void CoordinatorState::on(const Adopt& message) {
     self_->send(actor, Stop{false, reason, again, message.begun && beyond});
   };
   if (!actor) return refuse_it("it has no address to answer to", false);
-  if (taken_over_) return;  // it is another coordinator's
+  if (taken_over_) return;                   // it is another coordinator's
   if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
   if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended", false, true});
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
