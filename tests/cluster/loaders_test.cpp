@@ -140,14 +140,17 @@ TEST(Loaders, ReplicasLoadForThemselvesWhereNoLoaderIsLeft) {
   EXPECT_FALSE(report["event_counts"].contains("paused")) << report["event_counts"];
 }
 
-TEST(Loaders, TheLastOneEndsTheRunIfTheJobSaysSo) {
-  LoaderRun run(1, {"--set", "cluster.on_loader_loss=fail"});
-  run.kill(0);
-  const Json report = run.finish(1);
+void expect_failed_without_loaders(const Json& report) {
   ASSERT_TRUE(report.is_object());
   EXPECT_EQ(report["outcome"], "failed");
   EXPECT_NE(report["reason"].get<std::string>().find("no loader process is left"), std::string::npos)
       << report["reason"];
+}
+
+TEST(Loaders, TheLastOneEndsTheRunIfTheJobSaysSo) {
+  LoaderRun run(1, {"--set", "cluster.on_loader_loss=fail"});
+  run.kill(0);
+  expect_failed_without_loaders(run.finish(1));
 }
 
 TEST(Loaders, ARunThatEndsWithItsLastLoaderKeepsItsState) {
@@ -159,10 +162,7 @@ TEST(Loaders, ARunThatEndsWithItsLastLoaderKeepsItsState) {
   LoaderRun run(1, fail);
   run.kill(0);
   const Json report = run.finish(1);
-  ASSERT_TRUE(report.is_object());
-  EXPECT_EQ(report["outcome"], "failed");
-  EXPECT_NE(report["reason"].get<std::string>().find("no loader process is left"), std::string::npos)
-      << report["reason"];
+  expect_failed_without_loaders(report);
   EXPECT_EQ(report["event_counts"].value("state_kept", 0), 1) << report["event_counts"];
   EXPECT_NE(run.outcome().err.find("--resume"), std::string::npos) << run.outcome().err;
   EXPECT_LT(report["steps"], 300) << "its steps are not all of the job's";

@@ -37,16 +37,22 @@ while True:
 """
 
 
-def told_to_go(cluster, host, most_s):
-    """SIGTERM; the step up to which the replica of this host has kept its state."""
-    process = cluster.replicas[host]
+def ended_by_sigterm(process, what, most_s):
+    """SIGTERM; the exit code, and the seconds until then."""
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
     try:
         code = process.wait(most_s)
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"host {host}: the replica has not ended {most_s} s after SIGTERM") from None
-    print(f"-- host {host}: ended {time.monotonic() - asked:.2f} s after SIGTERM", flush=True)
+        raise AssertionError(f"{what}: it has not ended {most_s} s after SIGTERM") from None
+    took = time.monotonic() - asked
+    print(f"-- {what}: ended {took:.2f} s after SIGTERM", flush=True)
+    return code, took
+
+
+def told_to_go(cluster, host, most_s):
+    """SIGTERM; the step up to which the replica of this host has kept its state."""
+    code, _ = ended_by_sigterm(cluster.replicas[host], f"host {host}", most_s)
     expect("exit code", code, 0)
     said = cluster.words_of(host)
     found = re.search(r"its state is in \S*-step-(\d+)-", said)
@@ -110,16 +116,9 @@ def expect_ends(hosts, program, folder, name, state):
     with open(log, "w") as said:
         node = hosts.start(NODE, [program, "join", "--coordinator", f"{hosts.address(COORDINATOR)}:{PORT}"], stderr=said)
     await_that(f"{name}: it connects", lambda: has_connection(hosts, NODE, state))
-    asked = time.monotonic()
-    node.send_signal(signal.SIGTERM)
-    try:
-        code = node.wait(DEADLINE_S)
-    except subprocess.TimeoutExpired:
-        raise AssertionError(f"{name}: it has not ended {DEADLINE_S} s after SIGTERM") from None
-    took = time.monotonic() - asked
+    code, took = ended_by_sigterm(node, name, DEADLINE_S)
     expect(f"{name}: exit code", code, 128 + signal.SIGTERM)
     expect(f"{name}: it says why", "ended by a signal before there was a coordinator" in log.read_text(), True)
-    print(f"-- {name}: ended {took:.2f} s after SIGTERM", flush=True)
     expect(f"{name}: ended within {CONNECTING_MAX_S} s", took < CONNECTING_MAX_S, True)
 
 

@@ -1,6 +1,5 @@
 // Payloads that are read where their sender has them, as between processes of one host (transport.hpp).
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "muster/config/check.hpp"
