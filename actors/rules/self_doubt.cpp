@@ -10,21 +10,18 @@ namespace {
 
 constexpr std::size_t kLeastForMajority = 3;
 
-bool is_replica(const SelfDoubt::Member& member) {
-  return member.kind == SelfDoubt::Kind::replica;
-}
-
 }  // namespace
 
 // At once: when the first of them has been silent for the patience, the others have been for half of it.
 SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
-  const Kind judged = std::ranges::any_of(members, &is_replica) ? Kind::replica : Kind::loader;
+  silent_ = of_ = 0;
+  if (members.empty()) return Sight::clear;
+  const Kind judged = std::ranges::max(members, {}, &Member::kind).kind;
   std::size_t all = 0, all_quiet = 0;
   Time longest{0}, shortest = Time::max();
-  silent_ = of_ = 0;
   for (const Member& member : members) {
     longest = std::max(longest, member.silence);
-    if (member.kind == Kind::newcomer) continue;
+    if (member.kind == Kind::newcomer && judged != Kind::newcomer) continue;
     const bool quiet = member.silence >= patience_ / 2;
     ++of_;
     silent_ += quiet;

@@ -2,7 +2,7 @@
 // at once, suspects its own link before it takes them for dead.
 //
 //   all replicas of the view are silent       nobody is lost by silence, until one of them is heard again;
-//                                             before the first replica has come, loaders stand for them
+//                                             where no replica is, loaders stand for them, or else newcomers
 //   a majority of three or more nodes is      the silent ones are lost kMajorityPatiences later than usual
 //   after such a silence, unless nodes were   nobody is lost for as long as it lasted, up to `return_max`:
 //   lost by it                                connections come back one after the other
@@ -26,7 +26,7 @@ class SelfDoubt {
   /// good again has reached the coordinator.
   SelfDoubt(Time patience, Time return_max) : patience_(patience), return_max_(return_max) {}
 
-  enum class Kind { newcomer, loader, replica };
+  enum class Kind { newcomer, loader, replica };  // in the order of who stands for all
   struct Member {
     Kind kind = Kind::replica;
     Time silence{0};

@@ -139,6 +139,14 @@ TEST(SelfDoubt, BeforeTheFirstReplicaLoadersStandForThem) {
   EXPECT_EQ(doubt.judge(Members{{Kind::loader, 2s}, {Kind::replica, 10ms}}, 11s), Sight::clear);
 }
 
+TEST(SelfDoubt, WhereNoMemberIsLeftNewcomersStandForThem) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::newcomer, 1s}, {Kind::newcomer, 990ms}}, 10s), Sight::all_silent);
+  EXPECT_FALSE(doubt.makes_lost(1s, 10s));
+  EXPECT_EQ(doubt.of(), 2u);
+  EXPECT_EQ(doubt.judge(Members{{Kind::newcomer, 2s}, {Kind::loader, 10ms}}, 11s), Sight::clear);
+}
+
 TEST(SelfDoubt, NoMemberMakesNoDoubt) {
   SelfDoubt doubt = rule();
   EXPECT_EQ(doubt.judge(Members{}, 10s), Sight::clear);
