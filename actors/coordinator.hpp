@@ -102,8 +102,7 @@ class CoordinatorState {
             bool again = true);
   void local_error(const Failing& message);
   Suspects suspects_in(const UnlikeBits& message) const;
-  std::uint32_t giver_to(std::uint32_t slot) const;
-  std::uint32_t source_of(std::uint32_t slot) const;
+  std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::uint32_t>& asked) const;
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
   std::vector<ListedCheckpoint> listed() const;

@@ -41,8 +41,9 @@ void name_givers(View& view, bool in_parts) {
   for (Member& member : view.replicas) {
     const bool is_behind =
         std::ranges::any_of(view.behind, [&](const Behind& each) { return each.slot == member.name.slot; });
-    if (is_behind) member.holds_of = view.donor;
-    if (all_read) member.holds_of = member.name.slot;
+    if (is_behind) member.holds_of.insert(view.donor);
+    if (all_read) member.holds_of.clear();
+    member.holds_of.erase(member.name.slot);
   }
 }
 
@@ -54,22 +55,31 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
     const bool newcomer = roster_->at({false, slot}).clean == kCleanUntilView;
-    suspects.opinions.push_back({slot, message.groups[i], message.first ? source_of(slot) : slot, newcomer});
+    suspects.opinions.push_back({slot, message.groups[i], {}, newcomer});
+  }
+  if (message.first) {
+    for (Suspects::Opinion& each : suspects.opinions) each.sources = sources_of(each.slot, message.slots);
   }
   suspects.all_heard = suspects.opinions.size() == view_.replicas.size();
   return suspects;
 }
 
-// Who gave it, in this view or before it, a whole state or records; itself: nobody, or it was compared since.
-std::uint32_t CoordinatorState::giver_to(std::uint32_t slot) const {
-  const NodeRecord* record = roster_->find({false, slot});
-  return record ? record->holds_of.value_or(slot) : slot;
-}
-
-// Who gave may have been given it by another one.
-std::uint32_t CoordinatorState::source_of(std::uint32_t slot) const {
-  for (std::size_t i = 0; i < view_.replicas.size(); ++i) slot = giver_to(slot);
-  return slot;
+// Who gave it, in this view or before it, a whole state or records that were not compared since. Who cannot
+// be asked may have been given them by others.
+std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
+                                                     const std::vector<std::uint32_t>& asked) const {
+  std::set<std::uint32_t> sources;
+  std::vector<std::uint32_t> open{slot};
+  while (!open.empty()) {
+    const NodeRecord* record = roster_->find({false, open.back()});
+    open.pop_back();
+    if (!record) continue;
+    for (const std::uint32_t giver : record->holds_of) {
+      if (sources.insert(giver).second && std::ranges::find(asked, giver) == asked.end())
+        open.push_back(giver);
+    }
+  }
+  return sources;
 }
 
 // All members say the same; the first one is heard. A run that goes on with wrong results finds them again

@@ -23,7 +23,7 @@ Json to_json(const Member& member) {
           {"end", member.end},
           {"buddy", member.buddy},
           {"clean", member.clean},
-          {"holds_of", member.holds_of},
+          {"given_by", member.holds_of},
           {"since", member.since},
           {"alone_from", member.alone_from}};
 }
@@ -37,7 +37,7 @@ Member member_from(const Json& json) {
           json.at("end"),
           json.at("buddy"),
           json.at("clean"),
-          json.value("holds_of", json.at("slot").get<std::uint32_t>()),  // older ones have none
+          json.value("given_by", std::set<std::uint32_t>{}),  // older ones have none
           json.value("since", std::uint32_t{0}),
           json.value("alone_from", std::uint64_t{0})};
 }

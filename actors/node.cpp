@@ -17,6 +17,7 @@
 #include "muster/actors/shard.hpp"
 #include "muster/actors/strangers.hpp"
 #include "muster/actors/workbench.hpp"
+#include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/config/mistake.hpp"
@@ -217,7 +218,7 @@ void NodeState::on(const Ready& message) {
   prepared.model_sha256 = job_->model.content;
   if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
   prepared_ = prepared;
-  may_be_member_ = true;  // of the first view, which it may not have been told of
+  may_be_member_ = !canary("untold-is-no-member");  // of the first view, which it may not have been told of
   self_->send(parts_.coordinator, prepared);
   if (const std::string& why = bench_->gradient_pin.refused(); !why.empty()) {
     const std::string text = parts_.name.text() +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,8 @@ struct Member {
   std::uint32_t buddy = 0;  ///< the replica that backs up its part (rules/parts.hpp)
   /// A replica whose gradient of this step was compared, and was right (rules/clean_steps.hpp).
   std::uint64_t clean = kCleanUntilView;
-  /// The replica that gave it a state or records, until its bits are proven; its own slot: none did.
-  std::uint32_t holds_of = 0;
+  /// The replicas that gave it a state or records, until its bits are proven.
+  std::set<std::uint32_t> holds_of;
   std::uint32_t since = 0;  ///< the view in which it became a member
   /// The first step that it made as the only replica, until others have compared their weights with its own;
   /// 0: none.

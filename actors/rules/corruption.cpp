@@ -8,12 +8,26 @@ namespace muster {
 
 namespace {
 
-// Whose opinion it is: that of the source, if this agrees, or is not there to be asked.
-std::uint32_t voter(const Suspects& suspects, const Suspects::Opinion& opinion) {
-  const auto source = std::find_if(suspects.opinions.begin(), suspects.opinions.end(),
-                                   [&](const auto& other) { return other.slot == opinion.source; });
-  const bool same = source == suspects.opinions.end() || source->group == opinion.group;
-  return same ? opinion.source : opinion.slot;
+using Slots = std::set<std::uint32_t>;
+
+// Whose opinion it may be: its own, and that of each source that agrees, or is not there to be asked.
+Slots minds_behind(const Suspects& suspects, const Suspects::Opinion& opinion) {
+  Slots minds{opinion.slot};
+  for (const std::uint32_t source : opinion.sources) {
+    const auto asked = std::ranges::find(suspects.opinions, source, &Suspects::Opinion::slot);
+    if (asked == suspects.opinions.end() || asked->group == opinion.group) minds.insert(source);
+  }
+  return minds;
+}
+
+// Opinions that may be of one mind are one vote.
+void add_vote(std::vector<Slots>& votes, Slots minds) {
+  std::erase_if(votes, [&](Slots& vote) {
+    const bool same = std::ranges::any_of(vote, [&](std::uint32_t slot) { return minds.contains(slot); });
+    if (same) minds.merge(vote);
+    return same;
+  });
+  votes.push_back(std::move(minds));
 }
 
 // Who was there before has taken the steps that all go on from; one who comes has not.
@@ -34,14 +48,14 @@ std::optional<std::vector<std::uint32_t>> odd_newcomers(const std::vector<Suspec
 
 std::optional<std::vector<std::uint32_t>> odd_ones(const Suspects& suspects) {
   const auto& opinions = suspects.opinions;
-  std::map<std::uint32_t, std::set<std::uint32_t>> voters;  // by group
-  std::size_t all = 0;
+  std::map<std::uint32_t, std::vector<Slots>> votes;  // by group
   for (const Suspects::Opinion& opinion : opinions)
-    all += voters[opinion.group].insert(voter(suspects, opinion)).second ? 1 : 0;
-  const auto majority = std::find_if(voters.begin(), voters.end(),
-                                     [&](const auto& group) { return 2 * group.second.size() > all; });
-  if (voters.size() < 2) return std::nullopt;
-  if (majority == voters.end()) return std::nullopt;
+    add_vote(votes[opinion.group], minds_behind(suspects, opinion));
+  std::size_t all = 0;
+  for (const auto& [group, of_group] : votes) all += of_group.size();
+  const auto majority =
+      std::ranges::find_if(votes, [&](const auto& group) { return 2 * group.second.size() > all; });
+  if (votes.size() < 2 || majority == votes.end()) return std::nullopt;
   std::vector<std::uint32_t> odd;
   for (const Suspects::Opinion& opinion : opinions) {
     if (opinion.group != majority->first) odd.push_back(opinion.slot);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "muster/config/job.hpp"
@@ -16,8 +17,9 @@ struct Suspects {
   struct Opinion {
     std::uint32_t slot = 0;
     std::uint32_t group = 0;
-    std::uint32_t source = 0;  ///< the replica that its state is from: itself, or the member that gave it
-    bool newcomer = false;     ///< it has taken part in no step yet
+    /// Replicas that gave it its state or records, and who gave them to those that have no opinion here.
+    std::set<std::uint32_t> sources;
+    bool newcomer = false;  ///< it has taken part in no step yet
   };
   std::vector<Opinion> opinions;
   bool all_compared = false;  ///< every member was compared in this step: to do it again tells no more
@@ -31,8 +33,8 @@ struct Judgement {
   bool sure = true;                ///< false: newcomers go because they are new; they may be right
 };
 
-/// Those who differ from the majority; nothing if there is none. Who agrees with the one that its state is
-/// from has no opinion of its own.
+/// Those who differ from the majority; nothing if there is none. Who agrees with one that its state or
+/// records are from has no opinion of its own; nor have two that agree, and have them from the same one.
 std::optional<std::vector<std::uint32_t>> odd_ones(const Suspects& suspects);
 
 /// Where it is one against one to the end, and all are heard, a newcomer is odd that differs from all who

@@ -174,7 +174,7 @@ void Roster::closed(const Closed& message) {
   record.took = message.took;
   record.proven = message.proven;
   // What it was given in this view is compared before its first step.
-  if (record.member && record.proven && record.took == message.view) record.holds_of.reset();
+  if (record.member && record.proven && record.took == message.view) record.holds_of.clear();
   compared(message.view, message.clean);
 }
 
@@ -217,7 +217,8 @@ std::vector<NodeName> Roster::hungry() const {
 }
 
 void Roster::fed(const NodeName& name, const Member& donor) {
-  nodes_[name].holds_of = nodes_[name].fed_by = donor.name.slot;
+  nodes_[name].holds_of = {donor.name.slot};
+  nodes_[name].fed_by = donor.name.slot;
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
@@ -237,7 +238,7 @@ Member Roster::member_of(const NodeName& name) const {
   return {.name = name,
           .incarnation = record.incarnation,
           .address = record.prepared.address,
-          .holds_of = record.holds_of.value_or(name.slot)};
+          .holds_of = record.holds_of};
 }
 
 void Roster::entered(const View& view) {
@@ -252,8 +253,7 @@ void Roster::entered(const View& view) {
     found->second.since = member.since;
     found->second.alone_from = member.alone_from;
     found->second.clean = member.clean;
-    found->second.holds_of.reset();
-    if (member.holds_of != member.name.slot) found->second.holds_of = member.holds_of;
+    found->second.holds_of = member.holds_of;
   }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);

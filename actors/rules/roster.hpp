@@ -40,7 +40,7 @@ struct NodeRecord {
   bool begun = false;                     ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
-  std::optional<std::uint32_t> holds_of;  ///< who gave it a state or records, until its bits are proven
+  std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
 };
 

@@ -69,7 +69,7 @@ class EndOfACoordinator : public ::testing::Test {
                                .begin = slot,
                                .end = slot + 1,
                                .clean = 4,
-                               .holds_of = slot});
+                               .holds_of = {}});
     journal_->entry = JournalEntry{kJobHash, 1, view, {2, 0}};
     journal_->entry->suspect_from = 50;
     store_.save(snapshot_at(4), 100);

@@ -34,6 +34,15 @@ void fill(std::vector<T>& values, RandomValues& random) {
 }
 
 template <class T>
+void fill(std::set<T>& values, RandomValues& random) {
+  for (std::uint64_t count = 1 + random.below(3); count > 0; --count) {
+    T value{};
+    fill(value, random);
+    values.insert(value);
+  }
+}
+
+template <class T>
 void fill(T& value, RandomValues& random) {
   if constexpr (HasFields<T>) {
     std::apply([&](auto&... field) { (fill(field, random), ...); }, T::fields(value));
