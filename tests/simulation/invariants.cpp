@@ -395,7 +395,8 @@ void Invariants::event(const Event& event) {
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
-  if (event.name == "heard_again" || event.name == "lost" || event.name == "restarted") unheard_ = false;
+  const bool given_up = event.name == "lost" && event.text("reason").rfind("silent", 0) == 0;
+  if (event.name == "heard_again" || given_up || event.name == "restarted") unheard_ = false;
   if (event.name == "restarted") restarted();
   if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||

@@ -122,6 +122,7 @@ class Invariants final : public Watch {
   void joined(const std::string& who);
   bool all_excused() const;
   bool all_blind() const;
+  bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
   bool any_to_compare_with() const;
   std::uint64_t told_to_end() const;

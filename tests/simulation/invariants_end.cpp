@@ -66,6 +66,14 @@ bool Invariants::all_blind() const {
          });
 }
 
+// No fault but deaths of the coordinator: they cost no node.
+bool Invariants::only_the_coordinator_died() const {
+  std::uint64_t deaths = 0;
+  for (const char* kind : {"crash", "torn", "mid-commit"})
+    deaths += tally_.of("fault: coordinator-" + std::string(kind));
+  return deaths == faults_;
+}
+
 bool Invariants::all_told_to_end() const {
   const View* view = views_.latest();
   return view && std::ranges::all_of(members_of(view->number),
@@ -90,6 +98,8 @@ void Invariants::expect_good_end(const Report& report) {
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
+  if (only_the_coordinator_died())
+    return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
     tally_.count("run: fails before its first view");
   } else if (tally_.of("fault: join-unlike") > 0 &&

@@ -62,6 +62,8 @@ const std::vector<Canary>& canaries() {
       {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
       {"verdict-beats-state",
        "a coordinator that gave up without a word from anybody lets its journal say that the run has ended"},
+      {"untold-is-no-member",
+       "a node that was not told of the first view ends with the coordinator that began it"},
       {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
   static const std::vector<Canary> all;
