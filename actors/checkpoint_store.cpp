@@ -167,7 +167,7 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   const std::uint64_t step = place.steps;
   try {
     SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
-    prune(saved.manifest, step, keep);
+    if (!keep.all_stay || !keep.all_stay()) prune(saved.manifest, step, keep);
     return saved;
   } catch (const DiskError&) {
     take_back(stem);

@@ -66,10 +66,12 @@ struct FoundCheckpoint {
 
 /// What stays on the disk: the last so many, and all from this step on.
 struct Keep {
-  Keep(std::uint32_t keep, std::uint64_t from = std::numeric_limits<std::uint64_t>::max())
-      : last(keep), from_step(from) {}
+  Keep(std::uint32_t keep, std::uint64_t from = std::numeric_limits<std::uint64_t>::max(),
+       std::function<bool()> all = {})
+      : last(keep), from_step(from), all_stay(std::move(all)) {}
   std::uint32_t last;
   std::uint64_t from_step;
+  std::function<bool()> all_stay;  ///< asked before anything is removed: nothing is now; empty: no
 };
 
 /// One whose manifest can be read; whether its files are whole was not looked at.

@@ -46,11 +46,11 @@ std::string default_spare_folder() {
 
 void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written written,
                          std::function<void(Written)> done) {
-  disk_thread_->submit([store = store_, keep = config_.keep, known = known_, suspect = suspect_from_,
-                        snapshot = std::move(snapshot), written = std::move(written),
+  disk_thread_->submit([store = store_, keep = config_.keep, known = known_, held = held_,
+                        suspect = suspect_from_, snapshot = std::move(snapshot), written = std::move(written),
                         done = std::move(done)]() mutable {
     if (snapshot->place.steps >= *suspect) return;
-    save(*store, snapshot, {keep, *known}, written);
+    save(*store, snapshot, {keep, *known, [held] { return *held != 0; }}, written);
     if (written.error.empty() && written.step >= *suspect) {
       store->set_aside(written.manifest);
       return;
@@ -74,6 +74,10 @@ void Checkpointer::write_elsewhere(Written refused, std::function<void(Written)>
         }
         done(std::move(refused));
       });
+}
+
+void Checkpointer::release() {
+  disk_thread_->submit([held = held_, of = holds_]() mutable { held->compare_exchange_strong(of, 0); });
 }
 
 void Checkpointer::set_aside(std::uint64_t step) {

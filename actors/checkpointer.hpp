@@ -31,6 +31,11 @@ class Checkpointer {
     if (*known_ != kAllKnown) *known_ = step;
   }
 
+  /// The view ends, and members may have to go back to any that is there: none is removed until `release`.
+  void hold() { *held_ = ++holds_; }
+  /// The next one has begun. What was to be written before that removes none either.
+  void release();
+
   const Interval& every() const { return config_.every; }
 
   /// Writes after what is being written; `done` is called on the disk's thread with the answer, from which
@@ -60,6 +65,8 @@ class Checkpointer {
   static constexpr std::uint64_t kAllKnown = std::numeric_limits<std::uint64_t>::max();
   // Read by the disk's thread.
   std::shared_ptr<std::atomic<std::uint64_t>> known_;
+  std::uint64_t holds_ = 0;
+  std::shared_ptr<std::atomic<std::uint64_t>> held_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<std::atomic<std::uint64_t>> suspect_from_ =
       std::make_shared<std::atomic<std::uint64_t>>(kAllKnown);
 };

@@ -331,6 +331,7 @@ void NodeState::on(const Close& message) {
   if (message.term < term_) return;
   may_be_member_ = true;  // a newcomer that is to close a view is meant for the next
   if (message.view == view_.number) begun_ = false;  // no coordinator may go on with it
+  if (checkpointer_) checkpointer_->hold();
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
   plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });
@@ -390,6 +391,7 @@ void NodeState::on(const Leaving& message) {
 
 void NodeState::on(const Begin& message) {
   if (message.view == view_.number) begun_ = run_has_begun_ = true;
+  if (checkpointer_) checkpointer_->release();
   if (replica_) self_->send(replica_, message);
 }
 
