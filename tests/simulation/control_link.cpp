@@ -238,20 +238,23 @@ void ControlNet::deliver(const ConnectionPtr& connection, int side, Packet& pack
 }
 
 // A way that stays blocked ends the connection on the sender's side; the other one hears of it when it can.
+// The kernel does that for a process that has ended, too.
 void ControlNet::stall(const ConnectionPtr& connection, int side) {
   Side& from = connection->sides[side];
   if (std::exchange(from.stalled, true)) return;
   from.stalled_at = world_.now();
-  world_.after(from.process, world_.between(options_.stall_min, options_.stall_max),
-               [this, connection, side, number = ++from.stalls] {
-                 Side& stuck = connection->sides[side];
-                 if (!stuck.stalled || stuck.stalls != number || !stuck.open) return;
-                 close(stuck);
-                 stuck.way.clear();
-                 Packet packet;
-                 packet.kind = Packet::Kind::end;
-                 push(connection, side, std::move(packet));
-               });
+  const Nanoseconds patience = world_.between(options_.stall_min, options_.stall_max);
+  const auto give_up = [this, connection, side, number = ++from.stalls](bool lives) {
+    Side& stuck = connection->sides[side];
+    if (!stuck.stalled || stuck.stalls != number || stuck.open != lives) return;
+    if (lives) close(stuck);
+    stuck.way.clear();
+    Packet packet;
+    packet.kind = Packet::Kind::end;
+    push(connection, side, std::move(packet));
+  };
+  world_.after(from.process, patience, [give_up] { give_up(true); });
+  world_.after(patience, [give_up] { give_up(false); });
 }
 
 void ControlNet::close(Side& side) {

@@ -78,6 +78,7 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (!is_recorded(record.kind)) return;
+  say(process, seen(process).frames.record(view, record.round));
   if (record_of_wrong_bits(process, view, record)) return;
   if (views_.given_up(view)) return seen(process).replica.strays();
   Seen& who = seen(process);
@@ -204,7 +205,7 @@ void Invariants::dropped(ProcessId process, const Frame& frame) {
 
 void Invariants::sending(ProcessId process, const Frame& frame, std::span<const std::byte> payload,
                          std::uint64_t number) {
-  seen(process).frames.sending(frame, payload, number);
+  say(process, seen(process).frames.sending(frame, payload, number));
 }
 
 void Invariants::send_ended(ProcessId process, std::uint64_t number, bool ok) {

@@ -70,6 +70,10 @@ class Invariants final : public Watch {
   void placed(ProcessId process, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId process, const Frame& frame, std::span<std::byte> payload) override;
   void lent(ProcessId, const Frame&) override { tally_.count("frame: read where its sender has it"); }
+  void revoked(ProcessId process, const Frame& frame) override {
+    tally_.count("frame: taken back before it was read");
+    seen(process).frames.revoked(frame);
+  }
   void dropped(ProcessId process, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;

@@ -31,6 +31,7 @@ class Watches final : public Watch {
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
   void lent(ProcessId p, const Frame& frame) override;
+  void revoked(ProcessId p, const Frame& frame) override { tell(&Watch::revoked, p, frame); }
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
@@ -68,6 +69,7 @@ class Narrator final : public Watch {
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
   void lent(ProcessId p, const Frame& frame) override;
+  void revoked(ProcessId p, const Frame& f) override { frame(p, "has read what was taken back of", f); }
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;

@@ -224,14 +224,15 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
 // with that when it wakes; or the lender lets go, and the reader does not know.
 void draw_loans(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 47);
-  if (!dice.one_in(3)) return;
+  if (!dice.one_in(2)) return;
   plan.cluster.network.lends = true;
   plan.cluster.network.at_once_bytes = dice.between(0, 40);
   const auto patience = plan.job.cluster.detect.patience;
   for (Fault& fault : plan.faults) {
     const bool of_replica = fault.a.rfind("replica", 0) == 0;
     if (of_replica && fault.costs.size() == 2 && dice.one_in(2)) fault.kind = "sever";
-    if (of_replica && fault.kind == "crash" && dice.one_in(2))
+    const bool ends_one = fault.kind == "crash" || fault.kind == "power" || fault.kind == "restart";
+    if (of_replica && ends_one && !dice.one_in(4))
       fault.kind = "pause-long",
       fault.lasts = dice.between(Nanoseconds(patience * 2), Nanoseconds(patience * 4));
     if (fault.kind != "pause-long" && fault.kind != "sever") continue;

@@ -223,8 +223,20 @@ void FrameRule::dropped(const Frame& frame) {
   if (found != places_.end()) places_.erase(found);
 }
 
-void FrameRule::sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number) {
+Wrong FrameRule::sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number) {
   sending_[number] = {frame, payload, hash_words(kHashStart, payload)};
+  const bool is_sum = frame.kind == FrameKind::result || frame.kind == FrameKind::reduced;
+  if (is_sum && revoked_.contains({frame.view, frame.round, frame.extra}))
+    return {9, "it sends a sum of memory that its owner had taken back, in round " + text(frame.round) +
+                   " of view " + text(frame.view)};
+  return {};
+}
+
+Wrong FrameRule::record(std::uint32_t view, std::uint64_t round) const {
+  const auto first = revoked_.lower_bound({view, round, 0});
+  if (first == revoked_.end() || std::get<0>(*first) != view || std::get<1>(*first) != round) return {};
+  return {9, "it ends round " + text(round) + " of view " + text(view) +
+                 ", in which it has read memory that its owner had taken back"};
 }
 
 Wrong FrameRule::sent(std::uint64_t number) {

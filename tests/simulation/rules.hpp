@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "muster/actors/messages.hpp"
@@ -109,14 +110,18 @@ class ViewRule {
 };
 
 /// The frames of one process: none of an old view or of a dead incarnation is let in; no buffer is used twice
-/// at once, nor changed while it is being sent.
+/// at once, nor changed while it is being sent; what was added up from memory that its owner had taken back
+/// goes nowhere.
 class FrameRule {
  public:
   /// `incarnation`: of the peer in that view; 0 if it is no member.
   Wrong placed(const Frame& frame, std::span<std::byte> place, std::uint64_t incarnation);
   void ended(std::span<std::byte> place) { places_.erase(place.data()); }
   void dropped(const Frame& frame);
-  void sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number);
+  /// What it has read of this one had been taken back.
+  void revoked(const Frame& frame) { revoked_.insert({frame.view, frame.round, frame.extra}); }
+  Wrong sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number);
+  Wrong record(std::uint32_t view, std::uint64_t round) const;
   Wrong sent(std::uint64_t number);
   void entered(std::uint32_t view) { view_ = view; }
   /// It says that it has installed this view.
@@ -139,6 +144,7 @@ class FrameRule {
   std::uint32_t closed_ = 0;
   std::map<const std::byte*, Place> places_;
   std::map<std::uint64_t, Sending> sending_;
+  std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>> revoked_;  // sums: view, round, which
 };
 
 /// The report at the end, against the oracle's.

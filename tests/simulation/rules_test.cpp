@@ -169,12 +169,29 @@ TEST(FrameRule, FindsBuffersThatAreUsedTwice) {
   rule.entered(3);
   EXPECT_FALSE(rule.placed(frame_of(3, 8), std::span(place).first(8), 7));
   EXPECT_EQ(rule.placed(frame_of(3, 8), std::span(place).subspan(4, 8), 7).invariant, 9);
-  rule.sending(frame_of(3, 16), place, 1);
+  EXPECT_FALSE(rule.sending(frame_of(3, 16), place, 1));
   EXPECT_FALSE(rule.sent(1));
-  rule.sending(frame_of(3, 16), place, 2);
+  EXPECT_FALSE(rule.sending(frame_of(3, 16), place, 2));
   place[3] = std::byte{1};
   EXPECT_EQ(rule.sent(2).invariant, 9);
   EXPECT_EQ(rule.sent(2).invariant, 9) << "it ended twice";
+}
+
+TEST(FrameRule, FindsSumsOfMemoryThatWasTakenBack) {
+  const std::vector<std::byte> bytes(8);
+  Frame sum = frame_of(3, 8);
+  sum.kind = FrameKind::result;
+  sum.round = 5;
+  FrameRule rule;
+  rule.entered(3);
+  EXPECT_FALSE(rule.sending(sum, bytes, 1)) << "before it was";
+  rule.revoked(sum);
+  EXPECT_EQ(rule.sending(sum, bytes, 2).invariant, 9);
+  EXPECT_FALSE(rule.record(3, 4));
+  EXPECT_EQ(rule.record(3, 5).invariant, 9);
+  EXPECT_FALSE(rule.record(4, 5));
+  ++sum.extra;
+  EXPECT_FALSE(rule.sending(sum, bytes, 3)) << "another sum of the round";
 }
 
 TEST(FrameRule, FindsAViewThatIsCalledInstalledTooEarly) {
@@ -190,7 +207,7 @@ TEST(FrameRule, FindsAViewThatIsClosedTooEarly) {
   std::vector<std::byte> bytes(8);
   FrameRule sends;
   sends.entered(3);
-  sends.sending(frame_of(3, 8), bytes, 1);
+  EXPECT_FALSE(sends.sending(frame_of(3, 8), bytes, 1));
   EXPECT_EQ(sends.closed(3).invariant, 9);
   FrameRule arrives;
   arrives.entered(3);

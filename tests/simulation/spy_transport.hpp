@@ -36,14 +36,25 @@ class SpyTransport final : public Transport, public FrameSink {
   }
 
   bool lends() const override { return below_.lends(); }
-  bool stands(Loan loan) const override { return below_.stands(loan); }
-  void give_back(Loan loan) override { below_.give_back(loan); }
+  bool stands(Loan loan) const override {
+    if (below_.stands(loan)) return true;
+    watch_.revoked(process_, loans_.at(loan.number));
+    return false;
+  }
+  void give_back(Loan loan) override {
+    loans_.erase(loan.number);
+    below_.give_back(loan);
+  }
 
   // What is spoiled on its way is not lent.
   bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
     const Arrivals::Of& of = arrivals_->of[frame.from];
     if (of.flips || of.twice || arrivals_->twice) return false;
-    if (!sink_->lent(frame, payload, loan)) return false;
+    loans_[loan.number] = frame;
+    if (!sink_->lent(frame, payload, loan)) {
+      loans_.erase(loan.number);
+      return false;
+    }
     watch_.lent(process_, frame);
     return true;
   }
@@ -122,6 +133,7 @@ class SpyTransport final : public Transport, public FrameSink {
   Watch& watch_;
   std::shared_ptr<Arrivals> arrivals_;
   FrameSink* sink_ = nullptr;
+  std::map<std::uint64_t, Frame> loans_;
   std::map<SendToken, SendToken> tokens_;  // the engine's, by a number of its own for each send
   SendToken sends_ = 0;
 };

@@ -40,6 +40,8 @@ class Watch {
   virtual void placed(ProcessId, const Frame&, std::span<std::byte> /*place*/) {}
   virtual void taken(ProcessId, const Frame&, std::span<std::byte>) {}
   virtual void lent(ProcessId, const Frame&) {}
+  /// It has read what it was lent, and is told that its owner had taken it back.
+  virtual void revoked(ProcessId, const Frame&) {}
   virtual void dropped(ProcessId, const Frame&) {}
 
   /// Messages between processes.

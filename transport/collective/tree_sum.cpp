@@ -391,7 +391,8 @@ void TreeSum::add(std::size_t number, const Addition& addition, float divisor, f
 void TreeSum::drop_inputs(std::size_t number, const Addition& addition) {
   for (const std::uint32_t input : addition.inputs) {
     Staged& staged = staged_[plan_.pieces()[number].first_input + input];
-    if (staged.hold != Staging::kNone && !staging_.stands(staged.hold)) revoked_ = true;
+    if (staged.hold != Staging::kNone && !staging_.stands(staged.hold))
+      revoked_ = !canary("revoked-memory-counts");
     drop(staged);
   }
   if (revoked_ && !closed_) close();  // what was added may be wrong: nothing of it goes out

@@ -30,6 +30,7 @@ const std::vector<Canary>& canaries() {
       {"records-one-high", "a member reports one record more than it holds"},
       {"least-records", "the next view goes on from what one member holds, not from the most"},
       {"applies-twice", "a record that was handed out is applied twice"},
+      {"revoked-memory-counts", "a sum of memory that its owner had taken back is used"},
       {"folds-early", "a sum is divided before its last part has come"},
       {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
       {"no-journal", "views are not in the journal"},
