@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "tests/simulation/plan_file.hpp"
+#include "tests/simulation/plan_near.hpp"
 #include "tests/simulation/run_seed.hpp"
 #include "tests/simulation/sources.hpp"
 
@@ -50,6 +52,18 @@ TEST(PlanFile, SaysWhatIsWrongInIt) {
   std::string text = to_json(draw_plan(1, {}), "");
   text.replace(text.find("\"faults\": []"), 12, R"("faults": [{"kind": "earthquake"}])");
   EXPECT_THROW(read_plan(text, "a.plan"), std::runtime_error);
+}
+
+TEST(PlansNear, AreDrawnFromTheSeedAlone) {
+  const PlansNear near(MUSTER_SOURCE_DIR "/tests/simulation/plans");
+  std::set<std::string> all;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const std::string text = to_json(near.draw(seed), "");
+    EXPECT_EQ(text, to_json(near.draw(seed), ""));
+    all.insert(text);
+  }
+  EXPECT_EQ(all.size(), 50u);
+  EXPECT_THROW(PlansNear("/nowhere"), std::runtime_error);
 }
 
 TEST(PinnedPlans, RunToAGoodEnd) {

@@ -13,6 +13,7 @@
 #include "tests/simulation/branches.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/plan_file.hpp"
+#include "tests/simulation/plan_near.hpp"
 #include "tests/simulation/program/canaries.hpp"
 #include "tests/simulation/scale.hpp"
 #include "tests/simulation/sources.hpp"
@@ -31,11 +32,16 @@ struct Request {
   std::string plan_file;    // instead of seeds
   std::string draw_folder;  // where the plans go, which are not run then
   std::string save_folder;  // where the plans of findings go
+  std::optional<PlansNear> near;
   bool trace = false;
   bool all_faults = true;
   std::string canary;
   std::string repeat;  // what a replay command needs beside the seed
 };
+
+Plan plan_of(std::uint64_t seed, const Request& request) {
+  return request.near ? request.near->draw(seed) : draw_plan(seed, request.plan);
+}
 
 [[noreturn]] void refuse(const std::string& why) {
   std::fprintf(stderr, "muster-sim: %s\nTry muster-sim --help.\n", why.c_str());
@@ -102,6 +108,8 @@ po::options_description described() {
       "count", po::value<std::string>()->value_name("N")->default_value("1000"),
       "how many seeds a drawn range has")("plan", po::value<std::string>()->value_name("FILE"),
                                           "run this plan instead of seeds")(
+      "near", po::value<std::string>()->value_name("FOLDER"),
+      "draw each plan near one of the *.plan there: the same job and faults at other times")(
       "save", po::value<std::string>()->value_name("FOLDER"), "write the plan of each finding there")(
       "draw", po::value<std::string>()->value_name("FOLDER"),
       "write the plan of each seed there, and run none")("nodes", po::value<std::string>()->value_name("N"),
@@ -156,10 +164,15 @@ Request read(const po::variables_map& given) {
     if (given.count(name)) *folder = given[name].as<std::string>();
   }
   if (request.plan_file.empty()) read_range(given, request.work);
+  if (given.count("near")) {
+    const std::string folder = given["near"].as<std::string>();
+    request.near.emplace(folder);
+    request.repeat += " --near " + folder;
+  }
   const std::string faults = given["faults"].as<std::string>();
   request.plan.faults = read_faults(faults);
-  request.all_faults = faults == "all";
-  if (!request.all_faults) request.repeat += " --faults " + faults;
+  request.all_faults = faults == "all" && !request.near;
+  if (faults != "all") request.repeat += " --faults " + faults;
   if (given.count("nodes")) {
     const std::string nodes = given["nodes"].as<std::string>();
     request.plan.nodes = static_cast<std::uint32_t>(number(nodes, "--nodes"));
@@ -194,7 +207,7 @@ void print_findings(const Summary& summary, const Request& request) {
                 meaning == invariant_list().end() ? "?" : meaning->second.c_str(), finding.wrong.what.c_str(),
                 request.canary.empty() ? "muster-sim" : "muster-sim-canary",
                 static_cast<unsigned long long>(finding.seed), request.repeat.c_str());
-    const Plan plan = draw_plan(finding.seed, request.plan);
+    const Plan plan = plan_of(finding.seed, request);
     if (!request.save_folder.empty())
       std::printf("  plan: %s\n", save_plan(plan, finding.wrong.what, request.save_folder).c_str());
     else if (request.canary.empty())
@@ -215,7 +228,7 @@ void print_summary(const Summary& summary, double wall_s) {
 
 int draw_only(const Request& request) {
   for (std::uint64_t seed = request.work.from; seed <= request.work.to; ++seed)
-    std::printf("%s\n", save_plan(draw_plan(seed, request.plan), "", request.draw_folder).c_str());
+    std::printf("%s\n", save_plan(plan_of(seed, request), "", request.draw_folder).c_str());
   return kGood;
 }
 
@@ -238,7 +251,7 @@ int run(const Request& request) {
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
     const RunResult result =
-        run_plan_checked(draw_plan(seed, request.plan), registry, request.trace ? &std::cout : nullptr);
+        run_plan_checked(plan_of(seed, request), registry, request.trace ? &std::cout : nullptr);
     std::cout.flush();  // the worker that tells the story ends without
     return result;
   });
