@@ -88,27 +88,19 @@ void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
   if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
-  say_first_step(message);
-  count_compared(message.step);
-  takes_effect(message);
+  const bool of_this_view = in_force() && message.took == view_.number;
+  if (of_this_view) say_first_step(message);
+  if (of_this_view) takes_effect();
   let_go_of_held_back();
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 
-// Who was alone gave its state to the others, and in their greetings all compare the whole of theirs.
-void CoordinatorState::count_compared(std::uint64_t step) {
-  if (in_force() && view_.replicas.size() > 1 && step > steps_before_) roster_->weights_compared();
-}
-
-// By a member's step, not by one that a newcomer has heard of. Those who have caught up meanwhile were not to
-// interrupt it.
-void CoordinatorState::takes_effect(const Progress& message) {
-  const auto sender = caf::actor_cast<caf::actor_addr>(self_->current_sender());
-  const bool of_member = std::ranges::any_of(actors_, [&](const auto& node) {
-    return roster_->member(node.first) && !node.first.loader && node.second.address() == sender;
-  });
-  const bool of_this_view = in_force() && of_member && message.step > view_.source.step;
-  if (!of_this_view || ending_ || std::exchange(took_effect_, true)) return;
+// A step was made in the view that is in force. Before it all compared the whole of their weights, where one
+// was alone and has given its state to the others. Those who have caught up meanwhile were not to interrupt
+// it.
+void CoordinatorState::takes_effect() {
+  if (view_.replicas.size() > 1) roster_->weights_compared();
+  if (ending_ || std::exchange(took_effect_, true)) return;
   if (roster_->any_caught_up()) close_view();
 }
 
@@ -392,7 +384,8 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Tick& message) { self->state.on(message); },
           [=](const Checkpointed& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
-          [=](const WentBack& message) { self->state.on(message); }};
+          [=](const WentBack& message) { self->state.on(message); },
+          [=](const Reached& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -61,6 +61,7 @@ class CoordinatorState {
   void on(const Prepared& message);
   void on(const Installed& message);
   void on(const Closed& message);
+  void on(const Reached& message);
   void on(const CaughtUp& message);
   void on(const Leaving& message);
   void on(const Adopt& message);
@@ -178,8 +179,7 @@ class CoordinatorState {
   void last_note(bool ended);
   bool all_know() const;
   void sum_up();
-  void count_compared(std::uint64_t step);
-  void takes_effect(const Progress& message);
+  void takes_effect();
   bool is_going_back() const;
   void fail_of(const std::exception_ptr& thrown);
   void finish();
@@ -254,12 +254,11 @@ class CoordinatorState {
     std::vector<std::uint32_t> slots;
   };
   std::optional<Doubt> doubt_;
-  bool doubted_ = false;            // nobody knows whose gradient is wrong: all are compared in the next view
-  bool ending_ = false;             // the outcome is known
-  bool gives_up_silence_ = false;   // the run fails, for no member is heard
-  bool took_effect_ = false;        // a member has done a step in the view
-  std::uint64_t steps_before_ = 0;  // that were done when the view came into force
-  std::optional<bool> told_all_;    // when a run ended that has not completed: whether all could hear of it
+  bool doubted_ = false;           // nobody knows whose gradient is wrong: all are compared in the next view
+  bool ending_ = false;            // the outcome is known
+  bool gives_up_silence_ = false;  // the run fails, for no member is heard
+  bool took_effect_ = false;       // a member has done a step in the view
+  std::optional<bool> told_all_;   // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;
 };
 

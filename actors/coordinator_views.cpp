@@ -214,7 +214,6 @@ void CoordinatorState::on(const Installed& message) {
 
 void CoordinatorState::set_out() {
   phase_ = Phase::running;
-  steps_before_ = report_.steps;
   paused_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;

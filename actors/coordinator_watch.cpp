@@ -125,6 +125,14 @@ bool CoordinatorState::judge_loaders() {
   return false;
 }
 
+void CoordinatorState::on(const Reached& message) {
+  if (ending_ || !roster_->alive(message.name)) return;
+  const bool awaited = message.closes
+                           ? phase_ == Phase::closing && message.view == roster_->view_of(message.name)
+                           : phase_ == Phase::installing && message.view == view_.number;
+  if (awaited) roster_->reached(message.name);
+}
+
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
@@ -134,10 +142,13 @@ bool CoordinatorState::judge_closing() {
   closing_ticks_ = 0;
   const auto open = roster_->not_closed();
   if (open.empty()) return false;
-  lost(open.back(), "coordinator",
+  const NodeName who = roster_->holds_up(open);
+  const bool stands_still = !roster_->at(who).reached;
+  lost(who, "coordinator",
        "it has not closed view " + std::to_string(view_.number) + " within " +
-           std::to_string(std::chrono::milliseconds(patience).count()) +
-           " ms: what it sends or receives does not end");
+           std::to_string(std::chrono::milliseconds(patience).count()) + " ms: " +
+           (stands_still ? "the thread of its data plane stands still"
+                         : "what it sends or receives does not end"));
   return true;
 }
 
@@ -152,9 +163,13 @@ bool CoordinatorState::judge_installing() {
   installing_ticks_ = 0;
   const auto open = roster_->not_installed();
   if (open.empty()) return false;
-  lost(open.back(), "coordinator",
-       "not all members have greeted it in view " + std::to_string(view_.number) + " within " +
-           std::to_string(patience.count()) + " ms: what they send to it does not arrive");
+  const NodeName who = roster_->holds_up(open);
+  const std::string when =
+      " view " + std::to_string(view_.number) + " within " + std::to_string(patience.count()) + " ms: ";
+  lost(who, "coordinator",
+       roster_->at(who).reached
+           ? "not all members have greeted it in" + when + "what they send to it does not arrive"
+           : "it has not entered" + when + "the thread of its data plane stands still");
   return true;
 }
 

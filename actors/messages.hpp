@@ -115,6 +115,17 @@ struct Installed {
 };
 MUSTER_MESSAGE(Installed)
 
+/// node -> coordinator, at once: its data plane has turned to what it was told, to install this view or to
+/// close it. Of one that does not say so a thread stands still; another one may wait for its peers.
+struct Reached {
+  NodeName name;
+  std::uint32_t view = 0;
+  bool closes = false;
+
+  static auto fields(Reached& x) { return std::tie(x.name, x.view, x.closes); }
+};
+MUSTER_MESSAGE(Reached)
+
 /// coordinator -> node: the view is over, because members are lost, come or go. The node drops every later
 /// frame of it and applies nothing until a newer view is installed. Owed: Closed.
 struct Close {
@@ -419,8 +430,11 @@ struct Progress {
   std::uint64_t samples = 0;
   double loss = 0;           ///< mean of the last step
   double gradient_norm = 0;  ///< of its mean gradient, before it was clipped; 0 without train.clip_norm
+  std::uint32_t took = 0;    ///< the latest view of which that replica has taken a record
 
-  static auto fields(Progress& x) { return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm); }
+  static auto fields(Progress& x) {
+    return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm, x.took);
+  }
 };
 MUSTER_MESSAGE(Progress)
 

@@ -131,7 +131,7 @@ void ReplicaState::on(const Updated& message) {
       weight += metrics.weight;
     }
     self_->send(parts_.node, Progress{record_->epoch, record_->step, samples_, weight > 0 ? loss / weight : 0,
-                                      message.gradient_norm});
+                                      message.gradient_norm, took_});
   }
   moved(move);
 }

@@ -257,6 +257,7 @@ void Roster::entered(const View& view) {
   }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
+    record.reached = false;
     if (record.member) record.in_view = view.number;
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.

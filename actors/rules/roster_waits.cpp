@@ -35,6 +35,7 @@ std::vector<NodeName> Roster::begin_close() {
     if (record.stage == NodeStage::caught_up && !record.leaving) record.member = true;
     if (!record.member || gone(record)) continue;
     record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+    record.reached = false;
   }
   return not_closed();
 }
@@ -53,6 +54,12 @@ std::vector<NodeName> Roster::not_installed() const {
     if (record.member && !gone(record) && record.stage != NodeStage::installed) names.push_back(name);
   }
   return names;
+}
+
+NodeName Roster::holds_up(const std::vector<NodeName>& open) const {
+  const auto still = std::find_if(open.rbegin(), open.rend(),
+                                  [&](const NodeName& name) { return !nodes_.at(name).reached; });
+  return still == open.rend() ? open.back() : *still;
 }
 
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.

@@ -450,11 +450,6 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
-  // Whose thread stands still nobody tells before the first view: one member after the other goes.
-  const bool any_may_go = reason.rfind("not all members have greeted it", 0) == 0 ||
-                          reason.rfind("it has not closed view", 0) == 0;
-  const bool first = tally_.of("event: view") == 0;
-  if (first && any_may_go && tally_.of("fault: freeze-replica") > 0) return true;
   // Before the first view others may take their places.
   if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
     return true;

@@ -205,6 +205,21 @@ TEST(Roster, SumsLieOnCardsWhereAllReplicasSaySo) {
   }
 }
 
+TEST(Roster, WhoseDataPlaneStandsStillHoldsUpTheOthers) {
+  View view;
+  Roster roster = roster_in_view(3, 0, view);
+  const auto open = roster.begin_close();
+  ASSERT_EQ(open.size(), 3u);
+  roster.reached(kReplica0);
+  roster.reached(kReplica2);
+  EXPECT_EQ(roster.holds_up(open), kReplica1);
+  roster.reached(kReplica1);
+  EXPECT_EQ(roster.holds_up(open), kReplica2) << "of those that have, the last";
+  ++view.number;
+  roster.entered(view);
+  EXPECT_FALSE(roster.at(kReplica0).reached) << "they are told anew";
+}
+
 TEST(Roster, WhoHasNotJoinedIsNotAlive) {
   Roster roster(job_of(2, 0));
   EXPECT_TRUE(roster.none_alive());
