@@ -67,6 +67,7 @@ Manifest parse(std::string_view text) {
   manifest.epoch = json.at("epoch").get<std::uint64_t>();
   manifest.step = json.at("step").get<std::uint64_t>();
   manifest.records = json.at("records").get<std::uint64_t>();
+  manifest.history = json.value("history", std::uint64_t{0});  // older ones have none
   manifest.weights_sha256 = json.at("weights_sha256").get<std::string>();
   for (const Json& row : json.at("ledger")) manifest.ledger.push_back(parse_row(row));
   const Json& files = json.at("files");
@@ -89,6 +90,7 @@ std::string to_json(const Manifest& manifest) {
   json["epoch"] = manifest.epoch;
   json["step"] = manifest.step;
   json["records"] = manifest.records;
+  json["history"] = manifest.history;
   json["weights_sha256"] = manifest.weights_sha256;
   json["ledger"] = Json::array();
   for (const LedgerRow& row : manifest.ledger) {

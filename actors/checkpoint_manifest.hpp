@@ -31,6 +31,7 @@ struct Manifest {
   std::uint64_t epoch = 0;    ///< that the next step belongs to, or the last one
   std::uint64_t step = 0;     ///< the last one in it
   std::uint64_t records = 0;  ///< rounds committed; orders checkpoints of one step
+  std::uint64_t history = 0;  ///< of the run that wrote it (checkpoint_verdicts.hpp)
   std::string weights_sha256;
   std::vector<LedgerRow> ledger;  ///< of the finished epochs
   CheckpointFile weights;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/config/check.hpp"
 #include "muster/gpu/safetensors.hpp"
 #include "muster/gpu/state_hash.hpp"
@@ -19,6 +20,9 @@ constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 constexpr const char* kDiffers =
     "another one of the same step holds other weights, and nobody can tell which are right: ";
+constexpr const char* kVoid =
+    "it may hold wrong results, and was written by a replica that did not know that the run had gone back "
+    "before its step; to go on from it nevertheless, remove ";
 // What a file takes beside what is in it: its header, and the rest of its last block.
 constexpr std::uint64_t kFileBytes = 4096;
 
@@ -94,21 +98,16 @@ std::string without_suffix(const std::string& name, const std::string& suffix) {
 }
 
 ListedCheckpoint listed(const std::string& name, const Manifest& manifest) {
-  return {name, manifest.step, manifest.records, manifest.weights.name, manifest.weights_sha256};
+  return {name,
+          manifest.step,
+          manifest.records,
+          manifest.weights.name,
+          manifest.weights_sha256,
+          manifest.history};
 }
 
-}  // namespace
-
-bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
-  return std::ranges::any_of(disk.list(), [&](const auto& file) {
-    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
-    std::string why;
-    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
-    return manifest && manifest->job_hash == job_hash;
-  });
-}
-
-std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
+// With a verdict on them or not.
+std::vector<ListedCheckpoint> list_all(Disk& disk, const std::string& job_hash) {
   std::vector<ListedCheckpoint> all;
   for (const auto& file : disk.list()) {
     const auto name = parse_checkpoint_name(file.name, "");
@@ -123,14 +122,46 @@ std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& jo
   return all;
 }
 
+}  // namespace
+
+bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
+  return std::ranges::any_of(disk.list(), [&](const auto& file) {
+    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
+    std::string why;
+    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
+    return manifest && manifest->job_hash == job_hash;
+  });
+}
+
+std::uint64_t next_history(Disk& disk, const std::string& job_hash) {
+  std::uint64_t last = 0;
+  for (const Verdict& verdict : read_verdicts(disk, job_hash)) last = std::max(last, verdict.history);
+  for (const auto& file : disk.list()) {
+    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
+    std::string why;
+    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
+    if (manifest && manifest->job_hash == job_hash) last = std::max(last, manifest->history);
+  }
+  return last + 1;
+}
+
+std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
+  std::vector<ListedCheckpoint> all = list_all(disk, job_hash);
+  const auto verdicts = read_verdicts(disk, job_hash);
+  std::erase_if(all,
+                [&](const ListedCheckpoint& each) { return is_void(verdicts, each.history, each.step); });
+  return all;
+}
+
 // Several replicas may do so at once: what is gone is no mistake.
-void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step) {
-  for (const ListedCheckpoint& each : list_checkpoints(disk, job_hash)) {
-    if (each.step <= step) continue;
+void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step,
+                           std::uint64_t history) {
+  for (const ListedCheckpoint& each : list_all(disk, job_hash)) {
+    if (each.step <= step || each.history > history) continue;
     try {
       disk.rename(each.manifest, each.manifest + kSetAside);
     } catch (const DiskError&) {
-      const auto left = list_checkpoints(disk, job_hash);
+      const auto left = list_all(disk, job_hash);
       if (std::any_of(left.begin(), left.end(),
                       [&](const auto& one) { return one.manifest == each.manifest; }))
         throw;
@@ -165,8 +196,16 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
   const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
   const std::uint64_t step = place.steps;
+  const auto is_void = [&] {
+    return muster::is_void(read_verdicts(*disk_, identity_.job_hash), snapshot.history, step);
+  };
   try {
+    if (is_void()) throw VoidCheckpoint(step);
     SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
+    if (is_void()) {  // meanwhile
+      set_aside(saved.manifest);
+      throw VoidCheckpoint(step);
+    }
     if (!keep.all_stay || !keep.all_stay()) prune(saved.manifest, step, keep);
     return saved;
   } catch (const DiskError&) {
@@ -212,6 +251,7 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
   manifest.epoch = place.cursor.epoch;
   manifest.step = place.steps;
   manifest.records = place.records;
+  manifest.history = snapshot.history;
   manifest.weights_sha256 = place.state_sha256;
   manifest.ledger = place.ledger.rows();
 
@@ -248,6 +288,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
     std::set<std::string> kept;
     std::vector<std::string> unread;  // stems: what cannot be read now may be good
     const auto files = disk_->list();
+    const auto verdicts = read_verdicts(*disk_, identity_.job_hash);
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::string>> own;  // by step and records
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
@@ -260,7 +301,9 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       }
       const std::set<std::string> files_of{file.name, manifest->weights.name, manifest->optimizer.name,
                                            manifest->place.name};
-      if (name->step > step || manifest->job_hash != identity_.job_hash || file.name == manifest_name)
+      const bool others = manifest->job_hash != identity_.job_hash ||
+                          muster::is_void(verdicts, manifest->history, name->step);
+      if (name->step > step || others || file.name == manifest_name)
         kept.insert(files_of.begin(), files_of.end());
       else
         own[{name->step, manifest->records}].insert(files_of.begin(), files_of.end());
@@ -290,9 +333,9 @@ std::optional<Manifest> CheckpointStore::read_manifest(const std::string& name, 
   return manifest_in(*disk_, name, why);
 }
 
-void CheckpointStore::set_aside(std::uint64_t step) {
+void CheckpointStore::set_aside(std::uint64_t step, std::uint64_t history) {
   try {
-    set_checkpoints_aside(*disk_, identity_.job_hash, step);
+    set_checkpoints_aside(*disk_, identity_.job_hash, step, history);
   } catch (const DiskError&) {
     // They are passed over when the run comes to their steps again, and writes others.
   }
@@ -387,12 +430,19 @@ std::vector<std::string> CheckpointStore::differing(const std::vector<ListedChec
 // By step, the last one first; of a step likewise by records.
 CheckpointStore::ByStep CheckpointStore::of_this_job(FoundCheckpoint& found) {
   ByStep steps;
+  const auto verdicts = read_verdicts(*disk_, identity_.job_hash);
   for (const auto& file : disk_->list()) {
     const auto name = parse_checkpoint_name(file.name, "");
     if (!name || !name->is_manifest()) continue;
     std::string why;
     const auto manifest = read_manifest(file.name, why);
-    if (manifest && manifest->job_hash == identity_.job_hash) {
+    const bool own = manifest && manifest->job_hash == identity_.job_hash;
+    if (own && muster::is_void(verdicts, manifest->history, manifest->step)) {
+      found.passed_over.push_back(
+          {file.name, std::string(kVoid) + verdicts_name(identity_.job_hash), false, true});
+      continue;
+    }
+    if (own) {
       steps[manifest->step].push_back(listed(file.name, *manifest));
       continue;
     }

@@ -51,6 +51,7 @@ struct PassedOver {
   std::string manifest;
   std::string why;
   bool differs = false;  ///< another one of its step holds other weights
+  bool is_void = false;  ///< there is a verdict on it
 };
 
 struct LoadedCheckpoint {
@@ -81,25 +82,32 @@ struct ListedCheckpoint {
   std::uint64_t records = 0;
   std::string weights;  ///< name of the file
   std::string weights_sha256;
+  std::uint64_t history = 0;
 };
 
-/// The checkpoints of the job with this hash, ascending by step. Blocks. Throws DiskError.
+/// The checkpoints of the job with this hash, ascending by step; none with a verdict on it. Blocks. Throws
+/// DiskError.
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
 
 inline constexpr const char* kSetAside = ".suspect";
+/// The first history that nothing in this folder is of. Blocks. Throws DiskError.
+std::uint64_t next_history(Disk& disk, const std::string& job_hash);
 /// Whether there is one of this job, set aside or not. Blocks. Throws DiskError.
 bool holds_any_checkpoint(Disk& disk, const std::string& job_hash);
 
-/// Those of steps after `step` get another name (kSetAside behind it), which nobody goes on from; a run that
-/// comes to that step again removes them. Blocks. Throws DiskError.
-void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step);
+/// Those of steps after `step`, of this history and of those before it, get another name (kSetAside behind
+/// it), which nobody goes on from; a run that comes to that step again removes them. Blocks. Throws
+/// DiskError.
+void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step,
+                           std::uint64_t history);
 
 /// One thread at a time; blocks.
 class CheckpointStore {
  public:
   CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity);
 
-  /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws DiskError; then
+  /// Writes the checkpoint, then removes what of this job is beyond `keep`. Throws VoidCheckpoint where there
+  /// is a verdict on it, and DiskError; then
   /// the older ones are as they were, and nothing of this one takes room. Of an older step only the last one
   /// stays.
   SavedCheckpoint save(const Snapshot& snapshot, Keep keep);
@@ -116,8 +124,8 @@ class CheckpointStore {
   FoundCheckpoint newest(const std::function<std::string(const Snapshot&)>& refuse = nullptr,
                          bool compare = true);
 
-  /// Of this job, those after this step. What the disk refuses stays.
-  void set_aside(std::uint64_t step);
+  /// Of this job, those after this step, of this history and of those before it. What the disk refuses stays.
+  void set_aside(std::uint64_t step, std::uint64_t history);
   /// The one with this manifest. If it stays: what the disk said.
   std::optional<std::string> set_aside(const std::string& manifest);
 

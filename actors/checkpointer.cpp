@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/resume.hpp"
 
 namespace muster {
@@ -22,6 +23,9 @@ void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapsho
     written.manifest = saved.manifest;
     written.bytes = saved.bytes;
     written.state_sha256 = saved.weights_sha256;
+  } catch (const VoidCheckpoint& error) {
+    written.error = error.what();
+    written.advice = "nothing is needed: the run goes on without it";
   } catch (const DiskError& error) {
     written.error = error.what();
     written.advice = advice_for(error);
@@ -80,8 +84,8 @@ void Checkpointer::release() {
   disk_thread_->submit([held = held_, of = holds_]() mutable { held->compare_exchange_strong(of, 0); });
 }
 
-void Checkpointer::set_aside(std::uint64_t step) {
-  disk_thread_->submit([store = store_, step] { store->set_aside(step); });
+void Checkpointer::set_aside(std::uint64_t step, std::uint64_t history) {
+  disk_thread_->submit([store = store_, step, history] { store->set_aside(step, history); });
 }
 
 void Checkpointer::read(const std::string& manifest,

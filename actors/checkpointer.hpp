@@ -46,8 +46,9 @@ class Checkpointer {
   /// says the folder, and as its advice what the other one said.
   void write_elsewhere(Written refused, std::function<void(Written)> done);
 
-  /// After what is being written: checkpoints after this step count no more.
-  void set_aside(std::uint64_t step);
+  /// After what is being written: checkpoints after this step, of this history or one before it, count no
+  /// more.
+  void set_aside(std::uint64_t step, std::uint64_t history);
 
   /// This replica is told to end, and its results of this step and later ones may be wrong: of what is being
   /// written, and waits to be, no such checkpoint stays.

@@ -47,6 +47,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
                                {"loaders", number(parts_.job.cluster.loaders)}}));
   for (const Event& event : parts_.first_events) raise(event);
   if (parts_.resume) tell_resumed();
+  begin_history();
   try {
     look_into_journal();
   } catch (const Error& error) {
@@ -384,8 +385,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Tick& message) { self->state.on(message); },
           [=](const Checkpointed& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
-          [=](const WentBack& message) { self->state.on(message); },
-          [=](const Reached& message) { self->state.on(message); }};
+          [=](const WentBack& message) { self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -61,7 +61,6 @@ class CoordinatorState {
   void on(const Prepared& message);
   void on(const Installed& message);
   void on(const Closed& message);
-  void on(const Reached& message);
   void on(const CaughtUp& message);
   void on(const Leaving& message);
   void on(const Adopt& message);
@@ -117,6 +116,7 @@ class CoordinatorState {
   bool can_be_settled_in(const View& view) const;
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
+  void begin_history();
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
@@ -242,6 +242,8 @@ class CoordinatorState {
   std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
   std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
+  std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
+  bool has_verdict_ = false;                   // there is one on it: the next view begins another one
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.

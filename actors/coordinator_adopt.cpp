@@ -94,12 +94,14 @@ void CoordinatorState::look_into_journal() {
   first_view_ = std::max(entry->first_view, 1u);
   wait_for_members(entry->view, entry->free);
   if (entry->suspect_from > 0) suspect_from_ = entry->suspect_from;
+  has_verdict_ = suspect_from_.has_value();
   note(view_);
 }
 
 // The members of that view look for this coordinator.
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
+  history_ = std::max(view.history, std::uint64_t{1});
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);
@@ -142,7 +144,10 @@ void CoordinatorState::on(const Adopt& message) {
   if (!actor) return refuse_it("it has no address to answer to", false);
   if (taken_over_) return;                   // it is another coordinator's
   if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
-  if (ending_) return self_->send(actor, Stop{report_.completed(), "the run has ended", false, true});
+  if (ending_) {
+    const Stop stop{report_.completed(), "the run has ended", false, true, suspect_from_.value_or(0)};
+    return self_->send(actor, stop);
+  }
   if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
   roster_->given(message.free);
   if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);

@@ -2,6 +2,7 @@
 // back. Checkpoints that may hold them are set aside, so that nobody goes on from one.
 #include <algorithm>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/coordinator_bits.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
@@ -110,6 +111,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
   if (canary("keeps-wrong-results") || (!ends && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  has_verdict_ = true;
   note_suspects();
   set_suspects_aside(*suspect_from_);
   if (kept_.step < *suspect_from_) return;
@@ -146,11 +148,23 @@ Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
   try {
-    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1);
+    add_verdict(*parts_.checkpoints, parts_.job_hash, {history_, from});
+    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_);
   } catch (const DiskError& error) {
     raise(make_event("notice", {{"text", "checkpoints of step " + std::to_string(from) +
                                              " and later may hold wrong results, and cannot be renamed: " +
                                              error.what() + "; remove them before --resume"}}));
+  }
+}
+
+// Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
+// into another history.
+void CoordinatorState::begin_history() {
+  if (!parts_.checkpoints) return;
+  try {
+    history_ = next_history(*parts_.checkpoints, parts_.job_hash);
+  } catch (const DiskError&) {
+    // Nor can verdicts be read or written there.
   }
 }
 

@@ -166,6 +166,8 @@ void CoordinatorState::install(const View& view) {
   next.term = term_;
   next.dropping = watch_->dropping();
   if (doubted_) doubt_all(next);
+  if (std::exchange(has_verdict_, false)) ++history_;
+  next.history = history_;
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;

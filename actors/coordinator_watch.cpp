@@ -125,14 +125,6 @@ bool CoordinatorState::judge_loaders() {
   return false;
 }
 
-void CoordinatorState::on(const Reached& message) {
-  if (ending_ || !roster_->alive(message.name)) return;
-  const bool awaited = message.closes
-                           ? phase_ == Phase::closing && message.view == roster_->view_of(message.name)
-                           : phase_ == Phase::installing && message.view == view_.number;
-  if (awaited) roster_->reached(message.name);
-}
-
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
@@ -142,8 +134,8 @@ bool CoordinatorState::judge_closing() {
   closing_ticks_ = 0;
   const auto open = roster_->not_closed();
   if (open.empty()) return false;
-  const NodeName who = roster_->holds_up(open);
-  const bool stands_still = !roster_->at(who).reached;
+  const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
+  const bool stands_still = roster_->stands_still(who, parts_.job.cluster.detect.patience);
   lost(who, "coordinator",
        "it has not closed view " + std::to_string(view_.number) + " within " +
            std::to_string(std::chrono::milliseconds(patience).count()) + " ms: " +
@@ -163,11 +155,11 @@ bool CoordinatorState::judge_installing() {
   installing_ticks_ = 0;
   const auto open = roster_->not_installed();
   if (open.empty()) return false;
-  const NodeName who = roster_->holds_up(open);
+  const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
   const std::string when =
       " view " + std::to_string(view_.number) + " within " + std::to_string(patience.count()) + " ms: ";
   lost(who, "coordinator",
-       roster_->at(who).reached
+       !roster_->stands_still(who, cluster.detect.patience)
            ? "not all members have greeted it in" + when + "what they send to it does not arrive"
            : "it has not entered" + when + "the thread of its data plane stands still");
   return true;

@@ -16,7 +16,7 @@ using coordinator_actor =
                      caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
                      caf::reacts_to<HeldUp>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
                      caf::reacts_to<StopRequest>, caf::reacts_to<Tick>, caf::reacts_to<Checkpointed>,
-                     caf::reacts_to<UnlikeBits>, caf::reacts_to<WentBack>, caf::reacts_to<Reached>>;
+                     caf::reacts_to<UnlikeBits>, caf::reacts_to<WentBack>>;
 
 /// process -> its node: the coordinator was found again.
 struct NewCoordinator {
@@ -38,7 +38,7 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
     caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
     caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>, caf::reacts_to<Borrow>,
-    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>, caf::reacts_to<WentBack>, caf::reacts_to<Reached>>;
+    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>, caf::reacts_to<WentBack>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;

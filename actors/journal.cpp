@@ -87,7 +87,8 @@ Json to_json(const View& view) {
             {"sums_on_cards", view.sums_on_cards},
             {"last", view.last},
             {"unproven", view.unproven},
-            {"back", view.back}};
+            {"back", view.back},
+            {"history", view.history}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -121,6 +122,7 @@ View view_from(const Json& json) {
   view.last = json.at("last");
   json.at("unproven").get_to(view.unproven);
   view.back = json.at("back");
+  view.history = json.value("history", std::uint64_t{0});
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

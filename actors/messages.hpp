@@ -115,17 +115,6 @@ struct Installed {
 };
 MUSTER_MESSAGE(Installed)
 
-/// node -> coordinator, at once: its data plane has turned to what it was told, to install this view or to
-/// close it. Of one that does not say so a thread stands still; another one may wait for its peers.
-struct Reached {
-  NodeName name;
-  std::uint32_t view = 0;
-  bool closes = false;
-
-  static auto fields(Reached& x) { return std::tie(x.name, x.view, x.closes); }
-};
-MUSTER_MESSAGE(Reached)
-
 /// coordinator -> node: the view is over, because members are lost, come or go. The node drops every later
 /// frame of it and applies nothing until a newer view is installed. Owed: Closed.
 struct Close {
@@ -465,8 +454,9 @@ struct Heartbeat {
   std::uint64_t step = 0;      ///< last step applied
   std::uint64_t measured = 0;  ///< the step that `seconds` is of; 0: none yet
   double seconds = 0;          ///< for data and computation of its shards at that step
+  std::uint64_t still_ms = 0;  ///< for how long the thread of its data plane has not done what it was told
 
-  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step, x.measured, x.seconds); }
+  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms); }
 };
 MUSTER_MESSAGE(Heartbeat)
 

@@ -241,12 +241,11 @@ void NodeState::install_engine(const View& view, const std::vector<Member>& memb
   for (const Member& member : members)
     peers.push_back(
         {peer_of(member.name), member.incarnation, member.address, std::max(member.since, since)});
-  plane_->post([board = board_, actors = actors_, name = parts_.name, number = view.number,
-                self = peer_of(parts_.name), incarnation = parts_.incarnation, peers,
+  plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(parts_.name),
+                incarnation = parts_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
                 most = bounds(view)](Engine& engine) {
     board->actors = actors;
-    if (shape) caf::anon_send(board->node, Reached{name, number, false});
     try {
       engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, most);
     } catch (const std::exception& error) {
@@ -335,10 +334,7 @@ void NodeState::on(const Close& message) {
   if (checkpointer_) checkpointer_->hold();
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
-  plane_->post([lost, node = board_->node, word = Reached{parts_.name, message.view, true}](Engine& engine) {
-    caf::anon_send(node, word);
-    engine.close(word.view, lost);
-  });
+  plane_->post([view = message.view, lost](Engine& engine) { engine.close(view, lost); });
 }
 
 void NodeState::on(const Halted& message) {
@@ -490,7 +486,6 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Compared& message) { self->state.on(message); },
           [=](const WentBack& message) { self->state.on(message); },
-          [=](const Reached& message) { pass_on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

@@ -3,6 +3,7 @@
 // to tell.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -132,6 +133,7 @@ class NodeState {
   void ask_to_be_adopted();
   void look_for_answer();
   void watch();
+  std::uint64_t still_ms();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
   static UnlikeBits unlike_bits(const Unlike& found);
@@ -170,6 +172,8 @@ class NodeState {
   bool may_be_member_ = false;
   bool begun_ = false;
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
+  caf::actor_clock::time_point plane_told_{};
+  std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
   bool silence_said_ = false;
   std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet
   caf::actor_clock::time_point asked_{};

@@ -7,11 +7,25 @@
 namespace muster {
 
 // Every heartbeat, from a thread that no computation blocks.
+// The data plane is told the time when it has done what it was told before.
+std::uint64_t NodeState::still_ms() {
+  const auto now = self_->clock().now();
+  if (!*plane_ticks_)
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(now - plane_told_).count());
+  plane_told_ = now;
+  *plane_ticks_ = false;
+  plane_->post([ticks = plane_ticks_](Engine& engine) {
+    *ticks = true;
+    engine.tick();
+  });
+  return 0;
+}
+
 void NodeState::watch() {
   const std::uint64_t applied = bench_ ? bench_->applied.load() : 0;
-  self_->send(parts_.coordinator,
-              Heartbeat{parts_.name, applied, progress_->measured_step(), progress_->measured_seconds()});
-  plane_->post([](Engine& engine) { engine.tick(); });
+  self_->send(parts_.coordinator, Heartbeat{parts_.name, applied, progress_->measured_step(),
+                                            progress_->measured_seconds(), still_ms()});
   if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
   const auto now = self_->clock().now().time_since_epoch();
   if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))

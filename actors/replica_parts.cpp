@@ -122,7 +122,8 @@ void ReplicaState::go_back() {
       caf::anon_send(replica, std::move(restored));
     });
   };
-  if (part_.view.back && parts_.checkpoints) parts_.checkpoints->set_aside(source.step);
+  if (part_.view.back && parts_.checkpoints)
+    parts_.checkpoints->set_aside(source.step, part_.view.history - 1);
   if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {});
   if (from_ && from_->place.records == source.records) return restore(from_, {});
   if (!parts_.checkpoints)

@@ -48,9 +48,10 @@ void ReplicaState::restore(const ReplicaPlace& place) {
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   if (!between_rounds()) return snapshots_wanted_.push_back(use);
-  compute([use, place = place(), view = part_.view.number](Workbench& bench) {
+  compute([use, place = place(), view = part_.view.number, history = part_.view.history](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
+    snapshot->history = history;
     copy_into(*snapshot, bench);
     if (const auto part = bench.next_part ? bench.next_part : bench.part;
         part && use != SnapshotUse::donation)

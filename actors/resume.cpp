@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/rules/course.hpp"
 
@@ -49,7 +50,8 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
         "there is no checkpoint of this job in " + disk->folder() +
         (aside ? " but some that were set aside, for they may hold wrong results; to go on from one "
                  "that you trust, take the suffix " +
-                     std::string(kSetAside) + " off its manifest's name"
+                     std::string(kSetAside) + " off its manifest's name, and remove " +
+                     verdicts_name(job_hash(job, registry.declarations()))
                : "") +
         (found.passed_over.empty() ? "" : "; passed over:" + list_of(found.passed_over)));
   }

@@ -55,8 +55,9 @@ struct Snapshot {
   };
 
   ReplicaPlace place;
-  std::vector<float> state;  ///< parameters, then buffers
-  std::vector<Slot> slots;   ///< of the optimiser
+  std::vector<float> state;   ///< parameters, then buffers
+  std::vector<Slot> slots;    ///< of the optimiser
+  std::uint64_t history = 0;  ///< of the view in which it was taken; not encoded
 };
 
 /// Computes place.state_sha256 if it is not there yet. Costs a pass over the state: like encoding, not for a

@@ -170,6 +170,8 @@ struct View {
   std::vector<std::uint32_t> unproven;
   /// What members hold may be wrong: all go back to `source`, and set later checkpoints aside.
   bool back = false;
+  /// Another one each time when the run goes back before wrong results (checkpoint_verdicts.hpp).
+  std::uint64_t history = 0;
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -183,7 +185,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back);
+                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back, x.history);
   }
 };
 MUSTER_MESSAGE(View)

@@ -334,7 +334,8 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "
-               "itself. Until then it goes on with its steps, and looks for the coordinator; one that is "
+               "itself. It is gone when its connection has ended: one that only stands still is waited for. "
+               "Until then it goes on with its steps, and looks for the coordinator; one that is "
                "started again waits for its replicas for as long. `muster join --orphan-after` sets it "
                "for one process."),
            MUSTER_MEMBER(cluster.orphan_after)),
@@ -412,7 +413,8 @@ std::vector<Key> checkpoint_keys() {
            MUSTER_MEMBER(checkpoint.every)),
       bind(key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
                "The last so many stay in the folder; with more than one, a damaged one costs only the way "
-               "from the one before."),
+               "from the one before. With `train.shard_optimizer` or `train.compression` also all that the "
+               "coordinator does not know to be replaced yet."),
            MUSTER_MEMBER(checkpoint.keep)),
       bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
                "How long a run that is told to end (SIGTERM or Ctrl-C to `muster run` or `muster "

@@ -31,9 +31,9 @@ struct NodeRecord {
   bool announced = false;       ///< `joined` was raised
   std::uint64_t records = 0;    ///< as of its last Closed or CaughtUp
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
-  bool reached = false;         ///< its data plane has turned to what it was told last, Install or Close
-  std::uint32_t took = 0;       ///< the latest view of which it has taken a record
-  bool proven = false;          ///< its bits were compared with those of others
+  std::chrono::milliseconds still{0};     ///< for how long the thread of its data plane does nothing
+  std::uint32_t took = 0;                 ///< the latest view of which it has taken a record
+  bool proven = false;                    ///< its bits were compared with those of others
   std::uint64_t clean = kCleanUntilView;  ///< as in Member
   std::uint32_t in_view = 0;              ///< the last one that it was told of
   std::uint32_t since = 0;                ///< a member: the view in which it became one
@@ -104,7 +104,6 @@ class Roster {
   /// Other weights than those of another replica are none where cluster.on_corruption is "report".
   std::string done(const ReplicaDone& message);
   void installed(const NodeName& name);
-  void reached(const NodeName& name) { nodes_[name].reached = true; }
   void closed(const Closed& message);
   void caught_up(const CaughtUp& message);
   void leaving(const NodeName& name) { nodes_[name].leaving = true; }
@@ -137,9 +136,10 @@ class Roster {
   std::vector<NodeName> not_closed() const;
   /// Members that have not been greeted by all others in the view that is being installed.
   std::vector<NodeName> not_installed() const;
-  /// Of those, not none, the one that the others wait for: a data plane that does not turn to what it was
-  /// told.
-  NodeName holds_up(const std::vector<NodeName>& open) const;
+  /// Whether its data plane has done nothing for as long as that, as its node says.
+  bool stands_still(const NodeName& name, std::chrono::milliseconds patience) const;
+  /// Of those, not none, the one that the others wait for: one whose data plane stands still, else the last.
+  NodeName holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const;
   bool alive(const NodeName& name) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.

@@ -35,7 +35,6 @@ std::vector<NodeName> Roster::begin_close() {
     if (record.stage == NodeStage::caught_up && !record.leaving) record.member = true;
     if (!record.member || gone(record)) continue;
     record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
-    record.reached = false;
   }
   return not_closed();
 }
@@ -56,9 +55,13 @@ std::vector<NodeName> Roster::not_installed() const {
   return names;
 }
 
-NodeName Roster::holds_up(const std::vector<NodeName>& open) const {
+bool Roster::stands_still(const NodeName& name, std::chrono::milliseconds patience) const {
+  return nodes_.at(name).still >= patience;
+}
+
+NodeName Roster::holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const {
   const auto still = std::find_if(open.rbegin(), open.rend(),
-                                  [&](const NodeName& name) { return !nodes_.at(name).reached; });
+                                  [&](const NodeName& name) { return stands_still(name, patience); });
   return still == open.rend() ? open.back() : *still;
 }
 

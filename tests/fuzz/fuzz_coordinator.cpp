@@ -30,6 +30,15 @@ void fill(std::vector<T>& values, Choices& choices) {
 }
 
 template <class T>
+void fill(std::set<T>& values, Choices& choices) {
+  for (std::uint32_t count = choices.below(4); count > 0; --count) {
+    T value{};
+    fill(value, choices);
+    values.insert(value);
+  }
+}
+
+template <class T>
 void fill(T& value, Choices& choices) {
   if constexpr (HasFields<T>) {
     std::apply([&](auto&... field) { (fill(field, choices), ...); }, T::fields(value));
@@ -70,11 +79,11 @@ caf::message senseless(Choices& choices) {
 }
 
 using Maker = caf::message (*)(Choices&);
-constexpr Maker kMakers[] = {
-    &chosen<Join>,        &chosen<Prepared>,  &chosen<Installed>, &chosen<Closed>,   &chosen<CaughtUp>,
-    &chosen<Leaving>,     &chosen<Adopt>,     &chosen<Raised>,    &chosen<Progress>, &chosen<EpochEnd>,
-    &chosen<ReplicaDone>, &chosen<Heartbeat>, &chosen<HeldUp>,    &chosen<Failing>,  &chosen<ChildEnded>,
-    &chosen<StopRequest>, &chosen<Tick>,      &chosen<Reached>,   &senseless};
+constexpr Maker kMakers[] = {&chosen<Join>,     &chosen<Prepared>, &chosen<Installed>,   &chosen<Closed>,
+                             &chosen<CaughtUp>, &chosen<Leaving>,  &chosen<Adopt>,       &chosen<Raised>,
+                             &chosen<Progress>, &chosen<EpochEnd>, &chosen<ReplicaDone>, &chosen<Heartbeat>,
+                             &chosen<HeldUp>,   &chosen<Failing>,  &chosen<ChildEnded>,  &chosen<StopRequest>,
+                             &chosen<Tick>,     &senseless};
 
 // ---- a coordinator of two replicas, without threads
 

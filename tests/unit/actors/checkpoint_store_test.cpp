@@ -107,8 +107,8 @@ TEST(CheckpointStore, NobodyGoesOnFromWhatWasSetAside) {
   CheckpointStore other(disk, identity(std::string(64, 'b')));
   for (const std::uint64_t step : {2, 4, 6}) store.save(snapshot_at(step), 5);
   other.save(snapshot_at(8), 5);
-  store.set_aside(3);
-  store.set_aside(3);  // another replica does the same
+  store.set_aside(3, 0);
+  store.set_aside(3, 0);  // another replica does the same
   expect_is(store.newest().newest, 2);
   expect_is(other.newest().newest, 8);
   EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 1u);

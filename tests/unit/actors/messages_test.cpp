@@ -109,10 +109,9 @@ constexpr std::size_t member_count() {
 template <class T>
 class Message : public ::testing::Test {};
 
-using RemoteMessages =
-    ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install, Installed, Reached,
-                     Begin, Raised, Progress, EpochEnd, Phases, Sent, Traffic, ReplicaDone, Heartbeat,
-                     Failing, ChildEnded, StopRequest, Stop, Tick>;
+using RemoteMessages = ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install,
+                                        Installed, Begin, Raised, Progress, EpochEnd, Phases, Sent, Traffic,
+                                        ReplicaDone, Heartbeat, Failing, ChildEnded, StopRequest, Stop, Tick>;
 TYPED_TEST_SUITE(Message, RemoteMessages);
 
 TYPED_TEST(Message, NamesAllItsFields) {

@@ -210,14 +210,16 @@ TEST(Roster, WhoseDataPlaneStandsStillHoldsUpTheOthers) {
   Roster roster = roster_in_view(3, 0, view);
   const auto open = roster.begin_close();
   ASSERT_EQ(open.size(), 3u);
-  roster.reached(kReplica0);
-  roster.reached(kReplica2);
-  EXPECT_EQ(roster.holds_up(open), kReplica1);
-  roster.reached(kReplica1);
-  EXPECT_EQ(roster.holds_up(open), kReplica2) << "of those that have, the last";
-  ++view.number;
-  roster.entered(view);
-  EXPECT_FALSE(roster.at(kReplica0).reached) << "they are told anew";
+  const std::chrono::milliseconds patience(1000);
+  EXPECT_EQ(roster.holds_up(open, patience), kReplica2) << "nothing tells them apart";
+  Heartbeat still;
+  still.name = kReplica1;
+  still.still_ms = 1000;
+  roster.heard(still);
+  EXPECT_EQ(roster.holds_up(open, patience), kReplica1);
+  still.still_ms = 0;
+  roster.heard(still);
+  EXPECT_EQ(roster.holds_up(open, patience), kReplica2);
 }
 
 TEST(Roster, WhoHasNotJoinedIsNotAlive) {

@@ -1,0 +1,60 @@
+#include "muster/actors/checkpoint_verdicts.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+
+bool is_void(const std::vector<Verdict>& verdicts, std::uint64_t history, std::uint64_t step) {
+  return std::ranges::any_of(verdicts, [&](const Verdict& verdict) {
+    return history <= verdict.history && step >= verdict.from_step;
+  });
+}
+
+std::string verdicts_name(const std::string& job_hash) {
+  return "verdicts-" + job_hash.substr(0, 12) + ".json";
+}
+
+std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash) {
+  const std::string name = verdicts_name(job_hash);
+  if (std::ranges::none_of(disk.list(), [&](const auto& file) { return file.name == name; })) return {};
+  const Disk::Bytes bytes = disk.read(name);
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  std::vector<Verdict> verdicts;
+  try {
+    const auto json = nlohmann::json::parse(text, text + bytes.size());
+    for (const auto& each : json.at("verdicts"))
+      verdicts.push_back({each.at("history"), each.at("from_step")});
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+  return verdicts;
+}
+
+void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict) {
+  std::vector<Verdict> verdicts = read_verdicts(disk, job_hash);
+  if (is_void(verdicts, verdict.history, verdict.from_step)) return;
+  std::erase_if(verdicts, [&](const Verdict& each) {
+    return each.history <= verdict.history && each.from_step >= verdict.from_step;
+  });
+  verdicts.push_back(verdict);
+  nlohmann::json json;
+  json["verdicts"] = nlohmann::json::array();
+  for (const Verdict& each : verdicts)
+    json["verdicts"].push_back(
+        nlohmann::json::object({{"history", each.history}, {"from_step", each.from_step}}));
+  const std::string text = json.dump() + "\n";
+  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(text))};
+  const std::string name = verdicts_name(job_hash);
+  const std::string temporary = name + ".tmp." + std::to_string(disk.writer());
+  disk.write(temporary, pieces);
+  disk.rename(temporary, name);
+  disk.sync_folder();
+}
+
+VoidCheckpoint::VoidCheckpoint(std::uint64_t step)
+    : Error(Advice::give_up, "the run has gone back before step " + std::to_string(step) +
+                                 ", whose results may be wrong: no checkpoint of it is kept") {}
+
+}  // namespace muster
