@@ -1,6 +1,7 @@
 #include "muster/actors/checkpoint_verdicts.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <nlohmann/json.hpp>
 
@@ -17,9 +18,13 @@ std::string verdicts_name(const std::string& job_hash) {
 }
 
 std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash) {
-  const std::string name = verdicts_name(job_hash);
-  if (std::ranges::none_of(disk.list(), [&](const auto& file) { return file.name == name; })) return {};
-  const Disk::Bytes bytes = disk.read(name);
+  Disk::Bytes bytes;
+  try {
+    bytes = disk.read(verdicts_name(job_hash));
+  } catch (const DiskError& error) {
+    if (error.code() == ENOENT) return {};
+    throw;
+  }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   std::vector<Verdict> verdicts;
   try {

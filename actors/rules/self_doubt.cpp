@@ -1,6 +1,7 @@
 #include "muster/actors/rules/self_doubt.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "muster/config/canary.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::size_t kLeastForMajority = 3;
 // At once: when the first of them has been silent for the patience, the others have been for half of it.
 SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
   silent_ = of_ = 0;
+  const auto quiet_since = std::exchange(quiet_since_, std::nullopt);
   if (members.empty()) return Sight::clear;
   const Kind judged = std::ranges::max(members, {}, &Member::kind).kind;
   std::size_t all = 0, all_quiet = 0;
@@ -31,7 +33,10 @@ SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
     shortest = std::min(shortest, member.silence);
   }
   const bool begins = longest >= patience_ || sight_ == Sight::all_silent;
-  if (all > 0 && all_quiet == all && begins && !canary("no-self-doubt")) {
+  const bool quiet = all > 0 && all_quiet == all && !canary("no-self-doubt");
+  if (quiet) quiet_since_ = quiet_since.value_or(now - shortest);
+  if (!quiet && quiet_since) excuse(now - *quiet_since, now);
+  if (quiet && begins) {
     if (sight_ == Sight::clear) since_ = now - shortest;
     return Sight::all_silent;
   }
@@ -42,8 +47,13 @@ SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
 
 SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
   const Sight sight = look(members, now);
-  if (sight < sight_) excused_until_ = std::max(excused_until_, now + std::min(now - since_, return_max_));
+  if (sight < sight_) excuse(now - since_, now);
   return sight_ = sight;
+}
+
+// Who was silent with the others may be back later than they.
+void SelfDoubt::excuse(Time silence, Time now) {
+  excused_until_ = std::max(excused_until_, now + std::min(silence, return_max_));
 }
 
 bool SelfDoubt::makes_lost(Time silence, Time now) const {

@@ -6,11 +6,14 @@
 //   a majority of three or more nodes is      the silent ones are lost kMajorityPatiences later than usual
 //   after such a silence, unless nodes were   nobody is lost for as long as it lasted, up to `return_max`:
 //   lost by it                                connections come back one after the other
+//   after a shorter silence of all, of half   the same
+//   the patience or more
 //   otherwise                                 silence of the patience makes a node lost
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace muster {
@@ -44,7 +47,10 @@ class SelfDoubt {
   /// Whether a silence of that length makes a node lost, as of the last `judge`.
   bool makes_lost(Time silence, Time now) const;
   /// Nodes are taken for lost by a silence of the majority: it was no fault of the coordinator's link.
-  void decided() { sight_ = Sight::clear; }
+  void decided() {
+    sight_ = Sight::clear;
+    quiet_since_.reset();
+  }
 
   /// How many of those of the last `judge` were silent, and of how many.
   std::size_t silent() const { return silent_; }
@@ -52,11 +58,13 @@ class SelfDoubt {
 
  private:
   Sight look(std::span<const Member> members, Time now);
+  void excuse(Time silence, Time now);
 
   Time patience_, return_max_;
   Sight sight_ = Sight::clear;
-  Time since_{0};          // all, or a majority, are silent since then
-  Time excused_until_{0};  // after that
+  Time since_{0};                    // all, or a majority, are silent since then
+  std::optional<Time> quiet_since_;  // all, for half of the patience at least
+  Time excused_until_{0};            // after that
   std::size_t silent_ = 0, of_ = 0;
 };
 

@@ -60,6 +60,14 @@ TEST(SelfDoubt, AfterAllWereSilentTheyMayComeBackOneAfterTheOther) {
   EXPECT_TRUE(doubt.makes_lost(4s, 13100ms));
 }
 
+TEST(SelfDoubt, AfterASilenceOfAllThatWasShorterThanThePatienceTheyMayToo) {
+  SelfDoubt doubt = rule();
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 950ms}, {Kind::replica, 900ms}}, 10s), Sight::clear);
+  EXPECT_EQ(doubt.judge(Members{{Kind::replica, 10ms}, {Kind::replica, 1s}}, 10100ms), Sight::clear);
+  EXPECT_FALSE(doubt.makes_lost(1s, 10100ms));
+  EXPECT_TRUE(doubt.makes_lost(2s, 11100ms)) << "it lasted for one second";
+}
+
 TEST(SelfDoubt, AShortSilenceOfAllDoesNotEndTheTimeAfterALongOne) {
   SelfDoubt doubt = rule();
   doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);  // since 9 s
