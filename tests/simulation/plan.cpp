@@ -216,6 +216,8 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
     if (budget.take(fault)) faults.push_back(std::move(fault));
   }
   keep_second_coordinator_alone(faults);
+  if (may_give_a_number_twice(faults))
+    std::erase_if(faults, [](const Fault& fault) { return fault.kind == "coordinator-old-journal"; });
   change_view_before_old_journal(dice, scene, faults);
   return faults;
 }
@@ -367,6 +369,13 @@ Nanoseconds patience_for(const Plan& plan) {
 }
 
 }  // namespace
+
+bool may_give_a_number_twice(const std::vector<Fault>& faults) {
+  const auto any = [&](const std::string& kind) {
+    return std::ranges::any_of(faults, [&](const Fault& fault) { return fault.kind.starts_with(kind); });
+  };
+  return any("coordinator-old-journal") && (any("coordinator-cut-") || any("coordinator-gives-up"));
+}
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 1);

@@ -27,6 +27,10 @@ struct Plan {
   std::string text() const;  ///< for people, one line each
 };
 
+/// A coordinator that is cut off while it gives a number, and then finds an older journal, cannot know that
+/// it has given it: the one newcomer that has it is refused when it is back, and joins again.
+bool may_give_a_number_twice(const std::vector<Fault>& faults);
+
 /// How often the job audits, and wrong bits.
 void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan);
 

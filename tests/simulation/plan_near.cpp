@@ -32,7 +32,10 @@ PlansNear::PlansNear(const std::string& folder) {
   }
   if (paths.empty()) throw std::runtime_error("there is no *.plan in '" + folder + "'");
   std::ranges::sort(paths);
-  for (const std::string& path : paths) known_.push_back(read_plan_file(path).plan);
+  for (const std::string& path : paths) {
+    Plan plan = read_plan_file(path).plan;
+    if (!may_give_a_number_twice(plan.faults)) known_.push_back(std::move(plan));
+  }
 }
 
 Plan PlansNear::draw(std::uint64_t seed) const {
