@@ -164,7 +164,7 @@ void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
   found->second.last_step = std::max(found->second.last_step, message.step);
-  found->second.still = std::chrono::milliseconds(message.still_ms);
+  found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 
 void Roster::closed(const Closed& message) {
@@ -258,6 +258,7 @@ void Roster::entered(const View& view) {
   }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
+    record.still = {};
     if (record.member) record.in_view = view.number;
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.

@@ -136,9 +136,10 @@ class Roster {
   std::vector<NodeName> not_closed() const;
   /// Members that have not been greeted by all others in the view that is being installed.
   std::vector<NodeName> not_installed() const;
-  /// Whether its data plane has done nothing for as long as that, as its node says.
+  /// Whether its data plane has done nothing for as long as that since it was told to close or to install the
+  /// view, as its node says.
   bool stands_still(const NodeName& name, std::chrono::milliseconds patience) const;
-  /// Of those, not none, the one that the others wait for: one whose data plane stands still, else the last.
+  /// The member that those, not none, wait for: one whose data plane stands still, else the last of them.
   NodeName holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const;
   bool alive(const NodeName& name) const;
 

@@ -35,6 +35,7 @@ std::vector<NodeName> Roster::begin_close() {
     if (record.stage == NodeStage::caught_up && !record.leaving) record.member = true;
     if (!record.member || gone(record)) continue;
     record.stage = NodeStage::prepared;  // whoever closed an older view has to close this one, too
+    record.still = {};
   }
   return not_closed();
 }
@@ -60,9 +61,10 @@ bool Roster::stands_still(const NodeName& name, std::chrono::milliseconds patien
 }
 
 NodeName Roster::holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const {
-  const auto still = std::find_if(open.rbegin(), open.rend(),
-                                  [&](const NodeName& name) { return stands_still(name, patience); });
-  return still == open.rend() ? open.back() : *still;
+  const auto still = std::find_if(nodes_.rbegin(), nodes_.rend(), [&](const auto& node) {
+    return node.second.member && !gone(node.second) && stands_still(node.first, patience);
+  });
+  return still == nodes_.rend() ? open.back() : still->first;
 }
 
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.

@@ -217,8 +217,13 @@ TEST(Roster, WhoseDataPlaneStandsStillHoldsUpTheOthers) {
   still.still_ms = 1000;
   roster.heard(still);
   EXPECT_EQ(roster.holds_up(open, patience), kReplica1);
+  EXPECT_EQ(roster.holds_up({kReplica2}, patience), kReplica1)
+      << "it has done all that it owes, but one word";
   still.still_ms = 0;
   roster.heard(still);
+  EXPECT_EQ(roster.holds_up(open, patience), kReplica1) << "it did, when the others needed it";
+  ++view.number;
+  roster.entered(view);
   EXPECT_EQ(roster.holds_up(open, patience), kReplica2);
 }
 
