@@ -8,7 +8,6 @@ namespace muster::simulation {
 
 namespace {
 
-constexpr std::uint32_t kUlp = 1;
 // The upper bits of the mantissa: what is flipped stays finite, and is not rounded away.
 constexpr std::uint64_t kFirstBit = 19, kBits = 4;
 
@@ -26,7 +25,7 @@ class OddLinear final : public Model {
                    std::span<float> gradient) override {
     const Metrics metrics = model_->gradient(state, batch, key, gradient);
     float& first = gradient.front();
-    if (bits_->odd) first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ kUlp);
+    first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ bits_->odd);
     return metrics;
   }
   Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,

@@ -14,7 +14,9 @@ namespace muster::simulation {
 struct WrongBits {
   enum class Flip { none, weights, result };
 
-  bool odd = false;          ///< gradients are an ulp beside those of other replicas, from now on
+  static constexpr std::uint32_t kUlp = 1, kMuch = 1 << 16;
+
+  std::uint32_t odd = 0;     ///< a bit by which gradients differ from those of other replicas, from now on
   Flip flip = Flip::none;    ///< once, when the next record of a step has come, before it is applied
   std::uint64_t chosen = 0;  ///< which element, and which bit of it
   std::function<void()> flipped = [] {};  ///< called when that has happened

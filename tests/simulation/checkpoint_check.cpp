@@ -61,6 +61,7 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   for (const PassedOver& passed_over : found.passed_over) {
     const auto name = parse_checkpoint_name(passed_over.manifest, "");
     if (faulty && name && faulty->is_damaged(name->stem + ".safetensors")) continue;
+    if (passed_over.is_void) ++checked.of_no_worth;
     if (passed_over.why == kLookedAt || passed_over.is_void) continue;
     checked.wrong.push_back(
         {{8, passed_over.manifest + " cannot be gone on from: " + passed_over.why}, kNoStep});

@@ -22,7 +22,8 @@ struct WrongCheckpoint {
 
 struct CheckpointsChecked {
   std::uint64_t looked_at = 0;
-  std::uint64_t differing = 0;  ///< steps with several that hold different weights
+  std::uint64_t of_no_worth = 0;  ///< by a verdict in their folder
+  std::uint64_t differing = 0;    ///< steps with several that hold different weights
   std::vector<WrongCheckpoint> wrong;
 };
 

@@ -338,10 +338,10 @@ void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint6
   };
 }
 
-void Cluster::make_odd(const std::string& name) {
+void Cluster::make_odd(const std::string& name, bool by_much) {
   NodeProcess* who = find(name);
   if (!who) return;
-  who->bits->odd = true;
+  who->bits->odd = by_much ? WrongBits::kMuch : WrongBits::kUlp;
   if (watch_) watch_->computes_odd(who->process);
 }
 

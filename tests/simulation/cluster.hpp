@@ -99,8 +99,8 @@ class Cluster {
   void ask_to_end();
   /// When the next record of a step has come to it.
   void flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen);
-  /// Its gradients are other ones from now on.
-  void make_odd(const std::string& name);
+  /// Its gradients are other ones from now on; by so much that rounding does not hide it, or by an ulp.
+  void make_odd(const std::string& name, bool by_much);
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   /// A new process comes by itself.
   void join(bool loader);

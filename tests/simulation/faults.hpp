@@ -92,6 +92,7 @@ std::vector<FaultKind> faults_of_loaders();
 
 /// The same; faults_bits.cpp. They are drawn by draw_bits alone.
 std::vector<FaultKind> faults_of_bits();
+constexpr std::uint64_t kByMuch = 1 << 16;  ///< a strength of "odd-later": more than rounding hides
 
 const std::vector<FaultKind>& fault_table();
 bool has_fault_kind(const std::string& name);

@@ -6,7 +6,7 @@ namespace muster::simulation {
 
 namespace {
 
-constexpr std::uint64_t kChoices = 1 << 16;
+constexpr std::uint64_t kChoices = kByMuch;
 
 // Of cards a block is hashed a step late: that is shown by tests of their own.
 bool draw_victim(Dice& dice, const Scene& scene, Fault& fault) {
@@ -36,13 +36,20 @@ FaultKind flip(const std::string& name, const std::string& meaning, WrongBits::F
 }  // namespace
 
 std::vector<FaultKind> faults_of_bits() {
-  const auto odd = [](Cluster& cluster, const Fault& fault) { cluster.make_odd(fault.a); };
+  const auto odd = [](Cluster& cluster, const Fault& fault) {
+    cluster.make_odd(fault.a, fault.strength >= kByMuch);
+  };
+  const auto draw_later = [](Dice& dice, const Scene& scene, Fault& fault) {
+    const bool drawn = draw_audited(dice, scene, fault);
+    if (dice.one_in(2)) fault.strength = kByMuch;
+    return drawn;
+  };
   return {flip("flip-weights", "a bit of one replica's weights is flipped", WrongBits::Flip::weights),
           flip("flip-result", "a bit of what one replica has received as the mean gradient is flipped",
                WrongBits::Flip::result),
           {"odd", "a replica's gradients are an ulp beside those of the others, from the beginning",
            draw_audited, odd, nullptr},
-          {"odd-later", "the same, from some step on", draw_audited, odd, nullptr}};
+          {"odd-later", "the same, from some step on; or more than an ulp", draw_later, odd, nullptr}};
 }
 
 }  // namespace muster::simulation

@@ -271,7 +271,8 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {
-    seen(to).installed = install->view.number;
+    const bool was_given_anew = seen(to).observed > std::exchange(seen(to).installed, install->view.number);
+    if (was_given_anew && !views_.goes_back(install->view)) to_go_back_.erase(to);
     if (views_.goes_back(install->view) && !seen(to).name.loader) {
       tainted_.erase(to);
       seen(to).replica.goes_back(install->view.records);
@@ -280,7 +281,6 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   } else if (const auto* observe = as<Observe>(message)) {
     observes(to);
     seen(to).observed = observe->view.number;
-    if (!views_.given_up(observe->view.number)) to_go_back_.erase(to);
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {

@@ -104,7 +104,8 @@ class Invariants final : public Watch {
   void lose_bits();
   bool all_tainted() const;
   bool odd_one_was_alone(const std::string& evicted) const;
-  bool goes_back_yet(ProcessId process, std::uint64_t step);
+  bool goes_back_yet(ProcessId process, std::uint64_t step, std::span<const float> state);
+  std::optional<bool> is_right(std::uint64_t step, std::span<const float> state) const;
   void found_again(const View& view);
   void restarted();
   void corrupt(const Event& event);

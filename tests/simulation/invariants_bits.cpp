@@ -36,7 +36,7 @@ void Invariants::computes_odd(ProcessId process) {
 }
 
 void Invariants::applied(ProcessId process, std::uint64_t step, std::span<const float> state) {
-  if (!cluster_->world().alive(process) || goes_back_yet(process, step)) return;
+  if (!cluster_->world().alive(process) || goes_back_yet(process, step, state)) return;
   const Wrong wrong = seen(process).replica.applied(step, state);
   if (flips_ && !bits_lost_ && !is_member(process)) return taint_newcomer(process, step, state);
   if (wrong.invariant == 2 && taint(process)) {
@@ -84,11 +84,13 @@ void Invariants::found_again(const View& view) {
   tally_.count("bits: right again after going back");
 }
 
-// A replica holds the wrong state until it has read the checkpoint; a newcomer's may be of an earlier step.
-bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step) {
+// A replica holds the wrong state until it has read the checkpoint, a newcomer until it is given another one.
+bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step, std::span<const float> state) {
   const auto found = to_go_back_.find(process);
   if (found == to_go_back_.end()) return false;
-  if (step != found->second) return true;
+  const bool given_anew =
+      seen(process).observed > seen(process).installed && is_right(step, state).value_or(false);
+  if (step != found->second && !given_anew) return true;
   to_go_back_.erase(found);
   return false;
 }
@@ -161,14 +163,19 @@ bool Invariants::is_member(ProcessId process) const {
 
 // What it was given may be wrong, and be given anew by another one.
 void Invariants::taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state) {
+  if (is_right(step, state).value_or(true))
+    tainted_.erase(process);
+  else
+    tainted_.emplace(process, 0);
+}
+
+// Whether it is the oracle's; none: the oracle does not do this step.
+std::optional<bool> Invariants::is_right(std::uint64_t step, std::span<const float> state) const {
   const auto found =
       std::find_if(oracle_.records.begin(), oracle_.records.end(),
                    [&](const OracleRecord& each) { return each.is_step && each.step == step; });
-  const bool wrong = found != oracle_.records.end() && found->state != fingerprint_of(state);
-  if (wrong)
-    tainted_.emplace(process, 0);
-  else
-    tainted_.erase(process);
+  if (found == oracle_.records.end()) return std::nullopt;
+  return found->state == fingerprint_of(state);
 }
 
 bool Invariants::alone(ProcessId process) {

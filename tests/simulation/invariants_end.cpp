@@ -184,6 +184,7 @@ void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& 
   if (suspects_stay_) return tally_.count("checkpoint: wrong ones cannot be set aside");
   const CheckpointsChecked checked = check_checkpoints(job_, registry, std::move(disk), oracle_);
   if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
+  if (checked.of_no_worth > 0) tally_.count("checkpoint: written late, and of no worth by a verdict");
   if (checked.differing > 0 && flips_) tally_.count("checkpoint: of one place, with other weights");
   if (checked.differing > 0 && !flips_ && !odd_)
     say({8, std::to_string(checked.differing) + " steps have checkpoints with different weights"});

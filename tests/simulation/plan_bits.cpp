@@ -7,6 +7,8 @@ namespace muster::simulation {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 // Checkpoints before the fault, and two more replicas to tell who is wrong.
 void draw_a_way_back(Dice& dice, Plan& plan) {
   plan.job.cluster.replicas = std::max(plan.job.cluster.replicas, std::min(plan.job.train.shards, 4u));
@@ -26,15 +28,45 @@ void draw_unreadable(Dice& dice, const Moment& moment, const PlanOptions& option
   plan.faults.push_back(std::move(fault));
 }
 
+// Who writes checkpoints is cut off with one that may hold wrong results, and writes it when all others have
+// gone back. Three are left to tell who is wrong.
+void draw_late_writer(Dice& dice, Fault wrong_bits, const PlanOptions& options, Plan& plan) {
+  const std::string writer = NodeName{false, 0}.text();  // the first one
+  const std::uint32_t replicas = plan.job.cluster.replicas;
+  if (wrong_bits.a == writer) wrong_bits.a = NodeName{false, 1}.text();
+  wrong_bits.costs = {wrong_bits.a};
+  wrong_bits.strength = kByMuch;
+  std::uint64_t commit = replicas + dice.between(1, 2 * replicas);  // each replica's counts, in every step
+  wrong_bits.moment = {"commit", commit, Nanoseconds(0)};
+  if (!dice.one_in(4)) plan.faults.clear();
+  plan.faults.push_back(std::move(wrong_bits));
+  plan.job.cluster.on_corruption = OnCorruption::evict;
+  plan.job.train.audit.every = 1;
+  if (plan.job.train.epochs) plan.job.train.epochs = 4;
+  plan.job.checkpoint.every = {1, Interval::Unit::steps};
+  plan.job.checkpoint.keep = 12;
+  for (const char* kind : {"freeze-disk", "cut-off-long"}) {
+    if (std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end()) return;
+    Fault fault;
+    fault.kind = kind;
+    fault_kind(kind).draw(dice, {plan.job, plan.cluster}, fault);
+    fault.a = writer;
+    fault.costs = {writer};
+    commit += replicas / 2 + dice.below(replicas);
+    fault.moment = {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))};
+    plan.faults.push_back(std::move(fault));
+  }
+}
+
 }  // namespace
 
 void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 61);
   plan.job.train.audit.every = dice.one_of(std::vector<std::uint64_t>{1, 2, 3, 256});
   if (!dice.one_in(3)) return;
-  const FaultKind kind = dice.one_of(faults_of_bits());
+  const FaultKind kind = dice.one_in(3) ? fault_kind("odd-later") : dice.one_of(faults_of_bits());
   if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
-  if (kind.name == "odd-later" && !dice.one_in(3)) draw_a_way_back(dice, plan);
+  if (kind.name == "odd-later" && !dice.one_in(6)) draw_a_way_back(dice, plan);
   // What goes back to a checkpoint decides anew which gradients are dropped.
   if (plan.disk && plan.job.cluster.straggler.action == StragglerAction::drop) return;
   Fault fault;
@@ -44,6 +76,9 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (kind.name == "odd")
     fault.moment = {"install", 1, Nanoseconds(0)};  // it has a name, and was not compared
   if (dice.one_in(8)) plan.job.cluster.on_corruption = OnCorruption::stop;
+  const bool enough = plan.disk && plan.job.cluster.replicas > 3;
+  if (enough && kind.name == "odd-later" && !dice.one_in(5))
+    return draw_late_writer(dice, fault, options, plan);
   plan.faults.push_back(fault);
   if (plan.disk && !dice.one_in(4)) draw_unreadable(dice, fault.moment, options, plan);
 }

@@ -50,6 +50,8 @@ const std::vector<Canary>& canaries() {
       {"no-audit", "no gradient is computed twice"},
       {"keeps-wrong-results",
        "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
+      {"verdicts-are-forgotten",
+       "a replica that was away while all went back keeps checkpoints with wrong results"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link"},
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
