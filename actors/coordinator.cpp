@@ -222,7 +222,8 @@ void CoordinatorState::on(const Tick& message) {
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
-                    std::to_string(parts_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)");
+                    std::to_string(parts_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)" +
+                    refusal_);
   }
   if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
     return give_up();
@@ -285,7 +286,7 @@ void CoordinatorState::give_up() {
   const std::string reason = "no nodes came within " +
                              std::to_string(parts_.job.cluster.give_up_after.count()) +
                              " ms (cluster.give_up_after)";
-  if (keep_state("failed", reason + "; go on with `muster run --resume`")) return;
+  if (keep_state("failed", reason)) return;
   fail(reason + "; with checkpoint.folder the state would have been kept");
 }
 
@@ -373,7 +374,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const CaughtUp& message) { self->state.on(message); },
           [=](const Leaving& message) { self->state.on(message); },
           [=](const Adopt& message) { self->state.on(message); },
-          [=](const Raised& message) { self->state.raise(message.event); },
+          [=](const Raised& message) { self->state.on(message); },
           [=](const Progress& message) { self->state.on(message); },
           [=](const EpochEnd& message) { self->state.on(message); },
           [=](const ReplicaDone& message) { self->state.on(message); },

@@ -74,6 +74,7 @@ class CoordinatorState {
   void on(const HeldUp& message);
   void on(const Progress& message);
   void on(const Checkpointed& message);
+  void on(const Raised& message);
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
   void raise(Event event);
@@ -259,6 +260,7 @@ class CoordinatorState {
   bool doubted_ = false;           // nobody knows whose gradient is wrong: all are compared in the next view
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
+  std::string refusal_;            // of a checkpoint by its disk, if that was the last word on one
   bool took_effect_ = false;       // a member has done a step in the view
   std::optional<bool> told_all_;   // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;

@@ -62,6 +62,14 @@ void CoordinatorState::on(const Checkpointed& message) {
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
 }
 
+// What the disk said last is part of the answer, should no last checkpoint be written.
+void CoordinatorState::on(const Raised& message) {
+  if (message.event.name == "checkpoint_delayed")
+    refusal_ = "; the disk: " + message.event.text("reason") + "; " + message.event.text("advice");
+  if (message.event.name == "checkpoint") refusal_.clear();
+  raise(message.event);
+}
+
 void CoordinatorState::state_kept(const Checkpointed& message) {
   report_.checkpoint = message.path;
   report_.kept = {message.step, message.folder};

@@ -85,7 +85,11 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
                                            std::uint64_t from) const {
   using Act = Judgement::Act;
   const std::uint64_t done = last_done(message);
-  if (judgement.act == Act::again) return "nothing is needed: the step is not applied before it is known";
+  if (judgement.act == Act::again) {
+    const std::string before =
+        from > done ? "" : ", nor whether " + steps_text(from, done) + " may hold wrong results";
+    return "nothing is needed yet: the step is not applied before it is known who is wrong" + before;
+  }
   if (!judgement.sure)
     return "the newcomer is turned away; whether it or those who were there before are wrong, only a further "
            "replica can tell: start one more (muster join), and begin the run again if that one differs, too";

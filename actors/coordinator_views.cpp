@@ -133,7 +133,7 @@ bool CoordinatorState::ends_without_loader() {
   const auto& cluster = parts_.job.cluster;
   if (cluster.loaders == 0 || cluster.on_loader_loss != OnLoaderLoss::fail) return false;
   const std::string reason = "no loader process is left (cluster.on_loader_loss = \"fail\")";
-  if (begin_keeping("failed", reason + "; go on with `muster run --resume`")) {
+  if (begin_keeping("failed", reason)) {
     last_view();
   } else {
     fail(reason);
@@ -151,7 +151,7 @@ void CoordinatorState::let_go_of_held_back() {
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
 void CoordinatorState::pause(const std::string& missing) {
-  if (!roster_->donor()) return fail(missing + "; go on with `muster run --resume`");
+  if (!roster_->donor()) return fail(missing);
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
   paused_since_ = self_->clock().now();

@@ -137,8 +137,8 @@ bool CoordinatorState::judge_closing() {
   const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
   const bool stands_still = roster_->stands_still(who, parts_.job.cluster.detect.patience);
   lost(who, "coordinator",
-       "it has not closed view " + std::to_string(view_.number) + " within " +
-           std::to_string(std::chrono::milliseconds(patience).count()) + " ms: " +
+       "view " + std::to_string(view_.number) + " is not closed within " +
+           std::to_string(std::chrono::milliseconds(patience).count()) + " ms, and " +
            (stands_still ? "the thread of its data plane stands still"
                          : "what it sends or receives does not end"));
   return true;
@@ -156,12 +156,12 @@ bool CoordinatorState::judge_installing() {
   const auto open = roster_->not_installed();
   if (open.empty()) return false;
   const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
-  const std::string when =
-      " view " + std::to_string(view_.number) + " within " + std::to_string(patience.count()) + " ms: ";
   lost(who, "coordinator",
-       !roster_->stands_still(who, cluster.detect.patience)
-           ? "not all members have greeted it in" + when + "what they send to it does not arrive"
-           : "it has not entered" + when + "the thread of its data plane stands still");
+       "view " + std::to_string(view_.number) + " is not in force within " +
+           std::to_string(patience.count()) + " ms, and " +
+           (roster_->stands_still(who, cluster.detect.patience)
+                ? "the thread of its data plane stands still"
+                : "what members send to it, to greet it, does not arrive"));
   return true;
 }
 

@@ -156,7 +156,9 @@ class FileJournal final : public Journal {
     try {
       replace_file(path_, std::span(&piece, 1));
     } catch (const Error& error) {
-      throw Error(Advice::give_up, error.what() + room_for(text.size()));
+      throw Error(Advice::give_up, error.what() + room_for(text.size()) +
+                                       "; make room there or make it writable, or set checkpoint.folder to "
+                                       "another folder");
     }
   }
 

@@ -8,7 +8,8 @@
 namespace muster {
 
 void NodeState::notice(const std::string& text) const {
-  if (parts_.on_notice) parts_.on_notice(parts_.name.text() + ": " + text);
+  // Who launched it knows its name; one that joins was given one.
+  if (parts_.on_notice) parts_.on_notice(parts_.joins ? parts_.name.text() + ": " + text : text);
 }
 
 void NodeState::on(const Pulse& message) {
