@@ -38,7 +38,7 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 void CoordinatorState::last_view() {
   suspect_what_is_doubted(true);
   const Roster::Next next = roster_->last_view(view_);
-  if (!next.view) return not_kept(next.missing);
+  if (!next.view) return not_kept(next.missing + refusal_);
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
   avoid_unreadable(view);
@@ -64,9 +64,10 @@ void CoordinatorState::on(const Checkpointed& message) {
 
 // What the disk said last is part of the answer, should no last checkpoint be written.
 void CoordinatorState::on(const Raised& message) {
-  if (message.event.name == "checkpoint_delayed")
+  const std::string& name = message.event.name;
+  if (name == "checkpoint_delayed" || name == "checkpoint_failed")
     refusal_ = "; the disk: " + message.event.text("reason") + "; " + message.event.text("advice");
-  if (message.event.name == "checkpoint") refusal_.clear();
+  if (name == "checkpoint") refusal_.clear();
   raise(message.event);
 }
 

@@ -1,6 +1,7 @@
 // A run that is told to end, and a launcher that is killed.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "tests/cluster/muster_process.hpp"
 
@@ -132,6 +133,24 @@ TEST(Signals, TheGraceIsTheLongestThatTheEndTakes) {
   EXPECT_EQ(run.process.wait().code, 143);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 3s);
   EXPECT_EQ(run.report()["event_counts"]["state_not_kept"], 1);
+}
+
+// Its replicas' files may not grow, as on a disk that is full; nor those in the spare folder.
+TEST(Signals, WhyTheDiskDidNotTakeTheStateIsTold) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state"), "--set",
+               "checkpoint.spare_folder=" + kept.path("spare"), "--set", "checkpoint.grace=1s"});
+  const rlimit none{10, RLIM_INFINITY};
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ASSERT_EQ(::prlimit(pid, RLIMIT_FSIZE, &none, nullptr), 0);
+  }
+  run.process.signal(SIGTERM);
+  const Json not_kept = run.process.event("state_not_kept");
+  EXPECT_EQ(run.process.wait().code, 143);
+  ASSERT_TRUE(not_kept.is_object());
+  const auto reason = not_kept["reason"].get<std::string>();
+  EXPECT_NE(reason.find("File too large"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("ulimit -f"), std::string::npos) << reason;
 }
 
 TEST(Signals, SecondOneEndsEverythingAtOnce) {
