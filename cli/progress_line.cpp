@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "muster/cli/event_lines.hpp"
+
 namespace muster::cli {
 
 namespace {
@@ -19,14 +21,6 @@ std::string format(const char* pattern, Values... values) {
 std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
   if (job.train.steps) return *job.train.steps;
   return job.train.epochs.value_or(1) * facts.steps_per_epoch;
-}
-
-// How much room is missing.
-std::string delayed(const Event& event) {
-  std::string text = format(" (%lld bytes are needed", static_cast<long long>(event.integer("needed_bytes")));
-  if (event.integer("free_bytes") >= 0)
-    text += format(", %lld are free", static_cast<long long>(event.integer("free_bytes")));
-  return text + format("; tried again in %.1f s)", event.number("again_ms") / 1000);
 }
 
 }  // namespace
@@ -92,48 +86,9 @@ void ProgressLine::write_epoch(const Event& event) {
 }
 
 void ProgressLine::show(const Event& event) {
-  const auto whole = [&](const char* key) { return static_cast<long long>(event.integer(key)); };
-  if (event.name == "failed" || event.name == "interrupted") {
-    write_line("muster: " + event.name + ": " + event.text("reason"));
-    return;
-  }
-  if (event.name == "notice") {
-    write_line("notice: " + event.text("text"));
-    return;
-  }
-  if (event.name == "state_not_kept" || event.name == "journal_delayed") {
-    write_line("muster: " + event.name + ": " + event.text("reason"));
-    return;
-  }
-  if (event.name == "checkpoint_delayed") {
-    write_line("muster: " + event.name + ": " + event.text("reason") + delayed(event) + "; " +
-               event.text("advice"));
-    return;
-  }
-  if (event.name == "checkpoint_spared") {
-    write_line("muster: " + event.name + ": the weights are in " + event.text("path") + " (" +
-               event.text("reason") + ")");
-    return;
-  }
-  if (quiet_) return;
-  if (event.name == "epoch") {
-    write_epoch(event);
-  } else if (event.name == "evaluated") {
-    write_line(format("epoch %lld  test loss %.4f  accuracy %.4f", whole("epoch"), event.number("loss"),
-                      event.number("accuracy")));
-  } else if (event.name == "exhausted" && event.text("scope") == "job") {
-    write_line(format("exhausted: %s asked for %lld, there were %lld", event.text("what").c_str(),
-                      whole("asked"), whole("had")));
-  } else if (event.name == "view") {
-    write_line(format("%lld replicas ready  (%s)", whole("members"), event.text("transport").c_str()));
-  } else if (event.name == "resumed") {
-    write_line(format("resumed after step %lld, epoch %lld, from ", whole("step"), whole("epoch")) +
-               event.text("path"));
-  } else if (event.name == "checkpoint_failed") {
-    write_line(event.name + ": " + event.text("reason") + "; " + event.text("advice"));
-  } else if (event.name == "lost" || event.name == "refused" || event.name == "diverged") {
-    write_line(event.name + ": " + event.text(event.name == "diverged" ? "what" : "reason"));
-  }
+  if (event.name == "epoch" && !quiet_) write_epoch(event);
+  const auto line = line_of(event);
+  if (line && (line->always || !quiet_)) write_line(line->text);
 }
 
 }  // namespace muster::cli

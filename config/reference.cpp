@@ -87,6 +87,26 @@ std::string without_backquotes(std::string text) {
   return text;
 }
 
+// Which keys a run that goes on from a checkpoint may change.
+std::string about_resuming() {
+  std::string fixed;
+  for (const Key& key : job_keys()) {
+    if (key.in_hash == InHash::yes) fixed += (fixed.empty() ? "`" : ", `") + key.path + "`";
+  }
+  return "\n## Resuming\n\n"
+         "`--resume` goes on from the newest whole checkpoint of the same job; an event `resumed` names "
+         "those "
+         "that it passed over. The same job is one in which the keys that fix the mathematics, and the "
+         "options of model and source, are as they were (all but paths of files): " +
+         fixed +
+         ". All other keys may change. What a schedule is to change later, the learning rate for example, "
+         "belongs into the job from the start. The new end (`train.epochs`, `train.steps`) must not lie "
+         "before the checkpoint. One at which `train.steps` ended the run in the middle of an epoch serves "
+         "no "
+         "longer run: an earlier one is taken. To be able to extend a "
+         "run, end it after whole epochs, or give it more steps than it needs and stop it with SIGTERM.\n";
+}
+
 }  // namespace
 
 std::string job_reference_markdown(const Declarations& declarations) {
@@ -94,7 +114,8 @@ std::string job_reference_markdown(const Declarations& declarations) {
       "# The job file\n\n"
       "A job is one TOML file. Every key but `data.source` and one of `model.name`, `model.file` and "
       "`model.library` may be left out. On the command line "
-      "`--set table.key=value` overrides any key. A mistake is shown with its place and the nearest key or "
+      "`--set table.key=value` overrides any key; it cannot take one away. A mistake is shown with its place "
+      "and the nearest key or "
       "value.\n";
   for (const Section& section : all_sections(declarations)) {
     page += "\n## " + section.title + "\n\n";
@@ -108,7 +129,7 @@ std::string job_reference_markdown(const Declarations& declarations) {
               cell(line.help) + " |\n";
     }
   }
-  return page;
+  return page + about_resuming();
 }
 
 std::string job_reference_text(const Declarations& declarations) {

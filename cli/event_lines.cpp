@@ -1,0 +1,165 @@
+#include "muster/cli/event_lines.hpp"
+
+#include <cstdio>
+#include <map>
+
+namespace muster::cli {
+
+namespace {
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+long long whole(const Event& event, const char* key) {
+  return static_cast<long long>(event.integer(key));
+}
+
+std::string seconds(const Event& event, const char* key) {
+  return format("%.1f s", event.number(key) / 1000);
+}
+
+std::string node_of(const Event& event) {
+  for (const char* kind : {"replica", "loader"}) {
+    if (event.has(kind)) return format("%s %lld", kind, whole(event, kind));
+  }
+  return {};
+}
+
+std::string reason(const Event& event) {
+  return event.name + ": " + event.text("reason");
+}
+
+std::string of_the_run(const Event& event) {
+  return "muster: " + reason(event);
+}
+
+std::string lost(const Event& event) {
+  const std::string shards = event.text("shards");
+  const bool holds_any = !shards.empty() && shards != "-";
+  return "lost: " + node_of(event) + (holds_any ? ", shards " + shards : "") +
+         format(", at step %lld: ", whole(event, "step")) + event.text("reason");
+}
+
+std::string refused(const Event& event) {
+  const std::string node = node_of(event);
+  return "refused: " + (node.empty() ? "" : node + ": ") + event.text("reason");
+}
+
+std::string late(const Event& event) {
+  std::string text = "late: " + node_of(event) + ": waited " + seconds(event, "waited_ms") + " for " +
+                     event.text("waited_for");
+  if (event.has("cause")) text += " (cause: " + event.text("cause") + ")";
+  return text;
+}
+
+std::string paused(const Event& event) {
+  return "paused: waits up to " + seconds(event, "give_up_ms") + " for " + event.text("waits_for");
+}
+
+std::string heard_again(const Event& event) {
+  return "heard again after " + seconds(event, "after_ms") + ": the run goes on";
+}
+
+std::string recovered(const Event& event) {
+  return format("recovered: step %lld is done, ", whole(event, "step")) + seconds(event, "after_ms") +
+         " after the loss";
+}
+
+std::string restarted(const Event& event) {
+  return format("restarted: waits for the %lld replicas of view %lld", whole(event, "members"),
+                whole(event, "view"));
+}
+
+std::string corrupt(const Event& event) {
+  return "corrupt: " + event.text("text") + "; " + event.text("action") + "; " + event.text("advice");
+}
+
+std::string went_back(const Event& event) {
+  return format("went back: on from step %lld: ", whole(event, "to_step")) + event.text("reason");
+}
+
+// How much room is missing.
+std::string checkpoint_delayed(const Event& event) {
+  std::string room = format(" (%lld bytes are needed", whole(event, "needed_bytes"));
+  if (event.integer("free_bytes") >= 0) room += format(", %lld are free", whole(event, "free_bytes"));
+  return of_the_run(event) + room + "; tried again in " + seconds(event, "again_ms") + "); " +
+         event.text("advice");
+}
+
+std::string checkpoint_spared(const Event& event) {
+  return "muster: checkpoint_spared: the weights are in " + event.text("path") + " (" + event.text("reason") +
+         ")";
+}
+
+std::string checkpoint_failed(const Event& event) {
+  return of_the_run(event) + "; " + event.text("advice");
+}
+
+std::string exhausted(const Event& event) {
+  if (event.text("scope") != "job") return {};
+  return "exhausted: " + event.text("what") +
+         format(" asked for %lld, there were %lld", whole(event, "asked"), whole(event, "had"));
+}
+
+std::string view(const Event& event) {
+  return format("%lld replicas ready  (", whole(event, "members")) + event.text("transport") + ")";
+}
+
+std::string evaluated(const Event& event) {
+  return format("epoch %lld  test loss %.4f  accuracy %.4f", whole(event, "epoch"), event.number("loss"),
+                event.number("accuracy"));
+}
+
+std::string resumed(const Event& event) {
+  const std::string passed_over = event.text("passed_over");
+  return format("resumed after step %lld, epoch %lld, from ", whole(event, "step"), whole(event, "epoch")) +
+         event.text("path") + (passed_over.empty() ? "" : "; passed over: " + passed_over);
+}
+
+struct Row {
+  std::string (*text)(const Event&);
+  bool always;
+};
+
+const std::map<std::string, Row>& table() {
+  static const std::map<std::string, Row> rows{
+      {"failed", {of_the_run, true}},
+      {"interrupted", {of_the_run, true}},
+      {"state_not_kept", {of_the_run, true}},
+      {"journal_delayed", {of_the_run, true}},
+      {"notice", {[](const Event& event) { return "notice: " + event.text("text"); }, true}},
+      {"checkpoint_delayed", {checkpoint_delayed, true}},
+      {"checkpoint_spared", {checkpoint_spared, true}},
+      {"checkpoint_failed", {checkpoint_failed, true}},
+      {"lost", {lost, true}},
+      {"paused", {paused, true}},
+      {"heard_again", {heard_again, true}},
+      {"restarted", {restarted, true}},
+      {"corrupt", {corrupt, true}},
+      {"went_back", {went_back, true}},
+      {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
+      {"late", {late, false}},
+      {"recovered", {recovered, false}},
+      {"refused", {refused, false}},
+      {"exhausted", {exhausted, false}},
+      {"view", {view, false}},
+      {"evaluated", {evaluated, false}},
+      {"resumed", {resumed, false}}};
+  return rows;
+}
+
+}  // namespace
+
+std::optional<EventLine> line_of(const Event& event) {
+  const auto row = table().find(event.name);
+  if (row == table().end()) return std::nullopt;
+  std::string text = row->second.text(event);
+  if (text.empty()) return std::nullopt;
+  return EventLine{std::move(text), row->second.always};
+}
+
+}  // namespace muster::cli
