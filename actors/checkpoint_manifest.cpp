@@ -118,9 +118,10 @@ std::optional<Manifest> parse_manifest(std::string_view text, std::string& why) 
   return std::nullopt;
 }
 
-std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256) {
+std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,
+                            std::uint64_t course) {
   return file_name_of(job) + std::string(kStep) + std::to_string(step) + "-" +
-         weights_sha256.substr(0, kHashDigits);
+         weights_sha256.substr(0, kHashDigits) + (course > 1 ? "_" + std::to_string(course) : "");
 }
 
 std::optional<CheckpointName> parse_checkpoint_name(const std::string& name, const std::string& job) {
@@ -132,10 +133,14 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& name, con
   const auto [rest, error] = std::from_chars(name.data() + at + kStep.size(), end, parsed.step);
   const auto left = static_cast<std::size_t>(end - rest);
   if (error != std::errc{} || left <= kHashDigits + 1 || *rest != '-') return std::nullopt;
-  if (!is_hex({rest + 1, kHashDigits}) || (rest[1 + kHashDigits] != '.' && rest[1 + kHashDigits] != '-')) {
-    return std::nullopt;
+  if (!is_hex({rest + 1, kHashDigits})) return std::nullopt;
+  const char* after = rest + 1 + kHashDigits;
+  if (*after == '_') {
+    after = std::find_if_not(after + 1, end, [](char digit) { return digit >= '0' && digit <= '9'; });
+    if (after == end || after[-1] == '_') return std::nullopt;
   }
-  parsed.stem = name.substr(0, name.size() - left + 1 + kHashDigits);
+  if (*after != '.' && *after != '-') return std::nullopt;
+  parsed.stem = name.substr(0, static_cast<std::size_t>(after - name.data()));
   parsed.rest = name.substr(parsed.stem.size());
   return parsed;
 }

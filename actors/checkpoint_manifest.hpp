@@ -44,7 +44,8 @@ std::string to_json(const Manifest& manifest);
 /// Nothing, and why, if the text is not a manifest of this version.
 std::optional<Manifest> parse_manifest(std::string_view text, std::string& why);
 
-/// A file of a checkpoint, by its name: "<job>-step-<step>-<12 hexadecimal digits>" and what follows.
+/// A file of a checkpoint, by its name: "<job>-step-<step>-<12 hexadecimal digits>", from the second course
+/// of a run on "_<course>", and what follows. So nobody writes over what another course has written.
 struct CheckpointName {
   std::string stem;
   std::uint64_t step = 0;
@@ -53,7 +54,9 @@ struct CheckpointName {
   bool is_manifest() const { return rest.ends_with(".manifest.json"); }
 };
 
-std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256);
+/// `course`: of the run (checkpoint_verdicts.hpp).
+std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,
+                            std::uint64_t course);
 
 /// Nothing if the name is not that of a checkpoint's file. Takes any job if `job` is empty.
 std::optional<CheckpointName> parse_checkpoint_name(const std::string& name, const std::string& job);

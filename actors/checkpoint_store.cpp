@@ -133,21 +133,25 @@ bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
   });
 }
 
-std::uint64_t next_history(Disk& disk, const std::string& job_hash) {
-  std::uint64_t last = 0;
-  for (const Verdict& verdict : read_verdicts(disk, job_hash)) last = std::max(last, verdict.history);
+std::uint64_t next_history(Disk& disk, const std::string& job, const std::string& job_hash,
+                           const std::string& resumed) {
+  std::vector<std::uint64_t> taken;
+  std::optional<std::uint64_t> from;
+  for (const Verdict& verdict : readable_verdicts(disk, job_hash)) taken.push_back(verdict.history);
   for (const auto& file : disk.list()) {
     const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
     std::string why;
     const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
-    if (manifest && manifest->job_hash == job_hash) last = std::max(last, manifest->history);
+    if (!manifest || manifest->job_hash != job_hash) continue;
+    taken.push_back(manifest->history);
+    if (file.name == resumed) from = manifest->history;
   }
-  return last + 1;
+  return from ? history_after(*from, taken) : first_history(job, taken);
 }
 
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
   std::vector<ListedCheckpoint> all = list_all(disk, job_hash);
-  const auto verdicts = read_verdicts(disk, job_hash);
+  const auto verdicts = readable_verdicts(disk, job_hash);
   std::erase_if(all,
                 [&](const ListedCheckpoint& each) { return is_void(verdicts, each.history, each.step); });
   return all;
@@ -157,7 +161,7 @@ std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& jo
 void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step,
                            std::uint64_t history) {
   for (const ListedCheckpoint& each : list_all(disk, job_hash)) {
-    if (each.step <= step || each.history > history) continue;
+    if (each.step <= step || !goes_before(each.history, history)) continue;
     try {
       disk.rename(each.manifest, each.manifest + kSetAside);
     } catch (const DiskError&) {
@@ -194,10 +198,11 @@ CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces
 SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   ReplicaPlace place = snapshot.place;
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
-  const std::string stem = checkpoint_stem(identity_.job, place.steps, place.state_sha256);
+  const std::string stem =
+      checkpoint_stem(identity_.job, place.steps, place.state_sha256, course_of(snapshot.history));
   const std::uint64_t step = place.steps;
   const auto is_void = [&] {
-    return muster::is_void(read_verdicts(*disk_, identity_.job_hash), snapshot.history, step);
+    return muster::is_void(readable_verdicts(*disk_, identity_.job_hash), snapshot.history, step);
   };
   try {
     if (is_void()) throw VoidCheckpoint(step);
@@ -288,7 +293,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
     std::set<std::string> kept;
     std::vector<std::string> unread;  // stems: what cannot be read now may be good
     const auto files = disk_->list();
-    const auto verdicts = read_verdicts(*disk_, identity_.job_hash);
+    const auto verdicts = readable_verdicts(*disk_, identity_.job_hash);
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::string>> own;  // by step and records
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);

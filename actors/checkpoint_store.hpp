@@ -90,8 +90,10 @@ struct ListedCheckpoint {
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
 
 inline constexpr const char* kSetAside = ".suspect";
-/// The first history that nothing in this folder is of. Blocks. Throws DiskError.
-std::uint64_t next_history(Disk& disk, const std::string& job_hash);
+/// For a run of this name that begins, or resumes the checkpoint with this manifest: a history that nothing
+/// in this folder is of. Blocks. Throws DiskError.
+std::uint64_t next_history(Disk& disk, const std::string& job, const std::string& job_hash,
+                           const std::string& resumed);
 /// Whether there is one of this job, set aside or not. Blocks. Throws DiskError.
 bool holds_any_checkpoint(Disk& disk, const std::string& job_hash);
 

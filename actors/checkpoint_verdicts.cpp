@@ -2,18 +2,51 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "muster/config/canary.hpp"
+#include "muster/gpu/state_hash.hpp"
 
 namespace muster {
+
+namespace {
+
+void remove_if_there(Disk& disk, const std::string& name) {
+  try {
+    disk.remove(name);
+  } catch (const DiskError&) {
+    // It was not even begun, or the disk takes nothing.
+  }
+}
+
+}  // namespace
 
 bool is_void(const std::vector<Verdict>& verdicts, std::uint64_t history, std::uint64_t step) {
   if (canary("verdicts-are-forgotten")) return false;
   return std::ranges::any_of(verdicts, [&](const Verdict& verdict) {
-    return history <= verdict.history && step >= verdict.from_step;
+    return goes_before(history, verdict.history) && step >= verdict.from_step;
   });
+}
+
+// Two runs of one name do not write at the same time (folder_lease.hpp); those of different names are told
+// apart by it.
+std::uint64_t first_history(const std::string& job, const std::vector<std::uint64_t>& taken) {
+  constexpr unsigned kCounterBits = 16;
+  constexpr std::uint64_t kCounterMask = (std::uint64_t{1} << kCounterBits) - 1;
+  std::uint64_t last = 0;
+  for (const std::uint64_t each : taken) last = std::max(last, (each >> kCourseBits) & kCounterMask);
+  const std::uint64_t name = std::stoull(sha256_hex(std::as_bytes(std::span(job))).substr(0, 6), nullptr, 16);
+  const std::uint64_t run = name << kCounterBits | ((last + 1) & kCounterMask);
+  return run << kCourseBits | 1;
+}
+
+std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken) {
+  for (const std::uint64_t each : taken) {
+    if (goes_before(from, each)) from = each;
+  }
+  return from + 1;
 }
 
 std::string verdicts_name(const std::string& job_hash) {
@@ -40,11 +73,19 @@ std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash) {
   return verdicts;
 }
 
+std::vector<Verdict> readable_verdicts(Disk& disk, const std::string& job_hash) {
+  try {
+    return read_verdicts(disk, job_hash);
+  } catch (const DiskError&) {
+    return {};
+  }
+}
+
 void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict) {
   std::vector<Verdict> verdicts = read_verdicts(disk, job_hash);
   if (is_void(verdicts, verdict.history, verdict.from_step)) return;
   std::erase_if(verdicts, [&](const Verdict& each) {
-    return each.history <= verdict.history && each.from_step >= verdict.from_step;
+    return goes_before(each.history, verdict.history) && each.from_step >= verdict.from_step;
   });
   verdicts.push_back(verdict);
   nlohmann::json json;
@@ -56,8 +97,13 @@ void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict
   const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(text))};
   const std::string name = verdicts_name(job_hash);
   const std::string temporary = name + ".tmp." + std::to_string(disk.writer());
-  disk.write(temporary, pieces);
-  disk.rename(temporary, name);
+  try {
+    disk.write(temporary, pieces);
+    disk.rename(temporary, name);
+  } catch (const DiskError&) {
+    remove_if_there(disk, temporary);
+    throw;
+  }
   disk.sync_folder();
 }
 

@@ -2,8 +2,10 @@
 // heard of one, because it was cut off or stood still, may write such a checkpoint long after all others went
 // back before it.
 //
-// A run begins with a new history, and with another one each time when it goes back before wrong results.
-// Each history goes on from the one before: so a verdict on one counts for all before it, too.
+// A history is a number. Its upper 40 bits name a run, from its beginning through all that resumes it; its
+// lower 24 bits count the courses of that run: a resume begins the next course, and so does going back before
+// wrong results. Each course goes on from the one before: so a verdict on one counts for those before it,
+// too, and for no other run that writes into the same folder.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,20 @@
 #include "muster/config/error.hpp"
 
 namespace muster {
+
+constexpr unsigned kCourseBits = 24;
+constexpr std::uint64_t course_of(std::uint64_t history) {
+  return history & ((std::uint64_t{1} << kCourseBits) - 1);
+}
+/// Whether both are of one run, and the first is not the later one.
+constexpr bool goes_before(std::uint64_t history, std::uint64_t other) {
+  return history >> kCourseBits == other >> kCourseBits && history <= other;
+}
+
+/// For a run of this name that begins: none of those in `taken`.
+std::uint64_t first_history(const std::string& job, const std::vector<std::uint64_t>& taken);
+/// For one that resumes `from`: the next course that is not in `taken`.
+std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken);
 
 /// Steps from `from_step` on, of this history and of those before it, may hold wrong results.
 struct Verdict {
@@ -30,6 +46,8 @@ std::string verdicts_name(const std::string& job_hash);
 
 /// Those on the job with this hash; of a damaged file none. Blocks. Throws DiskError.
 std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash);
+/// The same; none where they cannot be read.
+std::vector<Verdict> readable_verdicts(Disk& disk, const std::string& job_hash);
 /// Blocks. Throws DiskError.
 void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict);
 

@@ -329,7 +329,8 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   }
   if (!report_.completed()) told_all_ = all_know();
   // Those who live are further than the checkpoint.
-  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_)
+  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_ &&
+      !suspects_stay_)
     report_.kept = Report::Kept{kept_.step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were

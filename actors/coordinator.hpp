@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/journal.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/report.hpp"
@@ -122,7 +123,7 @@ class CoordinatorState {
   void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
   bool is_news(const UnlikeBits& message, const Judgement& judgement);
-  void raise_corrupt(const UnlikeBits& message, const Judgement& judgement);
+  std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
   void pulse();
@@ -244,6 +245,8 @@ class CoordinatorState {
   std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
+  std::vector<Verdict> verdicts_;              // this coordinator's, should the disk not take them
+  bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
   bool has_verdict_ = false;                   // there is one on it: the next view begins another one
   std::uint32_t back_in_ = 0;                  // the last view that went back for that
   GoingBack going_back_;                       // what members of the view say of its checkpoint

@@ -101,7 +101,7 @@ void CoordinatorState::look_into_journal() {
 // The members of that view look for this coordinator.
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
-  history_ = std::max(view.history, std::uint64_t{1});
+  if (view.history > 0) history_ = view.history;
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);

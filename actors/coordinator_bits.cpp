@@ -5,6 +5,7 @@
 #include "muster/actors/coordinator_bits.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
 #include "muster/actors/rules/other_bits.hpp"
+#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -96,7 +97,10 @@ void CoordinatorState::on(const UnlikeBits& message) {
   roster_->compared(message.view, message.clean);
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   if (!is_news(message, judgement)) return;
-  raise_corrupt(message, judgement);
+  std::vector<Event> told = corrupt_events(message, judgement);
+  if (canary("told-before-it-is-marked")) {
+    for (const Event& event : std::exchange(told, {})) raise(event);
+  }
   const std::uint64_t from = first_in_doubt(message, judgement);
   const std::string follows = what_follows(message, judgement, from);
   const bool ends = judgement.act == Judgement::Act::stop;
@@ -106,7 +110,8 @@ void CoordinatorState::on(const UnlikeBits& message) {
     doubt_ = Doubt{from, message.slots};
   else if (bits_of(message) == Bits::gradient)
     doubt_.reset();
-  if (ending_) return;  // another coordinator has the journal
+  for (const Event& event : told) raise(event);  // what it says of checkpoints is true by now
+  if (ending_) return;                           // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:
       return;
@@ -123,10 +128,12 @@ void CoordinatorState::on(const UnlikeBits& message) {
 }
 
 // One event for each that is wrong; one without a name where nobody knows who is.
-void CoordinatorState::raise_corrupt(const UnlikeBits& message, const Judgement& judgement) {
+std::vector<Event> CoordinatorState::corrupt_events(const UnlikeBits& message,
+                                                    const Judgement& judgement) const {
+  std::vector<Event> events;
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   const std::uint64_t from = first_in_doubt(message, judgement);
-  const auto raise_for = [&](std::optional<std::uint32_t> slot) {
+  const auto add_for = [&](std::optional<std::uint32_t> slot) {
     std::vector<std::pair<std::string, EventValue>> fields{
         {"what", std::string(kWhat[static_cast<std::size_t>(bits_of(message))])},
         {"step", whole(message.step)},
@@ -138,10 +145,11 @@ void CoordinatorState::raise_corrupt(const UnlikeBits& message, const Judgement&
       fields.emplace_back("replica", whole(*slot));
       fields.emplace_back("device", roster_->at({false, *slot}).device);
     }
-    raise(make_event("corrupt", std::move(fields)));
+    events.push_back(make_event("corrupt", std::move(fields)));
   };
-  for (const std::uint32_t slot : judgement.odd) raise_for(slot);
-  if (judgement.odd.empty()) raise_for(std::nullopt);
+  for (const std::uint32_t slot : judgement.odd) add_for(slot);
+  if (judgement.odd.empty()) add_for(std::nullopt);
+  return events;
 }
 
 std::string CoordinatorState::advice_of(const UnlikeBits& message) const {

@@ -81,7 +81,7 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
 }
 
 void CoordinatorState::not_kept(const std::string& reason) {
-  if (!kept_.manifest.empty()) report_.kept = {kept_.step, {}};
+  if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},
                     {"step", number(report_.steps)},

@@ -1,6 +1,7 @@
 // Results that hold wrong bits: which steps may have them, and the checkpoint before these, to which all go
 // back. Checkpoints that may hold them are set aside, so that nobody goes on from one.
 #include <algorithm>
+#include <functional>
 
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
@@ -45,7 +46,10 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
 std::vector<ListedCheckpoint> CoordinatorState::listed() const {
   if (!parts_.checkpoints) return {};
   try {
-    return list_checkpoints(*parts_.checkpoints, parts_.job_hash);
+    auto all = list_checkpoints(*parts_.checkpoints, parts_.job_hash);
+    std::erase_if(all,
+                  [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
+    return all;
   } catch (const DiskError&) {
     return {};
   }
@@ -151,14 +155,32 @@ Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
 
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
-  try {
+  verdicts_.push_back({history_, from});
+  const auto refusal_of = [](const std::function<void()>& change) -> std::string {
+    try {
+      change();
+      return {};
+    } catch (const DiskError& error) {
+      return error.what();
+    }
+  };
+  // Either is enough for those that are there; a full disk may still rename.
+  const std::string unmarked = refusal_of([&] {
     add_verdict(*parts_.checkpoints, parts_.job_hash, {history_, from});
-    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_);
-  } catch (const DiskError& error) {
-    raise(make_event("notice", {{"text", "checkpoints of step " + std::to_string(from) +
-                                             " and later may hold wrong results, and cannot be renamed: " +
-                                             error.what() + "; remove them before --resume"}}));
-  }
+  });
+  const std::string stay =
+      refusal_of([&] { set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_); });
+  suspects_stay_ = !unmarked.empty() && !stay.empty();
+  if (unmarked.empty()) return;
+  const std::string those =
+      "checkpoints of step " + std::to_string(from) + " and later may hold wrong results";
+  raise(make_event(
+      "notice",
+      {{"text", suspects_stay_ ? those + ", and cannot be renamed: " + stay + "; remove them before --resume"
+                               : those +
+                                     "; they are renamed, but one that is written late cannot be told from a "
+                                     "good one: " +
+                                     unmarked}}));
 }
 
 // Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
@@ -166,7 +188,8 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
 void CoordinatorState::begin_history() {
   if (!parts_.checkpoints) return;
   try {
-    history_ = next_history(*parts_.checkpoints, parts_.job_hash);
+    history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
+                            parts_.resume ? parts_.resume->manifest : std::string());
   } catch (const DiskError&) {
     // Nor can verdicts be read or written there.
   }

@@ -224,6 +224,7 @@ class ReplicaState {
   enum class Restoring { waits, begun, given_up };
   std::shared_ptr<std::atomic<Restoring>> restoring_;
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
+  WeightsHash weighed_;                                    // all had this at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;
   WeightsHash weights_;        // said with the next round

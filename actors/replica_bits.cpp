@@ -35,7 +35,7 @@ void ReplicaState::on(const Weighed& message) {
   parts_.bench->progress->now(Activity::reducing);
   phases_.update_s += lap();
   RoundHeader opening = header(RoundKind::check);
-  opening.weights = message.weights;
+  opening.weights = weighed_ = message.weights;
   self_->send(reducer_, Open{part_.view.number, std::move(opening), nullptr, 0});
 }
 

@@ -3,6 +3,7 @@
 #include "muster/actors/rules/disk_retry.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/check.hpp"
+#include "muster/config/error.hpp"
 
 namespace muster {
 
@@ -48,7 +49,9 @@ void ReplicaState::restore(const ReplicaPlace& place) {
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   if (!between_rounds()) return snapshots_wanted_.push_back(use);
-  compute([use, place = place(), view = part_.view.number, history = part_.view.history](Workbench& bench) {
+  const bool compared = checked_ == std::pair(part_.view.number, records_);
+  compute([use, place = place(), view = part_.view.number, history = part_.view.history,
+           known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     snapshot->history = history;
@@ -56,6 +59,9 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
     if (const auto part = bench.next_part ? bench.next_part : bench.part;
         part && use != SnapshotUse::donation)
       part->copy_into(*snapshot);
+    if (known && weigh_all(bench, known->step) != *known)
+      throw Error(Advice::give_up,
+                  "its weights have changed since they were compared with those of the others: its memory");
     if (canary("unlike-checkpoint") && use == SnapshotUse::checkpoint && !snapshot->slots.empty())
       snapshot->slots[0].values[0] += 1;
     Snapped snapped;

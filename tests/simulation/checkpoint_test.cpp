@@ -110,7 +110,7 @@ TEST(Checkpoint, OneIsWrittenAfterEachEpochAndOneAtTheEnd) {
   EXPECT_EQ(disk->list().size(), 12u);
   EXPECT_EQ(outcome.result.report->checkpoint,
             outcome.events[outcome.events.size() - 1].name == "completed"
-                ? "disk/" + checkpoint_stem("kept", oracle.steps, oracle.weights_sha256) + ".safetensors"
+                ? "disk/" + checkpoint_stem("kept", oracle.steps, oracle.weights_sha256, 1) + ".safetensors"
                 : "");
 }
 

@@ -102,6 +102,7 @@ class Cluster {
   /// Its gradients are other ones from now on; by so much that rounding does not hide it, or by an ulp.
   void make_odd(const std::string& name, bool by_much);
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
+  const Registry& registry() const { return registry_; }
   /// A new process comes by itself.
   void join(bool loader);
   /// A replica with other weights, which must never be let in.

@@ -109,6 +109,7 @@ class Invariants final : public Watch {
   void found_again(const View& view);
   void restarted();
   void corrupt(const Event& event);
+  void expect_marked(const Event& event);
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);

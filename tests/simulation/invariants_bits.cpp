@@ -2,7 +2,10 @@
 // the others; and who computes other gradients is found within a stated number of steps. Where nobody can
 // find it out, for want of a second replica, the oracle's bits are lost, and are not asked for any more.
 #include <algorithm>
+#include <utility>
 
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/job_hash.hpp"
 #include "muster/actors/rules/audit.hpp"
 #include "tests/simulation/invariants.hpp"
 
@@ -103,8 +106,22 @@ void Invariants::restarted() {
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
 
+// Who is told that all go back may be killed the next moment, and be gone on from what is on the disk.
+void Invariants::expect_marked(const Event& event) {
+  const std::shared_ptr<Disk>& disk = cluster_->disk();
+  if (!disk || suspects_stay_) return;
+  const std::string hash = job_hash(job_, cluster_->registry().declarations());
+  for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
+    if (std::cmp_greater_equal(each.step, event.integer("from_step")))
+      say({8, "it is told that all go back, and " + each.manifest + " is not marked as wrong"});
+  }
+}
+
 void Invariants::corrupt(const Event& event) {
-  if (event.text("advice").find("; the run goes back to ") != std::string::npos) must_go_back_ = true;
+  if (event.text("advice").find("; the run goes back to ") != std::string::npos) {
+    must_go_back_ = true;
+    expect_marked(event);
+  }
   const std::string action = event.text("action");
   const bool some_are_wrong = event.integer("from_step") <= event.integer("step");
   told_ = told_ || action == "evicted" || (action == "the run fails" && some_are_wrong);

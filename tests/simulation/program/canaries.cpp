@@ -52,6 +52,9 @@ const std::vector<Canary>& canaries() {
        "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
       {"verdicts-are-forgotten",
        "a replica that was away while all went back keeps checkpoints with wrong results"},
+      {"told-before-it-is-marked",
+       "that all go back is told before their wrong checkpoints are marked: who is killed then goes on from "
+       "one"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link"},
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},

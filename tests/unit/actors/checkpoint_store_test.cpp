@@ -352,7 +352,7 @@ TEST(CheckpointStore, OnARealDisk) {
 }
 
 TEST(CheckpointName, IsReadBack) {
-  const std::string stem = checkpoint_stem("a-step-b", 12, "0123456789abcdef");
+  const std::string stem = checkpoint_stem("a-step-b", 12, "0123456789abcdef", 1);
   EXPECT_EQ(stem, "a-step-b-step-12-0123456789ab");
   const auto parsed = parse_checkpoint_name(stem + "-13.manifest.json", "a-step-b");
   ASSERT_TRUE(parsed);
@@ -363,7 +363,12 @@ TEST(CheckpointName, IsReadBack) {
   EXPECT_FALSE(parse_checkpoint_name("a-step-b-step-12-0123456789aX.place", ""));
   EXPECT_FALSE(parse_checkpoint_name("a-step-99999999999999999999999-0123456789ab.place", ""));
   EXPECT_FALSE(parse_checkpoint_name("a-step-1-0123456789ab", ""));
-  EXPECT_EQ(checkpoint_stem("../up", 1, "0123456789abcdef"), "_._up-step-1-0123456789ab");
+  EXPECT_EQ(checkpoint_stem("../up", 1, "0123456789abcdef", 1), "_._up-step-1-0123456789ab");
+  const std::string second = checkpoint_stem("a", 12, "0123456789abcdef", 2);
+  EXPECT_EQ(second, "a-step-12-0123456789ab_2");
+  EXPECT_EQ(parse_checkpoint_name(second + "-13.manifest.json", "a")->stem, second);
+  EXPECT_FALSE(parse_checkpoint_name("a-step-12-0123456789ab_.place", ""));
+  EXPECT_FALSE(parse_checkpoint_name("a-step-12-0123456789ab_2", ""));
 }
 
 // Runs what was submitted when it is told to.

@@ -68,7 +68,7 @@ TEST_F(ACheckpointThatComesLate, IsPassedOverWhereItWasThereBeforeTheVerdictCoul
   ASSERT_EQ(found.passed_over.size(), 1u);
   EXPECT_TRUE(found.passed_over.front().is_void);
   EXPECT_EQ(list_checkpoints(*disk_, identity().job_hash).size(), 1u);
-  EXPECT_EQ(next_history(*disk_, identity().job_hash), 2u);
+  EXPECT_EQ(next_history(*disk_, "tiny", identity().job_hash, found.newest->manifest_name), 2u);
 }
 
 TEST_F(ACheckpointThatComesLate, WhoIsLateWithSettingAsideTouchesNothingOfTheNewHistory) {
@@ -80,6 +80,31 @@ TEST_F(ACheckpointThatComesLate, WhoIsLateWithSettingAsideTouchesNothingOfTheNew
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left.front().step, 4u);
   EXPECT_EQ(left.back().step, 12u);
+}
+
+// As a slow disk makes it: the file of the new course has the same step, weights and records.
+TEST_F(ACheckpointThatComesLate, WritesOverNothingOfTheNewCourse) {
+  judge(1, 5);
+  const auto anew = store_.save(of_history(2, 6), 1);
+  EXPECT_THROW(store_.save(of_history(1, 6), 1), VoidCheckpoint);
+  store_.set_aside(checkpoint_stem("tiny", 6, anew.weights_sha256, 1) + "-6.manifest.json");
+  ASSERT_TRUE(store_.newest().newest);
+  EXPECT_EQ(store_.newest().newest->manifest.history, 2u);
+}
+
+TEST_F(ACheckpointThatComesLate, ARunThatBeganAnewIsAnotherOne) {
+  const std::uint64_t first = first_history("a", {}), second = first_history("a", {first, first + 1});
+  const std::uint64_t other = first_history("b", {});
+  EXPECT_EQ(course_of(first), 1u);
+  EXPECT_EQ(course_of(second), 1u);
+  EXPECT_FALSE(goes_before(first, second));
+  EXPECT_FALSE(goes_before(first, other) || goes_before(other, first)) << "both begin in one folder at once";
+  EXPECT_EQ(history_after(first, {first + 1, second, other}), first + 2);
+  store_.save(of_history(first, 8), 9);
+  judge(second, 5);
+  set_checkpoints_aside(*disk_, identity().job_hash, 4, second);
+  ASSERT_TRUE(store_.newest().newest) << "the verdict is on another run";
+  EXPECT_EQ(store_.newest().newest->manifest.step, 8u);
 }
 
 TEST_F(ACheckpointThatComesLate, AnotherJobsVerdictIsNone) {

@@ -41,6 +41,7 @@ CheckpointIdentity identity() {
 
 Snapshot snapshot_at(std::uint64_t step) {
   Snapshot snapshot;
+  snapshot.history = 1;
   snapshot.place.records = snapshot.place.steps = step;
   snapshot.place.cursor = {Phase::train, 1, step};
   snapshot.state.assign(4, static_cast<float>(step));
@@ -61,6 +62,7 @@ class EndOfACoordinator : public ::testing::Test {
     View view;
     view.number = 3;
     view.term = 1;
+    view.history = 1;
     view.records = 6;
     for (std::uint32_t slot = 0; slot < 2; ++slot)
       view.replicas.push_back({.name = {false, slot},
