@@ -219,6 +219,7 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = parts_.job.cluster;
+  if (!marked_ && ++marking_ticks_ % kMarkingTicks == 0) mark_suspects_again();
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
@@ -354,6 +355,7 @@ void CoordinatorState::finish() {
 }
 
 void CoordinatorState::sum_up() {
+  mark_suspects_again();
   if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();

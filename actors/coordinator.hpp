@@ -82,6 +82,8 @@ class CoordinatorState {
 
  private:
   static constexpr std::chrono::milliseconds kTick{50};
+  static constexpr int kMarkingTicks =
+      20;  // between two tries to mark wrong checkpoints on a disk that refused
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
@@ -118,6 +120,8 @@ class CoordinatorState {
   bool can_be_settled_in(const View& view) const;
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
+  std::string mark_suspects();
+  void mark_suspects_again();
   void begin_history();
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);
@@ -245,7 +249,9 @@ class CoordinatorState {
   std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
-  std::vector<Verdict> verdicts_;              // this coordinator's, should the disk not take them
+  std::vector<Verdict> verdicts_;              // this coordinator's
+  bool marked_ = true;                         // they are on the disk
+  int marking_ticks_ = 0;                      // else: since they were tried last
   bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
   bool has_verdict_ = false;                   // there is one on it: the next view begins another one
   std::uint32_t back_in_ = 0;                  // the last view that went back for that

@@ -52,6 +52,7 @@ void CoordinatorState::last_view() {
 }
 
 void CoordinatorState::on(const Checkpointed& message) {
+  mark_suspects_again();
   if (message.view < back_in_) return;  // it was set aside
   if (const auto found = unreadable_.find(message.manifest); found != unreadable_.end()) {
     if (message.view <= found->second) return;

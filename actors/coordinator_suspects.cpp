@@ -23,6 +23,16 @@ std::string steps_text(std::uint64_t from, std::uint64_t to) {
                     : "steps " + std::to_string(from) + " to " + std::to_string(to);
 }
 
+// What the disk said to a change.
+std::string refusal_of(const std::function<void()>& change) {
+  try {
+    change();
+    return {};
+  } catch (const DiskError& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 // The first step whose result may be wrong. Behind the last one that was done: none is. A record that differs
@@ -153,34 +163,42 @@ Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
           view_.number};
 }
 
+// Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
+// are written late.
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
-  verdicts_.push_back({history_, from});
-  const auto refusal_of = [](const std::function<void()>& change) -> std::string {
-    try {
-      change();
-      return {};
-    } catch (const DiskError& error) {
-      return error.what();
-    }
-  };
-  // Either is enough for those that are there; a full disk may still rename.
-  const std::string unmarked = refusal_of([&] {
-    add_verdict(*parts_.checkpoints, parts_.job_hash, {history_, from});
-  });
+  const Verdict verdict{history_, from};
+  if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
+  const bool was_marked = marked_;
+  const std::string refusal = mark_suspects();
   const std::string stay =
       refusal_of([&] { set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_); });
-  suspects_stay_ = !unmarked.empty() && !stay.empty();
-  if (unmarked.empty()) return;
+  suspects_stay_ = !marked_ && !stay.empty();
+  if (marked_ || (!was_marked && !suspects_stay_)) return;
   const std::string those =
       "checkpoints of step " + std::to_string(from) + " and later may hold wrong results";
   raise(make_event(
       "notice",
       {{"text", suspects_stay_ ? those + ", and cannot be renamed: " + stay + "; remove them before --resume"
                                : those +
-                                     "; they are renamed, but one that is written late cannot be told from a "
-                                     "good one: " +
-                                     unmarked}}));
+                                     "; they are renamed, but not marked: one that is written late cannot be "
+                                     "told from a good one; tried again: " +
+                                     refusal}}));
+}
+
+// All verdicts of this coordinator. What the disk said, if it takes them not.
+std::string CoordinatorState::mark_suspects() {
+  const std::string refusal = refusal_of([&] {
+    for (const Verdict& verdict : verdicts_) add_verdict(*parts_.checkpoints, parts_.job_hash, verdict);
+  });
+  marked_ = refusal.empty();
+  return refusal;
+}
+
+void CoordinatorState::mark_suspects_again() {
+  if (marked_ || taken_over_ || !mark_suspects().empty()) return;
+  suspects_stay_ = false;
+  raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
 }
 
 // Who writes checkpoints into this folder for another run, or for an older course of this one, writes them

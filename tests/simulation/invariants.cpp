@@ -382,8 +382,7 @@ void Invariants::event(const Event& event) {
       event.text("reason").find("begins with other weights") != std::string::npos && event.has("replica") &&
       !cluster_->unlike(who_of(event)) && any_to_compare_with())
     say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
-  if (event.name == "notice" && event.text("text").find("cannot be renamed") != std::string::npos)
-    suspects_stay_ = true;
+  if (event.name == "notice") suspects_noted(event.text("text"));
   if (event.name == "refused" &&
       event.text("reason").ends_with("is no member of the last view; it may join again"))
     turned_away(who_of(event));

@@ -110,6 +110,7 @@ class Invariants final : public Watch {
   void restarted();
   void corrupt(const Event& event);
   void expect_marked(const Event& event);
+  void suspects_noted(const std::string& text);
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);

@@ -106,6 +106,13 @@ void Invariants::restarted() {
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
 
+// Of a disk that takes no verdict: who writes late is not known to be wrong.
+void Invariants::suspects_noted(const std::string& text) {
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  suspects_stay_ |= says("cannot be renamed") || says("but not marked");
+  if (says("are marked now")) suspects_stay_ = false;
+}
+
 // Who is told that all go back may be killed the next moment, and be gone on from what is on the disk.
 void Invariants::expect_marked(const Event& event) {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
