@@ -122,6 +122,7 @@ class CoordinatorState {
   void set_suspects_aside(std::uint64_t from);
   std::string mark_suspects();
   void mark_suspects_again();
+  void remember_verdicts();
   void begin_history();
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);

@@ -93,7 +93,8 @@ void CoordinatorState::look_into_journal() {
   if (entry->completed) return say_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
   wait_for_members(entry->view, entry->free);
-  if (entry->suspect_from > 0) suspect_from_ = entry->suspect_from;
+  if (entry->suspect_from > 0)
+    suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
   has_verdict_ = suspect_from_.has_value();
   note(view_);
 }
@@ -102,6 +103,7 @@ void CoordinatorState::look_into_journal() {
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
   if (view.history > 0) history_ = view.history;
+  remember_verdicts();
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);
@@ -246,6 +248,7 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
   suspect_from_.reset();  // what the journal said of is an older view
+  has_verdict_ = false;
   wait_for_members(view, roster_->free_numbers());
 }
 

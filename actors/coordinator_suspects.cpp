@@ -201,6 +201,18 @@ void CoordinatorState::mark_suspects_again() {
   raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
 }
 
+// On the course of the members that come back: their journal's disk may have been full. The next view begins
+// another course, or nobody could write a checkpoint any more.
+void CoordinatorState::remember_verdicts() {
+  if (!parts_.checkpoints) return;
+  for (const Verdict& verdict : readable_verdicts(*parts_.checkpoints, parts_.job_hash)) {
+    if (!goes_before(history_, verdict.history)) continue;
+    history_ = verdict.history;
+    suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
+    has_verdict_ = true;
+  }
+}
+
 // Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
 // into another history.
 void CoordinatorState::begin_history() {

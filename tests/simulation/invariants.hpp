@@ -42,6 +42,8 @@ class Invariants final : public Watch {
   void expect_kept(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
   /// The coordinator has said that one is on the disk.
+  /// Before the wrong results of a replica.
+  bool told_that_all_go_back() const { return told_back_; }
   bool told_of_checkpoint() const { return !checked_.empty(); }
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
@@ -186,6 +188,7 @@ class Invariants final : public Watch {
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost
+  bool told_back_ = false;      // that all go back
   std::map<ProcessId, std::uint64_t> to_go_back_;  // to this step, from a later one
   std::set<std::uint64_t> odd_steps_;
   Nanoseconds progress_at_{0};

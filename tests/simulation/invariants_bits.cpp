@@ -126,7 +126,7 @@ void Invariants::expect_marked(const Event& event) {
 
 void Invariants::corrupt(const Event& event) {
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) {
-    must_go_back_ = true;
+    must_go_back_ = told_back_ = true;
     expect_marked(event);
   }
   const std::string action = event.text("action");

@@ -56,6 +56,13 @@ void draw_late_writer(Dice& dice, Fault wrong_bits, const PlanOptions& options, 
     fault.moment = {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))};
     plan.faults.push_back(std::move(fault));
   }
+  if (!dice.one_in(4)) return;
+  plan.job.checkpoint.keep = 1;
+  Fault end;
+  end.kind = "kill-all";
+  fault_kind(end.kind).draw(dice, {plan.job, plan.cluster}, end);
+  end.moment = {"commit", commit + dice.between(1, 6 * replicas), Nanoseconds(0)};
+  plan.faults.push_back(std::move(end));
 }
 
 }  // namespace
