@@ -143,10 +143,7 @@ bool CoordinatorState::ends_without_loader() {
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
-  const bool any = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
-    return node.second.held_back && roster_->member(node.first);
-  });
-  if (any && phase_ == Phase::running && !ending_) close_view();
+  if (roster_->may_let_go() && phase_ == Phase::running && !ending_) close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.

@@ -365,23 +365,6 @@ std::set<std::uint32_t> Roster::replicas_left() const {
   return slots;
 }
 
-// Of those who asked to leave: without them a part would be lost. In the next view it is
-// dealt anew, and then they can go; the last replicas of all are not held back.
-std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
-  std::set<std::uint32_t> left = replicas_left(), held_back;
-  const bool some_stay = std::any_of(left.begin(), left.end(), [&](std::uint32_t slot) {
-    return !at({false, slot}).leaving;
-  });
-  for (const std::uint32_t slot : some_stay ? std::set(left) : std::set<std::uint32_t>{}) {
-    if (!at({false, slot}).leaving) continue;
-    left.erase(slot);
-    if (!lost_part(source, left)) continue;
-    left.insert(slot);
-    held_back.insert(slot);
-  }
-  return held_back;
-}
-
 View Roster::first_view() const {
   std::vector<NodeName> names;
   DataFacts facts;

@@ -116,6 +116,9 @@ class Roster {
   /// every node that the job starts is waited for like a member.
   bool all(NodeStage stage, bool replicas_only = false) const;
   bool none_alive() const;
+  /// Whether a member that was held back can go, once a step is done: another one stays in the view and has
+  /// the parts now, or nobody stays at all.
+  bool may_let_go() const;
   bool any_caught_up() const;
   /// Whether a loader takes part, or is about to.
   bool any_loader() const;
@@ -190,6 +193,8 @@ class Roster {
                                 const std::set<std::uint32_t>& held_back) const;
   std::uint32_t next_number(const View& last) const;
   std::set<std::uint32_t> replicas_left() const;
+  /// Of the view or newcomers: who lives, and did not ask to leave.
+  bool any_replica_stays() const;
   std::set<std::uint32_t> to_hold_back(const PartSource& source) const;
   void pair_up(View& view) const;
 

@@ -1,0 +1,40 @@
+// Who may go of those that asked to leave.
+#include <algorithm>
+
+#include "muster/actors/rules/parts.hpp"
+#include "muster/actors/rules/roster.hpp"
+
+namespace muster {
+
+bool Roster::any_replica_stays() const {
+  return std::ranges::any_of(nodes_, [this](const auto& node) {
+    return !node.first.loader && !node.second.leaving && alive(node.first);
+  });
+}
+
+bool Roster::may_let_go() const {
+  const auto any_member = [this](const auto& fits) {
+    return std::ranges::any_of(nodes_, [&](const auto& node) {
+      return !node.first.loader && alive(node.first) && view_.holds(node.first) && fits(node.second);
+    });
+  };
+  if (!any_member([](const NodeRecord& record) { return record.held_back; })) return false;
+  return any_member([](const NodeRecord& record) { return !record.leaving; }) || !any_replica_stays();
+}
+
+// Of those who asked to leave: without them a part would be lost. In the next view it is
+// dealt anew, and then they can go. Newcomers may be given the state by them; where nobody stays, nobody is
+// held back.
+std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
+  std::set<std::uint32_t> left = replicas_left(), held_back;
+  for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
+    if (!at({false, slot}).leaving) continue;
+    left.erase(slot);
+    if (!lost_part(source, left)) continue;
+    left.insert(slot);
+    held_back.insert(slot);
+  }
+  return held_back;
+}
+
+}  // namespace muster
