@@ -71,7 +71,7 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 61);
   plan.job.train.audit.every = dice.one_of(std::vector<std::uint64_t>{1, 2, 3, 256});
   if (!dice.one_in(3)) return;
-  const FaultKind kind = dice.one_in(3) ? fault_kind("odd-later") : dice.one_of(faults_of_bits());
+  const FaultKind kind = dice.one_in(2) ? fault_kind("odd-later") : dice.one_of(faults_of_bits());
   if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
   if (kind.name == "odd-later" && !dice.one_in(6)) draw_a_way_back(dice, plan);
   // What goes back to a checkpoint decides anew which gradients are dropped.
@@ -84,7 +84,7 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     fault.moment = {"install", 1, Nanoseconds(0)};  // it has a name, and was not compared
   if (dice.one_in(8)) plan.job.cluster.on_corruption = OnCorruption::stop;
   const bool enough = plan.disk && plan.job.cluster.replicas > 3;
-  if (enough && kind.name == "odd-later" && !dice.one_in(5))
+  if (enough && kind.name == "odd-later" && !dice.one_in(3))
     return draw_late_writer(dice, fault, options, plan);
   plan.faults.push_back(fault);
   if (plan.disk && !dice.one_in(4)) draw_unreadable(dice, fault.moment, options, plan);
