@@ -1,18 +1,12 @@
 #include "muster/cli/event_lines.hpp"
 
-#include <cstdio>
 #include <map>
+
+#include "muster/cli/format.hpp"
 
 namespace muster::cli {
 
 namespace {
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
 
 long long whole(const Event& event, const char* key) {
   return static_cast<long long>(event.integer(key));

@@ -5,17 +5,11 @@
 #include <cstdio>
 
 #include "muster/cli/event_lines.hpp"
+#include "muster/cli/format.hpp"
 
 namespace muster::cli {
 
 namespace {
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
 
 // Steps of the whole job; 0 where it is not known.
 std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
