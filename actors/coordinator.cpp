@@ -92,7 +92,7 @@ void CoordinatorState::on(const Progress& message) {
   const bool of_this_view = in_force() && message.took == view_.number;
   if (of_this_view) say_first_step(message);
   if (of_this_view) takes_effect();
-  let_go_of_held_back();
+  if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 

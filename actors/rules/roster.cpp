@@ -223,15 +223,17 @@ void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
-// The last one: the first speaks for all, and has enough to do. A newcomer that counts as a member because it
-// closes the view with the others is none.
+// The last one: the first speaks for all, and has enough to do. Where all want to leave, one that is held
+// back. A newcomer that counts as a member because it closes the view with the others is none.
 std::optional<Member> Roster::donor() const {
+  std::optional<Member> held_back;
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const auto& [name, record] = *node;
-    const bool may = record.member && view_.holds(name) && !gone(record) && !record.leaving;
-    if (!name.loader && may) return member_of(name);
+    if (name.loader || !record.member || !view_.holds(name) || gone(record)) continue;
+    if (!record.leaving) return member_of(name);
+    if (record.held_back && !held_back && !canary("held-back-gives-nothing")) held_back = member_of(name);
   }
-  return std::nullopt;
+  return held_back;
 }
 
 Member Roster::member_of(const NodeName& name) const {

@@ -22,15 +22,16 @@ bool Roster::may_let_go() const {
   return any_member([](const NodeRecord& record) { return !record.leaving; }) || !any_replica_stays();
 }
 
-// Of those who asked to leave: without them a part would be lost. In the next view it is
-// dealt anew, and then they can go. Newcomers may be given the state by them; where nobody stays, nobody is
-// held back.
+// Of those who asked to leave: without them the state, or a part of it, would be lost. In the next view parts
+// are dealt anew, and then they can go. Newcomers may be given the state by them; where nobody stays, nobody
+// is held back.
 std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
   std::set<std::uint32_t> left = replicas_left(), held_back;
   for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
     if (!at({false, slot}).leaving) continue;
     left.erase(slot);
-    if (!lost_part(source, left)) continue;
+    const bool needed = in_parts_ ? lost_part(source, left).has_value() : left.empty();
+    if (!needed) continue;
     left.insert(slot);
     held_back.insert(slot);
   }

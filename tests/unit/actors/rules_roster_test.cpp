@@ -360,8 +360,26 @@ TEST(Roster, ANewcomerThatClosesTheViewWithItsMembersDoesNotGiveItsState) {
   close_all(roster, view, 5);
   EXPECT_EQ(roster.donor()->name, kReplica0);
   roster.leaving(kReplica0);
+  ASSERT_TRUE(roster.next_view(view).view);
+  EXPECT_TRUE(roster.next_view(view).view->holds(kReplica0)) << "it alone has the state";
+  roster.lost(kReplica0);
   EXPECT_FALSE(roster.next_view(view).view);
   EXPECT_FALSE(roster.donor());
+}
+
+TEST(Roster, TheLastOneThatLeavesGivesItsStateFirst) {
+  View view;
+  Roster roster = roster_in_view(1, 0, view);
+  newcomer(roster);
+  roster.leaving(kReplica0);
+  close_all(roster, view, 5);
+  const auto alone = roster.next_view(view);
+  ASSERT_TRUE(alone.view);
+  EXPECT_TRUE(alone.view->holds(kReplica0));
+  roster.entered(*alone.view);
+  ASSERT_TRUE(roster.donor());
+  EXPECT_EQ(roster.donor()->name, kReplica0);
+  EXPECT_FALSE(roster.may_let_go()) << "nobody else has the state";
 }
 
 TEST(Roster, AMemberThatMissesMoreThanTheRestKeepBeginsAgain) {
