@@ -106,16 +106,25 @@ ListedCheckpoint listed(const std::string& name, const Manifest& manifest) {
           manifest.history};
 }
 
+// Of this job, by file. With those that were set aside, or without.
+std::vector<std::pair<std::string, Manifest>> manifests(Disk& disk, const std::string& job_hash,
+                                                        bool with_set_aside) {
+  std::vector<std::pair<std::string, Manifest>> all;
+  for (const auto& file : disk.list()) {
+    const auto name =
+        parse_checkpoint_name(with_set_aside ? without_suffix(file.name, kSetAside) : file.name, "");
+    if (!name || !name->is_manifest()) continue;
+    std::string why;
+    auto manifest = manifest_in(disk, file.name, why);
+    if (manifest && manifest->job_hash == job_hash) all.emplace_back(file.name, std::move(*manifest));
+  }
+  return all;
+}
+
 // With a verdict on them or not.
 std::vector<ListedCheckpoint> list_all(Disk& disk, const std::string& job_hash) {
   std::vector<ListedCheckpoint> all;
-  for (const auto& file : disk.list()) {
-    const auto name = parse_checkpoint_name(file.name, "");
-    if (!name || !name->is_manifest()) continue;
-    std::string why;
-    const auto manifest = manifest_in(disk, file.name, why);
-    if (manifest && manifest->job_hash == job_hash) all.push_back(listed(file.name, *manifest));
-  }
+  for (const auto& [name, manifest] : manifests(disk, job_hash, false)) all.push_back(listed(name, manifest));
   std::sort(all.begin(), all.end(), [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
     return std::tie(a.step, a.records, a.manifest) < std::tie(b.step, b.records, b.manifest);
   });
@@ -125,12 +134,7 @@ std::vector<ListedCheckpoint> list_all(Disk& disk, const std::string& job_hash) 
 }  // namespace
 
 bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
-  return std::ranges::any_of(disk.list(), [&](const auto& file) {
-    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
-    std::string why;
-    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
-    return manifest && manifest->job_hash == job_hash;
-  });
+  return !manifests(disk, job_hash, true).empty();
 }
 
 std::uint64_t next_history(Disk& disk, const std::string& job, const std::string& job_hash,
@@ -138,13 +142,9 @@ std::uint64_t next_history(Disk& disk, const std::string& job, const std::string
   std::vector<std::uint64_t> taken;
   std::optional<std::uint64_t> from;
   for (const Verdict& verdict : readable_verdicts(disk, job_hash)) taken.push_back(verdict.history);
-  for (const auto& file : disk.list()) {
-    const auto name = parse_checkpoint_name(without_suffix(file.name, kSetAside), "");
-    std::string why;
-    const auto manifest = name && name->is_manifest() ? manifest_in(disk, file.name, why) : std::nullopt;
-    if (!manifest || manifest->job_hash != job_hash) continue;
-    taken.push_back(manifest->history);
-    if (file.name == resumed) from = manifest->history;
+  for (const auto& [name, manifest] : manifests(disk, job_hash, true)) {
+    taken.push_back(manifest.history);
+    if (name == resumed && manifest.job == job) from = manifest.history;
   }
   return from ? history_after(*from, taken) : first_history(job, taken);
 }
@@ -178,18 +178,7 @@ CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity 
     : disk_(std::move(disk)), identity_(std::move(identity)) {}
 
 CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces) {
-  const std::string temporary = name + ".tmp." + std::to_string(disk_->writer());
-  try {
-    disk_->write(temporary, pieces);
-    disk_->rename(temporary, name);
-  } catch (const DiskError&) {
-    try {
-      disk_->remove(temporary);
-    } catch (const DiskError&) {
-      // It was not even begun, or the disk takes nothing any more: the next save removes it.
-    }
-    throw;
-  }
+  replace_file(*disk_, name, pieces);
   CheckpointFile file{name, 0, sha256_of(pieces)};
   for (const auto piece : pieces) file.bytes += piece.size();
   return file;
@@ -211,7 +200,7 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
       set_aside(saved.manifest);
       throw VoidCheckpoint(step);
     }
-    if (!keep.all_stay || !keep.all_stay()) prune(saved.manifest, step, keep);
+    prune(saved.manifest, step, keep);
     return saved;
   } catch (const DiskError&) {
     take_back(stem);
@@ -288,12 +277,15 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
 
 // Keeps the last `keep` manifests up to this step, what they name, and all that is newer; manifests of other
 // jobs, and what these name, are not touched. A disk that takes no removal has the checkpoint nevertheless.
+// A thread that stood still may come here when all have gone back before its checkpoint: that one counts no
+// more, and removes none.
 void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step, Keep keep) {
   try {
     std::set<std::string> kept;
     std::vector<std::string> unread;  // stems: what cannot be read now may be good
     const auto files = disk_->list();
-    const auto verdicts = readable_verdicts(*disk_, identity_.job_hash);
+    const auto verdicts = read_verdicts(*disk_, identity_.job_hash);
+    bool counts = false;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::string>> own;  // by step and records
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
@@ -306,13 +298,15 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       }
       const std::set<std::string> files_of{file.name, manifest->weights.name, manifest->optimizer.name,
                                            manifest->place.name};
-      const bool others = manifest->job_hash != identity_.job_hash ||
-                          muster::is_void(verdicts, manifest->history, name->step);
+      const bool is_void = muster::is_void(verdicts, manifest->history, name->step);
+      const bool others = manifest->job_hash != identity_.job_hash || is_void;
+      if (file.name == manifest_name) counts = !is_void;
       if (name->step > step || others || file.name == manifest_name)
         kept.insert(files_of.begin(), files_of.end());
       else
         own[{name->step, manifest->records}].insert(files_of.begin(), files_of.end());
     }
+    if (!counts) return;
     std::set<std::uint64_t> steps{step};
     for (auto each = own.rbegin(); each != own.rend(); ++each) {
       const std::uint64_t of = each->first.first;
@@ -325,6 +319,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       for (const auto& file : files) {
         const auto name = parse_checkpoint_name(file.name, identity_.job);
         if (!name || name->step > step || kept.contains(file.name) || is_of(unread, file.name)) continue;
+        if (keep.all_stay && keep.all_stay()) return;
         if (name->is_manifest() == manifests_now) disk_->remove(file.name);
       }
       disk_->sync_folder();
@@ -404,6 +399,10 @@ std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifes
   }
   if (!identity_.fingerprint.empty() && manifest->fingerprint != identity_.fingerprint) {
     why = "its data had another content (" + manifest->fingerprint + ", now " + identity_.fingerprint + ")";
+    return std::nullopt;
+  }
+  if (muster::is_void(readable_verdicts(*disk_, identity_.job_hash), manifest->history, manifest->step)) {
+    why = std::string(kVoid) + verdicts_name(identity_.job_hash);
     return std::nullopt;
   }
   try {

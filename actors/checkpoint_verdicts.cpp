@@ -13,12 +13,11 @@ namespace muster {
 
 namespace {
 
-void remove_if_there(Disk& disk, const std::string& name) {
-  try {
-    disk.remove(name);
-  } catch (const DiskError&) {
-    // It was not even begun, or the disk takes nothing.
-  }
+// What was marked before would be forgotten with the next one.
+[[noreturn]] void damaged(const Disk& disk, const std::string& name) {
+  throw DiskError(EIO, disk.folder() + "/" + name +
+                           " is damaged: it says which checkpoints may hold wrong results; remove it if you "
+                           "know that none does");
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash) {
     for (const auto& each : json.at("verdicts"))
       verdicts.push_back({each.at("history"), each.at("from_step")});
   } catch (const nlohmann::json::exception&) {
-    return {};
+    damaged(disk, verdicts_name(job_hash));
   }
   return verdicts;
 }
@@ -83,7 +82,7 @@ std::vector<Verdict> readable_verdicts(Disk& disk, const std::string& job_hash) 
 
 void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict) {
   std::vector<Verdict> verdicts = read_verdicts(disk, job_hash);
-  if (is_void(verdicts, verdict.history, verdict.from_step)) return;
+  if (is_void(verdicts, verdict.history, verdict.from_step)) return disk.sync_folder();  // it failed, perhaps
   std::erase_if(verdicts, [&](const Verdict& each) {
     return goes_before(each.history, verdict.history) && each.from_step >= verdict.from_step;
   });
@@ -95,20 +94,12 @@ void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict
         nlohmann::json::object({{"history", each.history}, {"from_step", each.from_step}}));
   const std::string text = json.dump() + "\n";
   const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(text))};
-  const std::string name = verdicts_name(job_hash);
-  const std::string temporary = name + ".tmp." + std::to_string(disk.writer());
-  try {
-    disk.write(temporary, pieces);
-    disk.rename(temporary, name);
-  } catch (const DiskError&) {
-    remove_if_there(disk, temporary);
-    throw;
-  }
+  replace_file(disk, verdicts_name(job_hash), pieces);
   disk.sync_folder();
 }
 
 VoidCheckpoint::VoidCheckpoint(std::uint64_t step)
     : Error(Advice::give_up, "the run has gone back before step " + std::to_string(step) +
-                                 ", whose results may be wrong: no checkpoint of it is kept") {}
+                                 ": no checkpoint of what was done before that is kept") {}
 
 }  // namespace muster

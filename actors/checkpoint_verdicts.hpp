@@ -3,9 +3,9 @@
 // back before it.
 //
 // A history is a number. Its upper 40 bits name a run, from its beginning through all that resumes it; its
-// lower 24 bits count the courses of that run: a resume begins the next course, and so does going back before
-// wrong results. Each course goes on from the one before: so a verdict on one counts for those before it,
-// too, and for no other run that writes into the same folder.
+// lower 24 bits count the courses of that run: a resume begins the next course, and so does going back. A
+// resume under another name begins a run of its own. Each course goes on from the one before: so a verdict on
+// one counts for those before it, too, and for no other run that writes into the same folder.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,12 @@ constexpr unsigned kCourseBits = 24;
 constexpr std::uint64_t course_of(std::uint64_t history) {
   return history & ((std::uint64_t{1} << kCourseBits) - 1);
 }
+constexpr bool of_one_run(std::uint64_t history, std::uint64_t other) {
+  return history >> kCourseBits == other >> kCourseBits;
+}
 /// Whether both are of one run, and the first is not the later one.
 constexpr bool goes_before(std::uint64_t history, std::uint64_t other) {
-  return history >> kCourseBits == other >> kCourseBits && history <= other;
+  return of_one_run(history, other) && history <= other;
 }
 
 /// For a run of this name that begins: none of those in `taken`.
@@ -44,7 +47,7 @@ bool is_void(const std::vector<Verdict>& verdicts, std::uint64_t history, std::u
 /// The file of a job's verdicts.
 std::string verdicts_name(const std::string& job_hash);
 
-/// Those on the job with this hash; of a damaged file none. Blocks. Throws DiskError.
+/// Those on the job with this hash. Blocks. Throws DiskError, also of a damaged file.
 std::vector<Verdict> read_verdicts(Disk& disk, const std::string& job_hash);
 /// The same; none where they cannot be read.
 std::vector<Verdict> readable_verdicts(Disk& disk, const std::string& job_hash);

@@ -168,6 +168,21 @@ std::string advice_for(const DiskError& error) {
   }
 }
 
+void replace_file(Disk& disk, const std::string& name, Disk::Pieces pieces) {
+  const std::string temporary = name + ".tmp." + std::to_string(disk.writer());
+  try {
+    disk.write(temporary, pieces);
+    disk.rename(temporary, name);
+  } catch (const DiskError&) {
+    try {
+      disk.remove(temporary);
+    } catch (const DiskError&) {
+      // It was not even begun, or the disk takes nothing any more.
+    }
+    throw;
+  }
+}
+
 std::shared_ptr<Disk> open_disk(const std::string& path) {
   return std::make_shared<RealDisk>(path);
 }

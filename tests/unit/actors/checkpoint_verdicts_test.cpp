@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "tests/support/faulty_disk.hpp"
 #include "tests/unit/actors/small_checkpoints.hpp"
 
@@ -16,6 +19,29 @@ Snapshot of_history(std::uint64_t history, std::uint64_t step) {
   snapshot.history = history;
   return snapshot;
 }
+
+// Something happens just before the folder is listed: a thread stood still there.
+class DiskWithAPause final : public Disk {
+ public:
+  DiskWithAPause(std::shared_ptr<Disk> disk, std::function<void()> meanwhile)
+      : disk_(std::move(disk)), meanwhile_(std::move(meanwhile)) {}
+
+  std::string folder() const override { return disk_->folder(); }
+  std::vector<File> list() override {
+    if (const auto meanwhile = std::exchange(meanwhile_, nullptr)) meanwhile();
+    return disk_->list();
+  }
+  Bytes read(const std::string& name) override { return disk_->read(name); }
+  void write(const std::string& name, Pieces pieces) override { disk_->write(name, pieces); }
+  void rename(const std::string& from, const std::string& to) override { disk_->rename(from, to); }
+  void remove(const std::string& name) override { disk_->remove(name); }
+  void sync_folder() override { disk_->sync_folder(); }
+  std::uint64_t writer() const override { return disk_->writer() + 1; }
+
+ private:
+  std::shared_ptr<Disk> disk_;
+  std::function<void()> meanwhile_;
+};
 
 class ACheckpointThatComesLate : public testing::Test {
  protected:
@@ -105,6 +131,45 @@ TEST_F(ACheckpointThatComesLate, ARunThatBeganAnewIsAnotherOne) {
   set_checkpoints_aside(*disk_, identity().job_hash, 4, second);
   ASSERT_TRUE(store_.newest().newest) << "the verdict is on another run";
   EXPECT_EQ(store_.newest().newest->manifest.step, 8u);
+}
+
+// It was written before the verdict, and its thread stood still until all had gone back, and on.
+TEST_F(ACheckpointThatComesLate, RemovesNothingOfThoseWhoWentOn) {
+  const auto good = store_.save(of_history(1, 4), 9);
+  const auto late_disk = std::make_shared<DiskWithAPause>(disk_, [this] {
+    judge(1, 5);
+    store_.save(of_history(2, 5), 9);
+  });
+  CheckpointStore late(late_disk, identity());
+  late.save(of_history(1, 8), 1);
+  EXPECT_TRUE(disk_->holds(good.manifest));
+  ASSERT_TRUE(store_.newest().newest);
+  EXPECT_EQ(store_.newest().newest->manifest.step, 5u);
+  EXPECT_EQ(store_.newest().newest->manifest.history, 2u);
+}
+
+TEST_F(ACheckpointThatComesLate, IsNotReadByItsNameEither) {
+  const auto saved = store_.save(of_history(1, 8), 9);
+  judge(1, 5);
+  std::string why;
+  EXPECT_FALSE(store_.load(saved.manifest, why));
+  EXPECT_NE(why.find("may hold wrong results"), std::string::npos) << why;
+}
+
+TEST_F(ACheckpointThatComesLate, AResumeUnderAnotherNameBeginsARunOfItsOwn) {
+  const std::uint64_t of_a = first_history(identity().job, {});
+  const auto saved = store_.save(of_history(of_a, 8), 9);
+  EXPECT_EQ(next_history(*disk_, identity().job, identity().job_hash, saved.manifest), of_a + 1);
+  const std::uint64_t of_b = next_history(*disk_, "another", identity().job_hash, saved.manifest);
+  EXPECT_FALSE(of_one_run(of_a, of_b)) << "its verdicts are none on those who go on under the first name";
+}
+
+TEST_F(ACheckpointThatComesLate, ADamagedFileOfVerdictsIsNotTakenForNone) {
+  judge(1, 5);
+  disk_->tear(verdicts_name(identity().job_hash));
+  EXPECT_THROW(verdicts(), DiskError);
+  EXPECT_THROW(judge(1, 7), DiskError) << "it would replace what cannot be read";
+  EXPECT_THROW(store_.newest(), DiskError);
 }
 
 TEST_F(ACheckpointThatComesLate, AnotherJobsVerdictIsNone) {
