@@ -52,21 +52,23 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
   const bool compared = checked_ == std::pair(part_.view.number, records_);
   compute([use, place = place(), view = part_.view.number, history = part_.view.history,
            known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
+    Snapped snapped;
+    snapped.view = view;
+    snapped.use = use;
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     snapshot->history = history;
     copy_into(*snapshot, bench);
+    if (known && weigh(*snapshot, known->step) != *known) {
+      snapped.error =
+          "its weights have changed since they were compared with those of the others: its memory";
+      return snapped;
+    }
     if (const auto part = bench.next_part ? bench.next_part : bench.part;
         part && use != SnapshotUse::donation)
       part->copy_into(*snapshot);
-    if (known && weigh_all(bench, known->step) != *known)
-      throw Error(Advice::give_up,
-                  "its weights have changed since they were compared with those of the others: its memory");
     if (canary("unlike-checkpoint") && use == SnapshotUse::checkpoint && !snapshot->slots.empty())
       snapshot->slots[0].values[0] += 1;
-    Snapped snapped;
-    snapped.view = view;
-    snapped.use = use;
     snapped.snapshot = std::move(snapshot);
     return snapped;
   });
@@ -100,6 +102,8 @@ void ReplicaState::consider_checkpoint() {
 }
 
 void ReplicaState::on(const Snapped& message) {
+  if (!message.error.empty() && message.use == SnapshotUse::parting && !part_.view.last)
+    self_->send(parts_.node, StateKept{"no checkpoint is written: " + message.error});
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;

@@ -205,6 +205,8 @@ AuditWord audit_shard(Workbench& bench, const Item& item, std::uint64_t step, st
 /// one's is on its way.
 WeightsHash weigh_block(Workbench& bench, std::uint64_t step);
 WeightsHash weigh_all(Workbench& bench, std::uint64_t step);
+/// The same of a copy of them (copy_into).
+WeightsHash weigh(const Snapshot& copy, std::uint64_t step);
 
 /// Whether it adds something to a step.
 inline bool has_rows(const Item& item) {

@@ -1,5 +1,6 @@
 // Hashes by which replicas compare what must be the same bits.
 #include "muster/actors/rules/weight_blocks.hpp"
+#include "muster/actors/snapshot.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
@@ -77,6 +78,13 @@ WeightsHash weigh_all(Workbench& bench, std::uint64_t step) {
   };
   std::uint64_t hash = hash_of(bench.state.span());
   for (const Optimizer::Slot& slot : slots_of(bench)) hash = hash * kSlotFactor + hash_of(slot.values);
+  return {step, WeightsHash::kWhole, hash};
+}
+
+WeightsHash weigh(const Snapshot& copy, std::uint64_t step) {
+  if (canary("no-weight-hash")) return {};
+  std::uint64_t hash = block_hash(copy.state);
+  for (const Snapshot::Slot& slot : copy.slots) hash = hash * kSlotFactor + block_hash(slot.values);
   return {step, WeightsHash::kWhole, hash};
 }
 
