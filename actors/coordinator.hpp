@@ -123,6 +123,9 @@ class CoordinatorState {
   std::string mark_suspects();
   void mark_suspects_again();
   void remember_verdicts();
+  void remember_going_back();
+  void abandon_after(std::uint64_t step, std::uint32_t view);
+  bool from_disk(const View& view) const;
   void begin_history();
   void go_back_before_suspects(View& view);
   void forget_epochs_after(std::uint64_t step);
@@ -255,7 +258,7 @@ class CoordinatorState {
   int marking_ticks_ = 0;                      // else: since they were tried last
   bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
   bool has_verdict_ = false;                   // there is one on it: the next view begins another one
-  std::uint32_t back_in_ = 0;                  // the last view that went back for that
+  std::uint32_t back_in_ = 0;                  // the last view that went back
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;

@@ -104,6 +104,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   view_ = view;
   if (view.history > 0) history_ = view.history;
   remember_verdicts();
+  remember_going_back();
   if (view_.source.records >= kept_.records)
     kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   watch_->entered(view_);

@@ -1,5 +1,7 @@
 // Views that go back to a checkpoint: parts of the state are lost, or results hold wrong bits
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
+#include <limits>
+
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
 
@@ -20,8 +22,11 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 }  // namespace
 
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
-// checkpoint can.
+// checkpoint can. Of that a coordinator that was started anew may not have been told.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
+  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
+  if (last && last->records > kept_.records) kept_ = kept_by(*last);
+  abandon_after(kept_.step, view.number);
   begin_with_kept(view);
   raise(make_event(
       "went_back",
@@ -53,10 +58,14 @@ void CoordinatorState::on(const WentBack& message) {
   judge_going_back();
 }
 
-// Its members read the state from a checkpoint; none has said yet that it has done a step in it.
+// Its members read the state from a checkpoint.
+bool CoordinatorState::from_disk(const View& view) const {
+  return view.back || (parts_.job.train.in_parts() && view.source.view == 0);
+}
+
+// And none has said yet that it has done a step in it.
 bool CoordinatorState::is_going_back() const {
-  const bool from_disk = view_.back || (parts_.job.train.in_parts() && view_.source.view == 0);
-  return from_disk && !took_effect_;
+  return from_disk(view_) && !took_effect_;
 }
 
 // No step of the view can end while one of its members stands where it was.

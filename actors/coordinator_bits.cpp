@@ -105,8 +105,10 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const std::string follows = what_follows(message, judgement, from);
   const bool ends = judgement.act == Judgement::Act::stop;
   const bool applied = from <= last_done(message);
-  if ((ends || judgement.act == Judgement::Act::evict) && applied) suspect(from, ends);
-  if (judgement.act == Judgement::Act::again && applied)
+  const bool again = judgement.act == Judgement::Act::again;
+  if (applied && judgement.act != Judgement::Act::report && !(again && canary("doubt-waits")))
+    suspect(from, ends);
+  if (again && applied && !suspect_from_)
     doubt_ = Doubt{from, message.slots};
   else if (bits_of(message) == Bits::gradient)
     doubt_.reset();

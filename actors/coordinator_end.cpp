@@ -65,10 +65,11 @@ void CoordinatorState::on(const Checkpointed& message) {
 
 // What the disk said last is part of the answer, should no last checkpoint be written.
 void CoordinatorState::on(const Raised& message) {
-  const std::string& name = message.event.name;
-  if (name == "checkpoint_delayed" || name == "checkpoint_failed")
-    refusal_ = "; the disk: " + message.event.text("reason") + "; " + message.event.text("advice");
-  if (name == "checkpoint") refusal_.clear();
+  const std::string& what = message.event.name;
+  if (what == "checkpoint_delayed" || what == "checkpoint_failed")
+    refusal_ = "; of a checkpoint it was said: " + message.event.text("reason") + "; " +
+               message.event.text("advice");
+  if (what == "checkpoint") refusal_.clear();
   raise(message.event);
 }
 

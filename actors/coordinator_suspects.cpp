@@ -52,13 +52,14 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   return from;
 }
 
-// Nothing where the folder cannot be listed now, or is not here.
+// Of this run. Nothing where the folder cannot be listed now, or is not here.
 std::vector<ListedCheckpoint> CoordinatorState::listed() const {
   if (!parts_.checkpoints) return {};
   try {
     auto all = list_checkpoints(*parts_.checkpoints, parts_.job_hash);
-    std::erase_if(all,
-                  [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
+    std::erase_if(all, [&](const ListedCheckpoint& each) {
+      return !of_one_run(each.history, history_) || is_void(verdicts_, each.history, each.step);
+    });
     return all;
   } catch (const DiskError&) {
     return {};
@@ -99,11 +100,8 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
                                            std::uint64_t from) const {
   using Act = Judgement::Act;
   const std::uint64_t done = last_done(message);
-  if (judgement.act == Act::again) {
-    const std::string before =
-        from > done ? "" : ", nor whether " + steps_text(from, done) + " may hold wrong results";
-    return "nothing is needed yet: the step is not applied before it is known who is wrong" + before;
-  }
+  if (judgement.act == Act::again && from > done)
+    return "nothing is needed yet: the step is not applied before it is known who is wrong";
   if (!judgement.sure)
     return "the newcomer is turned away; whether it or those who were there before are wrong, only a further "
            "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
@@ -111,7 +109,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   const std::string may = steps_text(from, done) + " may hold wrong results";
   const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
-  if (judgement.act == Act::evict) {
+  if (judgement.act == Act::evict || judgement.act == Act::again) {
     return good ? may + "; the run goes back to " + before
                 : may + ", and no checkpoint before them is there; if this matters, begin the run again";
   }
@@ -205,12 +203,34 @@ void CoordinatorState::mark_suspects_again() {
 // another course, or nobody could write a checkpoint any more.
 void CoordinatorState::remember_verdicts() {
   if (!parts_.checkpoints) return;
+  const std::uint64_t of_members = history_;
   for (const Verdict& verdict : readable_verdicts(*parts_.checkpoints, parts_.job_hash)) {
-    if (!goes_before(history_, verdict.history)) continue;
-    history_ = verdict.history;
+    if (!goes_before(of_members, verdict.history)) continue;
+    history_ = std::max(history_, verdict.history);
     suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
     has_verdict_ = true;
   }
+}
+
+// What its members wrote in the views before does not count; the disk may have refused to note it.
+void CoordinatorState::remember_going_back() {
+  if (!from_disk(view_) || canary("going-back-is-forgotten")) return;
+  back_in_ = view_.number;
+  if (!view_.back || !parts_.checkpoints) return;
+  const Verdict verdict{view_.history - 1, view_.source.step + 1};
+  const auto noted = readable_verdicts(*parts_.checkpoints, parts_.job_hash);
+  if (is_void(noted, verdict.history, verdict.from_step)) return;
+  verdicts_.push_back(verdict);
+  mark_suspects();
+}
+
+// A run that goes back does its steps again: those that it leaves behind count no more, whoever writes them
+// down late. Nobody may have looked whether they are right.
+void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
+  if (canary("abandoned-steps-count")) return;
+  back_in_ = view;
+  has_verdict_ = true;
+  set_suspects_aside(step + 1);
 }
 
 // Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
@@ -221,7 +241,7 @@ void CoordinatorState::begin_history() {
     history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
                             parts_.resume ? parts_.resume->manifest : std::string());
   } catch (const DiskError&) {
-    // Nor can verdicts be read or written there.
+    history_ = first_history(parts_.job.name, {});  // nor can verdicts be read or written there now
   }
 }
 

@@ -162,7 +162,9 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
-  if (doubted_) doubt_all(next);
+  const bool unsettled = view_.unproven.size() == view_.replicas.size() && roster_->took() < view_.number;
+  if (doubted_ || unsettled) doubt_all(next);
+  if (next.back) doubted_step_ = next.source.step + 1;
   if (std::exchange(has_verdict_, false)) ++history_;
   next.history = history_;
   if (next.source.view != 0 && kept_.records > next.source.records) {

@@ -72,8 +72,8 @@ void ReplicaState::on(const Assignment& message) {
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
   clean_.clear();
   for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
-  if (part_.view.back) back_in_ = part_.view.number;
   going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
+  if (going_back_) back_in_ = part_.view.number;
   proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(

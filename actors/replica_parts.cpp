@@ -150,7 +150,7 @@ void ReplicaState::gone_back(const Restored& message) {
   const ReplicaPlace& place = *message.place;
   going_back_ = false;
   restore(place);
-  if (part_.view.back) checkpointed_.reset();
+  if (checkpointed_ && checkpointed_->records > place.records) checkpointed_.reset();
   if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
   due_at_.reset();  // for all alike: some had come further

@@ -223,12 +223,20 @@ void Invariants::view_closed(ProcessId process, std::uint32_t view) {
 
 // ---- views
 
-void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
+void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message) {
   if (cluster_->usurped(from)) return said_by_usurped(message);
   if (const auto* install = as<Install>(message)) {
     const View* latest = views_.latest();
     if (!latest || install->view.number != latest->number) made(install->view);
+  } else if (const auto* observe = as<Observe>(message)) {
+    seen(to).fed_in = observe->view.number;
+  } else if (as<Stop>(message)) {
+    seen(to).fed_in = 0;
+    if (in_force_ && commits_ > commits_before_) expect_newcomers_fed();
+  } else if (const auto* pulse = as<Pulse>(message)) {
+    expect_counts_on_no_abandoned(*pulse);
   } else if (const auto* close = as<Close>(message)) {
+    if (in_force_ && commits_ > commits_before_) expect_newcomers_fed();
     if (closing_ != close->view || in_force_) progress_at_ = now();
     closing_ = close->view;
     in_force_ = adopting_ = false;
@@ -252,6 +260,7 @@ void Invariants::sent(ProcessId from, ProcessId, const caf::message& message) {
   } else if (const auto* begin = as<Begin>(message)) {
     in_force_ = true;
     begun_ = begin->view;
+    commits_before_ = commits_;
   }
 }
 
@@ -281,6 +290,8 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   } else if (const auto* observe = as<Observe>(message)) {
     observes(to);
     seen(to).observed = observe->view.number;
+  } else if (const auto* kept = as<Checkpointed>(message)) {
+    if (counts_to_ && kept->view >= back_view_) counts_to_ = std::max(*counts_to_, kept->step);
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {
@@ -323,6 +334,7 @@ void Invariants::made(const View& view) {
     }
   }
   count_view(view);
+  if (view.number > 1 && views_.goes_back(view)) began_course(view);
   say(views_.made(view, holds));
   if (!view.back && !bits_lost_ && all_tainted()) lose_bits();  // whoever could tell is lost
   closing_ = 0;
@@ -402,20 +414,6 @@ void Invariants::event(const Event& event) {
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")
     progress_at_ = now();
-}
-
-// A coordinator whose journal is older learns of the view from its members. Else the journal may know of a
-// newer one, of which nobody was told.
-void Invariants::turned_away(const std::string& who) {
-  const View* view = views_.latest();
-  const bool older =
-      tally_.of("fault: coordinator-old-journal") > 0 && tally_.of("fault: coordinator-mid-commit") == 0;
-  if (!older || !view || begun_ != view->number || cluster_->two_coordinators()) return;
-  for (const ProcessId process : members_of(view->number)) {
-    const Seen& member = seen(process);
-    if (member.name.text() == who && member.installed == view->number && cluster_->world().alive(process))
-      say({11, who + " was turned away, although it is a member of view " + std::to_string(view->number)});
-  }
 }
 
 // Where no member is left, the first one that comes is what others are compared with.

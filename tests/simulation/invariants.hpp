@@ -94,6 +94,7 @@ class Invariants final : public Watch {
     FrameRule frames;
     std::uint32_t installed = 0;  ///< the last view that it was told of
     std::uint32_t observed = 0;   ///< the last one that it was told to observe
+    std::uint32_t fed_in = 0;     ///< the last one in which a member was told to give it the state
     bool observes = false;        ///< has been told to
     bool half_a_state = false;    ///< a piece of one has come, and not all of it
   };
@@ -143,6 +144,10 @@ class Invariants final : public Watch {
   void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
   void turned_away(const std::string& who);
+  void expect_newcomers_fed();
+  void began_course(const View& view);
+  void expect_counts_on_no_abandoned(const Pulse& pulse);
+  void expect_nothing_abandoned(Disk& disk, const Registry& registry);
   bool is_excused(const WrongCheckpoint& checkpoint);
 
   const Job job_;
@@ -157,10 +162,10 @@ class Invariants final : public Watch {
   std::set<std::string> lost_;
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
   bool is_alone_on_card(std::uint32_t view) const;
-  std::uint64_t commits_ = 0;
-  std::uint64_t faults_ = 0;   // that have begun
-  std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
-  std::uint32_t begun_ = 0;    // the last view that was in force
+  std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force
+  std::uint64_t faults_ = 0;                        // that have begun
+  std::uint32_t closing_ = 0;                       // the view that is being closed; 0: none
+  std::uint32_t begun_ = 0;                         // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
   bool paused_ = false;   // for want of nodes, as the coordinator has said
   bool unheard_ = false;  // for want of a word from the nodes
@@ -185,6 +190,12 @@ class Invariants final : public Watch {
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   // Likewise, before all went back for another reason: nobody knew, and checkpoints from then may stay.
   std::optional<std::uint64_t> once_lost_at_;
+  // By the history that began when parts were lost: to which step all went back. What was done behind it
+  // before that counts no more.
+  std::map<std::uint64_t, std::uint64_t> went_back_;
+  // The newest checkpoint that was told of since all went back, in this view; or that they went back to.
+  std::optional<std::uint64_t> counts_to_;
+  std::uint32_t back_view_ = 0;
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost

@@ -102,6 +102,7 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step, std::span<
 void Invariants::restarted() {
   adopting_ = true;
   back_.clear();
+  for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
   const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }

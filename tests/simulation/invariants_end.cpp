@@ -1,6 +1,9 @@
 // What is owed while a run goes on, and at its end.
 #include <algorithm>
 
+#include "muster/actors/checkpoint_store.hpp"
+#include "muster/actors/checkpoint_verdicts.hpp"
+#include "muster/actors/job_hash.hpp"
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/planted_errors.hpp"
@@ -180,8 +183,9 @@ void Invariants::expect_all_ended() {
 }
 
 void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry) {
-  if (bits_lost_ && !told_) return;  // nobody could know; who knows leaves no wrong one
   if (suspects_stay_) return tally_.count("checkpoint: wrong ones cannot be set aside");
+  expect_nothing_abandoned(*disk, registry);
+  if (bits_lost_ && !told_) return;  // nobody could know; who knows leaves no wrong one
   const CheckpointsChecked checked = check_checkpoints(job_, registry, std::move(disk), oracle_);
   if (checked.looked_at > 0) tally_.count("checkpoint: the oracle's");
   if (checked.of_no_worth > 0) tally_.count("checkpoint: written late, and of no worth by a verdict");
@@ -193,13 +197,69 @@ void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& 
   }
 }
 
+// Whoever wrote it down late.
+void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) {
+  for (const ListedCheckpoint& each : list_checkpoints(disk, job_hash(job_, registry.declarations()))) {
+    const bool abandoned = std::ranges::any_of(went_back_, [&](const auto& view) {
+      return each.history != view.first && goes_before(each.history, view.first) && each.step > view.second;
+    });
+    if (abandoned) say({8, "the run went back, and " + each.manifest + " of before still counts"});
+  }
+}
+
+// All steps from here on are done again: what was written of them before, or is written late, counts no more.
+void Invariants::began_course(const View& view) {
+  const View* before = views_.latest();
+  if (before && before->history == view.history && !views_.goes_back(*before))
+    say({8, "view " + std::to_string(view.number) + " goes back, and begins no course of its own"});
+  counts_to_ = view.source.step;
+  back_view_ = view.number;
+  // Where a checkpoint cannot be read it goes back further, in the same course. A verdict has a step of its
+  // own.
+  if (!view.back) went_back_.try_emplace(view.history, view.source.step);
+}
+
+// A coordinator whose journal is older learns of the view from its members. Else the journal may know of a
+// newer one, of which nobody was told.
+void Invariants::turned_away(const std::string& who) {
+  const View* view = views_.latest();
+  const bool older =
+      tally_.of("fault: coordinator-old-journal") > 0 && tally_.of("fault: coordinator-mid-commit") == 0;
+  if (!older || !view || begun_ != view->number || cluster_->two_coordinators()) return;
+  for (const ProcessId process : members_of(view->number)) {
+    const Seen& member = seen(process);
+    if (member.name.text() == who && member.installed == view->number && cluster_->world().alive(process))
+      say({11, who + " was turned away, although it is a member of view " + std::to_string(view->number)});
+  }
+}
+
+// Nobody removes a checkpoint from that one on, and a run that is told to end has kept its state with it.
+void Invariants::expect_counts_on_no_abandoned(const Pulse& pulse) {
+  const bool knows =
+      tally_.of("fault: coordinator-old-journal") + tally_.of("fault: coordinator-second") == 0;
+  if (!knows || !counts_to_ || pulse.kept_step <= *counts_to_) return;
+  say({8, "the coordinator counts on the checkpoint of step " + std::to_string(pulse.kept_step) +
+              ", which is from before all went back to step " + std::to_string(*counts_to_)});
+}
+
+// A newcomer that was given the state in a view before is given it in this one, and not only when somebody
+// stays: or nobody who is to leave can ever go.
+void Invariants::expect_newcomers_fed() {
+  for (const auto& [process, who] : seen_) {
+    const bool waits = who.named && who.fed_in > 0 && who.fed_in < begun_ && cluster_->world().alive(process);
+    if (waits && !is_member(process) && !leaving_.contains(who.name.text()))
+      say({11, who.name.text() + " waits for the state in view " + std::to_string(begun_) +
+                   ", and nobody is told to give it"});
+  }
+}
+
 bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
   // In the part of a sharded optimizer, which its owner alone holds, and not in the weights, by rounding.
   if (flips_ && job_.train.in_parts() && checkpoint.only_optimizer) {
     tally_.count("bits: flipped in an optimiser, unseen");
     return true;
   }
-  if (once_lost_at_) {  // written before all went back for another reason: nobody knew that it was wrong
+  if (once_lost_at_) {  // from before the steps that all have gone back before: nobody knew that it was wrong
     tally_.count("checkpoint: wrong, and left by chance");
     return true;
   }

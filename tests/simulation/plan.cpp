@@ -5,6 +5,7 @@
 
 #include "muster/config/job_file.hpp"
 #include "tests/simulation/plan_loaders.hpp"
+#include "tests/simulation/plan_together.hpp"
 
 namespace muster::simulation {
 
@@ -399,6 +400,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_stuck_after(seed, plan);
   draw_unlike(seed, options, plan);
   draw_bits(seed, options, plan);
+  draw_together(seed, options, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

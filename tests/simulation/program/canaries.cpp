@@ -52,6 +52,15 @@ const std::vector<Canary>& canaries() {
        "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
       {"verdicts-are-forgotten",
        "a replica that was away while all went back keeps checkpoints with wrong results"},
+      {"held-back-gives-nothing", "the last one that is to leave gives its state to no newcomer"},
+      {"going-back-is-forgotten",
+       "a coordinator that is started anew takes a checkpoint of steps that the run has gone back before"},
+      {"doubt-waits",
+       "a run in which two have unlike gradients goes back only when it is known who is wrong: never, if "
+       "that "
+       "one is right from then on"},
+      {"abandoned-steps-count",
+       "checkpoints of steps that a run has gone back before count where only parts were lost"},
       {"told-before-it-is-marked",
        "that all go back is told before their wrong checkpoints are marked: who is killed then goes on from "
        "one"},

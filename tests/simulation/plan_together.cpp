@@ -1,0 +1,117 @@
+#include "tests/simulation/plan_together.hpp"
+
+#include <algorithm>
+
+namespace muster::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+class Together {
+ public:
+  Together(Dice& dice, const PlanOptions& options, const Plan& plan)
+      : dice_(dice), options_(options), plan_(plan) {
+    plan_.faults.clear();
+  }
+
+  Job& job() { return plan_.job; }
+  const Plan& plan() const { return plan_; }
+
+  /// With the means that its kind draws; on `a` and `b` where they are named.
+  void add(const std::string& kind, Moment moment, const std::string& a = "", const std::string& b = "") {
+    Fault fault;
+    fault.kind = kind;
+    fault.moment = std::move(moment);
+    const auto& may = options_.faults;
+    possible_ = possible_ && std::find(may.begin(), may.end(), kind) != may.end() &&
+                fault_kind(kind).draw(dice_, {plan_.job, plan_.cluster}, fault);
+    if (!a.empty()) fault.a = a;
+    if (!b.empty()) fault.b = b;
+    if (!a.empty()) fault.costs = {a};
+    if (!a.empty() && !b.empty() && kind.ends_with("-two")) fault.costs = {a, b};
+    plan_.faults.push_back(std::move(fault));
+  }
+
+  bool possible() const { return possible_; }
+
+ private:
+  Dice& dice_;
+  const PlanOptions& options_;
+  Plan plan_;
+  bool possible_ = true;
+};
+
+std::string replica(std::uint32_t slot) {
+  return NodeName{false, slot}.text();
+}
+
+void keep_all(Job& job) {
+  job.checkpoint = {"disk", {1, Interval::Unit::steps}, 12};
+}
+
+// Nothing is on a disk: whoever leaves last gives the state to those who came.
+void all_leave_while_others_come(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::min<std::uint32_t>({job.cluster.replicas, job.train.shards, 2});
+  job.checkpoint.folder.clear();
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 20);
+  std::uint64_t commit = dice.between(1, 6);
+  together.add("join", {"commit", commit, Nanoseconds(0)});
+  commit += job.cluster.replicas * dice.between(1, 8);
+  const auto later = dice.between(Nanoseconds(0), Nanoseconds(milliseconds(40)));
+  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
+    together.add("leave", {"commit", commit, later}, replica(slot));
+}
+
+// Parts are lost with those who hold them, and all go back; who was to write a later checkpoint writes it
+// when all others have done its steps again.
+void parts_are_lost_with_a_late_writer(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::max(job.cluster.replicas, 4u);
+  keep_all(job);
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
+  std::uint64_t commit = job.cluster.replicas * dice.between(1, 4);
+  together.add("freeze-disk", {"commit", commit, Nanoseconds(0)}, replica(0));
+  commit += dice.between(1, 2 * job.cluster.replicas);
+  together.add("cut-off-long", {"commit", commit, Nanoseconds(0)}, replica(0));
+  together.add("crash-two", {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))},
+               replica(1), replica(2));
+}
+
+// All are to go back before wrong results, and only the journal knows.
+void the_coordinator_dies_when_all_go_back(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::max(job.cluster.replicas, 3u);
+  job.cluster.on_corruption = OnCorruption::evict;
+  job.train.audit.every = dice.between(1, 3);
+  keep_all(job);
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
+  const auto odd = replica(static_cast<std::uint32_t>(dice.below(job.cluster.replicas)));
+  together.add("odd-later", {"commit", job.cluster.replicas * dice.between(2, 5), Nanoseconds(0)}, odd);
+  together.add("coordinator-mid-commit", {"closed", dice.between(1, job.cluster.replicas), Nanoseconds(0)});
+  if (dice.one_in(2))
+    together.add("told-to-end",
+                 {"restarted", 1, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(400)))});
+}
+
+}  // namespace
+
+void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 67);
+  // What goes back to a checkpoint decides anew which gradients are dropped.
+  if (!dice.one_in(12) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
+  Together together(dice, options, plan);
+  const bool many_shards = plan.job.train.shards >= 4;
+  if (plan.cluster.by_hand && many_shards && !dice.one_in(3))
+    the_coordinator_dies_when_all_go_back(dice, together);
+  else if (plan.job.train.shard_optimizer && many_shards && !dice.one_in(3))
+    parts_are_lost_with_a_late_writer(dice, together);
+  else
+    all_leave_while_others_come(dice, together);
+  if (!together.possible()) return;
+  plan = together.plan();
+  plan.disk = !plan.job.checkpoint.folder.empty();
+}
+
+}  // namespace muster::simulation
