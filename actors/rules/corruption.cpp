@@ -41,6 +41,7 @@ std::optional<std::vector<std::uint32_t>> odd_newcomers(const std::vector<Suspec
   for (const auto& opinion : opinions) {
     if (!groups.contains(opinion.group)) odd.push_back(opinion.slot);
   }
+  if (odd.empty()) return std::nullopt;
   return odd;
 }
 

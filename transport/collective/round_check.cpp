@@ -77,6 +77,67 @@ std::vector<Audited> by_shard(const std::vector<std::vector<AuditWord>>& audits)
   return all;
 }
 
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
+// What members say of the shards of a step, two at a time.
+struct Compared {
+  Pairs differ, agree, agree_on_unlike;  // the last: on a shard of which others say something else
+  std::vector<std::uint32_t> unlike_shards;
+};
+
+Compared compare(const std::vector<Audited>& all) {
+  Compared compared;
+  for (auto one = all.begin(); one != all.end();) {
+    const auto end =
+        std::find_if(one, all.end(), [&](const Audited& each) { return each.word.shard != one->word.shard; });
+    const bool alike =
+        std::all_of(one, end, [&](const Audited& each) { return each.word.hash == one->word.hash; });
+    if (!alike) compared.unlike_shards.push_back(one->word.shard);
+    for (; one != end; ++one) {
+      for (auto other = one + 1; other != end; ++other) {
+        const bool same = one->word.hash == other->word.hash;
+        (same ? compared.agree : compared.differ).emplace_back(one->member, other->member);
+        if (same && !alike) compared.agree_on_unlike.emplace_back(one->member, other->member);
+      }
+    }
+  }
+  return compared;
+}
+
+// Who stands against two others that agree on one shard. Such a one may be wrong at times, and agree with
+// everybody on another shard.
+std::vector<bool> outvoted(std::size_t members, const Compared& compared) {
+  std::vector<std::vector<std::size_t>> against(members);
+  for (const auto& [one, other] : compared.differ) {
+    against[one].push_back(other);
+    against[other].push_back(one);
+  }
+  std::vector<bool> found(members);
+  for (const auto& [one, other] : compared.agree_on_unlike) {
+    for (std::size_t member = 0; member < members; ++member) {
+      const auto& those = against[member];
+      const bool both = std::count(those.begin(), those.end(), one) > 0 &&
+                        std::count(those.begin(), those.end(), other) > 0;
+      if (both) found[member] = true;
+    }
+  }
+  return found;
+}
+
+// By all agreements; where that makes one group of two who differ, by those alone that tell of it.
+Groups grouped(std::size_t members, const Compared& compared) {
+  const std::vector<bool> out = outvoted(members, compared);
+  Groups groups(members);
+  for (const auto& [one, other] : compared.agree) {
+    if (!out[one] && !out[other]) groups.join(one, other);
+  }
+  const auto alike = [&](const auto& pair) { return groups.of(pair.first) == groups.of(pair.second); };
+  if (std::none_of(compared.differ.begin(), compared.differ.end(), alike)) return groups;
+  Groups fewer(members);
+  for (const auto& [one, other] : compared.agree_on_unlike) fewer.join(one, other);
+  return fewer;
+}
+
 }  // namespace
 
 std::string Unlike::text() const {
@@ -125,21 +186,11 @@ std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditWord>>
   if (std::all_of(audits.begin(), audits.end(), silent)) return std::nullopt;
   const std::vector<Audited> all = by_shard(audits);
   Unlike found{Bits::gradient, false, step, {}, {}};
-  Groups groups(peers.size());
-  std::vector<std::pair<std::size_t, std::size_t>> differ;
-  for (auto one = all.begin(); one != all.end(); ++one) {
-    for (auto other = one + 1; other != all.end() && other->word.shard == one->word.shard; ++other) {
-      if (one->word.hash == other->word.hash) {
-        groups.join(one->member, other->member);
-        continue;
-      }
-      differ.emplace_back(one->member, other->member);
-      if (found.shards.empty() || found.shards.back() != one->word.shard)
-        found.shards.push_back(one->word.shard);
-    }
-  }
-  if (differ.empty()) return std::nullopt;
-  const auto opinions = groups.against_the_largest(differ);
+  const Compared compared = compare(all);
+  if (compared.differ.empty()) return std::nullopt;
+  found.shards = compared.unlike_shards;
+  const Groups groups = grouped(peers.size(), compared);
+  const auto opinions = groups.against_the_largest(compared.differ);
   for (std::size_t member = 0; member < peers.size(); ++member) {
     if (opinions[member]) found.opinions.push_back({peers[member], groups.of(member)});
   }

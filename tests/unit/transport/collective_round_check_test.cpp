@@ -99,6 +99,28 @@ TEST(RoundCheck, OneShardThatThreeComputeTellsWhoIsWrong) {
   }
 }
 
+// Each shard is computed by its owner and the next two. Member 0 is wrong on its own, and right on another's.
+TEST(RoundCheck, WhoIsWrongAtTimesIsTheOnlyOneAgainstAll) {
+  const std::vector<PeerId> peers{0, 1, 2, 3};
+  const auto found = unlike_gradients({{{0, 0, 51}, {2, 0, 7}, {3, 0, 8}},
+                                       {{0, 0, 5}, {1, 0, 6}, {3, 0, 8}},
+                                       {{0, 0, 5}, {1, 0, 6}, {2, 0, 7}},
+                                       {{1, 0, 6}, {2, 0, 7}, {3, 0, 8}}},
+                                      peers, 1);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->opinions.size(), 4u);
+  for (std::size_t other : {2u, 3u}) EXPECT_EQ(found->opinions[1].group, found->opinions[other].group);
+  EXPECT_NE(found->opinions[0].group, found->opinions[1].group);
+}
+
+TEST(RoundCheck, TwoThatDifferAreNoGroupAlthoughBothAgreeWithAThird) {
+  const auto found =
+      unlike_gradients({{{0, 0, 5}, {2, 0, 7}}, {{1, 0, 6}, {0, 0, 51}}, {{2, 0, 7}, {1, 0, 6}}}, kPeers, 1);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->opinions.size(), 2u) << "either of them may be wrong";
+  EXPECT_NE(found->opinions[0].group, found->opinions[1].group);
+}
+
 TEST(RoundCheck, TwoThatDifferAreNamedAlthoughOthersAgree) {
   const std::vector<PeerId> peers{0, 1, 2, 3};
   const auto found = unlike_gradients({{{0, 0, 5}}, {{0, 0, 5}}, {{2, 0, 7}}, {{2, 0, 71}}}, peers, 1);
