@@ -116,6 +116,8 @@ void CoordinatorState::next_view() {
   if (keeping_) return last_view();
   const Roster::Next next = roster_->next_view(view_);
   if (!next.view && !roster_->any_loader() && ends_without_loader()) return;
+  for (const NodeName& who : next.unfit)
+    turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view) return pause(next.missing);
   lost_.clear();
   View view = *next.view;
@@ -162,9 +164,8 @@ void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
   next.dropping = watch_->dropping();
-  const bool unsettled = view_.unproven.size() == view_.replicas.size() && roster_->took() < view_.number;
-  if (doubted_ || unsettled) doubt_all(next);
-  if (next.back) doubted_step_ = next.source.step + 1;
+  std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
+  if (doubted_) doubt_all(next, *doubted_);
   if (std::exchange(has_verdict_, false)) ++history_;
   next.history = history_;
   if (next.source.view != 0 && kept_.records > next.source.records) {
@@ -175,7 +176,7 @@ void CoordinatorState::install(const View& view) {
   name_givers(next, parts_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
-  doubted_ = false;
+  doubted_.reset();
   if (next.back) suspect_from_.reset();
   view_ = next;
   watch_->entered(view_);

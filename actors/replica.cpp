@@ -91,7 +91,7 @@ void ReplicaState::go_on() {
   lap();
   if (going_back_) return go_back();
   if (!behind_ && part_.view.donor == parts_.slot) hand_out();
-  kept_.clear();  // of the view before; records to come are kept anew
+  if (behind_) kept_.clear();  // else those who miss records may miss them in the next view, too
   behind_ ? catch_up() : next_round();
 }
 
@@ -332,6 +332,7 @@ void ReplicaState::view_takes_effect() {
   if (took_ == part_.view.number) return;
   took_ = part_.view.number;
   from_.reset();
+  kept_.clear();  // of the view before; all have them
   if (!in_parts()) return;
   parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
 }

@@ -459,10 +459,21 @@ Roster::Next Roster::next_view(const View& last) const {
     return {std::nullopt,
             std::to_string(min_replicas_ - view.replicas.size()) +
                 " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")",
-            {}};
+            {},
+            unfit_for(view)};
   }
   if (const std::string loader = misses_loader(view); !loader.empty()) return {std::nullopt, loader, {}};
   return {view, {}, lost};
+}
+
+// They are no newcomers, whom a member would give its state.
+std::vector<NodeName> Roster::unfit_for(const View& view) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    const bool was_in = view_.holds(name) && !name.loader && !gone(record) && !record.leaving;
+    if (was_in && !view.holds(name)) names.push_back(name);
+  }
+  return names;
 }
 
 std::string Roster::shards_of(const NodeName& name) const {

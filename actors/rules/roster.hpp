@@ -163,8 +163,10 @@ class Roster {
     std::string missing;
     std::optional<PartHolder>
         lost;  ///< of a part of the optimiser: the view has yet to be told what to go back to
+    std::vector<NodeName> unfit = {};  ///< without a view: members that miss more than can be handed out
   };
   Next next_view(const View& last) const;
+  std::vector<NodeName> unfit_for(const View& view) const;
   /// Why the run cannot go on in a view without loader processes; empty if it can. Replicas may load for
   /// themselves (cluster.on_loader_loss).
   std::string misses_loader(const View& view) const;
