@@ -88,7 +88,7 @@ void CoordinatorState::raise(Event event) {
 void CoordinatorState::on(const Progress& message) {
   report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
-  if (message.step >= doubted_step_ && view_.number > judged_) doubt_.reset();  // all were compared
+  if (message.step >= view_.doubted_to && view_.number > judged_) doubt_.reset();  // all were compared
   const bool of_this_view = in_force() && message.took == view_.number;
   if (of_this_view) say_first_step(message);
   if (of_this_view) takes_effect();

@@ -46,7 +46,7 @@ struct CoordinatorParts {
 };
 
 /// Every replica of the view is compared with others at its first step.
-void doubt_all(View& view);
+void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps);
 /// What was compared beyond that step is done again.
 void went_back_to(std::uint64_t step, Member& member);
 /// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
@@ -262,15 +262,15 @@ class CoordinatorState {
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;              // since somebody could not, and others have not said
-  std::uint64_t doubted_step_ = 0;  // the last one at which that was so
+  int back_ticks_ = 0;  // since somebody could not, and others have not said
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {
     std::uint64_t from;
     std::vector<std::uint32_t> slots;
   };
   std::optional<Doubt> doubt_;
-  bool doubted_ = false;           // nobody knows whose gradient is wrong: all are compared in the next view
+  // Nobody knows whose gradient is wrong: all are compared in these steps of the next view.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> doubted_;
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
   std::string refusal_;            // of a checkpoint by its disk, if that was the last word on one

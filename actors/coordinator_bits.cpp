@@ -1,5 +1,7 @@
 // Members of a view hold other bits: who is wrong, as far as that can be told, and what follows.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/coordinator_bits.hpp"
@@ -31,7 +33,9 @@ void went_back_to(std::uint64_t step, Member& member) {
   member.alone_from = alone_after_going_back(member.alone_from, step);
 }
 
-void doubt_all(View& view) {
+// Whoever was wrong may be right in the first of these steps, or in most of them.
+void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps) {
+  std::tie(view.doubted_from, view.doubted_to) = steps;
   view.unproven.clear();
   for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
 }
@@ -51,8 +55,7 @@ void name_givers(View& view, bool in_parts) {
 Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   Suspects suspects;
   suspects.bits = bits_of(message);
-  // Of a view in which all are unproven only the first step compares all; others compare two.
-  suspects.all_compared = view_.unproven.size() == view_.replicas.size() && message.step == doubted_step_;
+  suspects.all_compared = view_.doubts(message.step);
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
     const bool newcomer = roster_->at({false, slot}).clean == kCleanUntilView;
@@ -120,8 +123,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     case Judgement::Act::evict:
       return evict_corrupt(message, judgement.odd);
     case Judgement::Act::again:
-      doubted_ = true;
-      doubted_step_ = message.step;
+      doubted_ = {std::min(from, message.step), message.step};
       if (phase_ != Phase::adopting) close_view();
       return;
     case Judgement::Act::stop:

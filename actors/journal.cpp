@@ -88,7 +88,8 @@ Json to_json(const View& view) {
             {"last", view.last},
             {"unproven", view.unproven},
             {"back", view.back},
-            {"history", view.history}};
+            {"history", view.history},
+            {"doubted", {view.doubted_from, view.doubted_to}}};
   json["replicas"] = json["loaders"] = Json::array();
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
@@ -123,6 +124,10 @@ View view_from(const Json& json) {
   json.at("unproven").get_to(view.unproven);
   view.back = json.at("back");
   view.history = json.value("history", std::uint64_t{0});
+  if (const auto doubted = json.find("doubted"); doubted != json.end()) {
+    view.doubted_from = doubted->at(0);
+    view.doubted_to = doubted->at(1);
+  }
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");

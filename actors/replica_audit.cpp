@@ -1,6 +1,7 @@
 // Audits: the gradient of a shard is computed by a second replica, too, and both say its hash with their
 // losses, before the step is applied.
 #include <algorithm>
+#include <set>
 
 #include "muster/actors/replica.hpp"
 
@@ -14,7 +15,12 @@ void ReplicaState::begin_audits(const Cursor& cursor) {
   step_begun_ = false;
   const std::uint64_t every = audit_every(parts_.bench->job, part_.view);
   if (cursor.phase != Phase::train || every == 0) return;
-  audits_ = audits_of(part_.view.replicas, unproven_, course_->steps() + 1, every);
+  const std::uint64_t step = course_->steps() + 1;
+  std::set<std::uint32_t> compared = unproven_;
+  if (part_.view.doubts(step)) {
+    for (const Member& member : part_.view.replicas) compared.insert(member.name.slot);
+  }
+  audits_ = audits_of(part_.view.replicas, compared, step, every);
   for (Audit& audit : audits_) {
     std::erase_if(audit.shards,
                   [this](std::uint32_t shard) { return !course_->takes_part(shard) || left_out(shard); });

@@ -172,6 +172,11 @@ struct View {
   bool back = false;
   /// Another one each time when the run goes back before wrong results (checkpoint_verdicts.hpp).
   std::uint64_t history = 0;
+  /// Steps in which the gradients of all replicas are compared, both included (0: none): in the last one two
+  /// differed, and nobody knew who was wrong.
+  std::uint64_t doubted_from = 0, doubted_to = 0;
+
+  bool doubts(std::uint64_t step) const { return step >= doubted_from && step <= doubted_to; }
 
   /// The loader process that serves a replica: replicas are dealt to loaders in turn.
   const Member& loader_of(std::uint32_t replica) const { return loaders[replica % loaders.size()]; }
@@ -185,7 +190,8 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back, x.history);
+                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back, x.history,
+                    x.doubted_from, x.doubted_to);
   }
 };
 MUSTER_MESSAGE(View)

@@ -49,7 +49,7 @@ Trained run_with(const std::string& flips) {
   if (!flips.empty()) {
     process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; });
     folder.write("flip." + std::to_string(pids.at(1)), "");
-    // Before that one, perhaps, that nobody knows yet who is wrong.
+    // Before that one, perhaps, that nobody knows yet who is wrong; or that one alone.
     run.corrupt = process.event("corrupt", [](const Json& event) { return event.contains("replica"); });
   }
   folder.write("gate", "");
@@ -67,11 +67,17 @@ TEST_P(WrongBits, AreFoundAndAllGoBackBeforeThem) {
   ASSERT_EQ(good.outcome.code, 0) << good.outcome.err;
   const Trained run = run_with(GetParam());
   ASSERT_EQ(run.outcome.code, 0) << run.outcome.err;
-  ASSERT_TRUE(run.corrupt.is_object());
-  EXPECT_EQ(run.corrupt["what"], GetParam());
-  EXPECT_EQ(run.corrupt["replica"], 1);
-  EXPECT_EQ(run.report["event_counts"]["lost"], 1);
-  EXPECT_EQ(run.report["event_counts"]["went_back"], 1);
+  const Json& counts = run.report["event_counts"];
+  if (run.corrupt.is_object()) {
+    EXPECT_EQ(run.corrupt["what"], GetParam());
+    EXPECT_EQ(run.corrupt["replica"], 1);
+    EXPECT_EQ(counts["lost"], 1);
+  } else {  // an audit saw it before the hash of the weights did, and now all have read good ones
+    EXPECT_EQ(std::string(GetParam()), "weights");
+    EXPECT_EQ(counts["corrupt"], 1);
+    EXPECT_FALSE(counts.contains("lost"));
+  }
+  EXPECT_EQ(counts["went_back"], 1);
   EXPECT_EQ(run.report["weights_sha256"], good.report["weights_sha256"]);
   EXPECT_EQ(run.report["ledger"], good.report["ledger"]);
   EXPECT_EQ(run.suspect, "") << "its step was done again";

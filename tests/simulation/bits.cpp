@@ -17,7 +17,7 @@ void flip_bit(float& value, std::uint64_t bit) {
 
 class OddLinear final : public Model {
  public:
-  OddLinear(std::shared_ptr<const WrongBits> bits, const Options& options, const ModelContext& context)
+  OddLinear(std::shared_ptr<WrongBits> bits, const Options& options, const ModelContext& context)
       : bits_(std::move(bits)), model_(make_linear(options, context)) {}
   const Layout& layout() const override { return model_->layout(); }
   void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
@@ -25,7 +25,7 @@ class OddLinear final : public Model {
                    std::span<float> gradient) override {
     const Metrics metrics = model_->gradient(state, batch, key, gradient);
     float& first = gradient.front();
-    first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ bits_->odd);
+    first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ bits_->next_odd());
     return metrics;
   }
   Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
@@ -38,11 +38,17 @@ class OddLinear final : public Model {
   }
 
  private:
-  std::shared_ptr<const WrongBits> bits_;
+  std::shared_ptr<WrongBits> bits_;
   std::unique_ptr<Model> model_;
 };
 
 }  // namespace
+
+std::uint32_t WrongBits::next_odd() {
+  if (!at_times) return odd;
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ull;
+  return ((++gradients * kMix) >> 63) == 1 ? odd : 0;
+}
 
 void WrongBits::record_has_come(Workbench& bench, const RoundRecord& record) {
   if (flip == Flip::none || record.kind != RoundKind::train || record.weight == 0) return;
@@ -53,7 +59,7 @@ void WrongBits::record_has_come(Workbench& bench, const RoundRecord& record) {
   flipped();
 }
 
-std::unique_ptr<Model> make_odd_linear(std::shared_ptr<const WrongBits> bits, const Options& options,
+std::unique_ptr<Model> make_odd_linear(std::shared_ptr<WrongBits> bits, const Options& options,
                                        const ModelContext& context) {
   return std::make_unique<OddLinear>(std::move(bits), options, context);
 }

@@ -17,15 +17,19 @@ struct WrongBits {
   static constexpr std::uint32_t kUlp = 1, kMuch = 1 << 16;
 
   std::uint32_t odd = 0;     ///< a bit by which gradients differ from those of other replicas, from now on
+  bool at_times = false;     ///< not all of them: about half
   Flip flip = Flip::none;    ///< once, when the next record of a step has come, before it is applied
   std::uint64_t chosen = 0;  ///< which element, and which bit of it
   std::function<void()> flipped = [] {};  ///< called when that has happened
+  std::uint64_t gradients = 0;            ///< computed since `at_times`
 
+  /// What the next gradient is changed by.
+  std::uint32_t next_odd();
   void record_has_come(Workbench& bench, const RoundRecord& record);
 };
 
 /// The linear model, as this process computes it.
-std::unique_ptr<Model> make_odd_linear(std::shared_ptr<const WrongBits> bits, const Options& options,
+std::unique_ptr<Model> make_odd_linear(std::shared_ptr<WrongBits> bits, const Options& options,
                                        const ModelContext& context);
 
 }  // namespace muster::simulation

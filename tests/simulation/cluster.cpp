@@ -338,11 +338,12 @@ void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint6
   };
 }
 
-void Cluster::make_odd(const std::string& name, bool by_much) {
+void Cluster::make_odd(const std::string& name, bool by_much, bool at_times) {
   NodeProcess* who = find(name);
   if (!who) return;
   who->bits->odd = by_much ? WrongBits::kMuch : WrongBits::kUlp;
-  if (watch_) watch_->computes_odd(who->process);
+  who->bits->at_times = at_times;
+  if (watch_) watch_->computes_odd(who->process, at_times);
 }
 
 void Cluster::join(bool loader) {

@@ -100,7 +100,7 @@ class Cluster {
   /// When the next record of a step has come to it.
   void flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen);
   /// Its gradients are other ones from now on; by so much that rounding does not hide it, or by an ulp.
-  void make_odd(const std::string& name, bool by_much);
+  void make_odd(const std::string& name, bool by_much, bool at_times = false);
   const std::shared_ptr<Disk>& disk() const { return options_.disk; }
   const Registry& registry() const { return registry_; }
   /// A new process comes by itself.

@@ -49,7 +49,12 @@ std::vector<FaultKind> faults_of_bits() {
                WrongBits::Flip::result),
           {"odd", "a replica's gradients are an ulp beside those of the others, from the beginning",
            draw_audited, odd, nullptr},
-          {"odd-later", "the same, from some step on; or more than an ulp", draw_later, odd, nullptr}};
+          {"odd-later", "the same, from some step on; or more than an ulp", draw_later, odd, nullptr},
+          {"odd-at-times", "likewise, but in about half of its gradients", draw_later,
+           [](Cluster& cluster, const Fault& fault) {
+             cluster.make_odd(fault.a, fault.strength >= kByMuch, true);
+           },
+           nullptr}};
 }
 
 }  // namespace muster::simulation

@@ -81,7 +81,7 @@ class Invariants final : public Watch {
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void event(const Event& event) override;
   void flipped(ProcessId process) override;
-  void computes_odd(ProcessId process) override;
+  void computes_odd(ProcessId process, bool at_times) override;
   void keeps_alone(ProcessId process) override { orphans_.insert(process); }
   void mistake(const std::string& what) override;
 
@@ -187,6 +187,7 @@ class Invariants final : public Watch {
   std::set<ProcessId> orphans_;      // that were told to end with what they hold
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
+  bool odd_at_times_ = false;
   std::uint64_t lost_at_ = 0;  // records up to this one have the oracle's bits, though bits are lost
   // Likewise, before all went back for another reason: nobody knew, and checkpoints from then may stay.
   std::optional<std::uint64_t> once_lost_at_;

@@ -36,7 +36,7 @@ class Watches final : public Watch {
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void flipped(ProcessId p) override { tell(&Watch::flipped, p); }
-  void computes_odd(ProcessId p) override { tell(&Watch::computes_odd, p); }
+  void computes_odd(ProcessId p, bool at_times) override { tell(&Watch::computes_odd, p, at_times); }
   void keeps_alone(ProcessId p) override { tell(&Watch::keeps_alone, p); }
   void event(const Event& event) override;
   void mistake(const std::string& what) override;

@@ -73,7 +73,8 @@ void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (!dice.one_in(3)) return;
   const FaultKind kind = dice.one_in(2) ? fault_kind("odd-later") : dice.one_of(faults_of_bits());
   if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
-  if (kind.name == "odd-later" && !dice.one_in(6)) draw_a_way_back(dice, plan);
+  if (kind.name.starts_with("odd-") && !dice.one_in(6)) draw_a_way_back(dice, plan);
+  if (kind.name == "odd-at-times") plan.job.checkpoint.every.count = dice.between(1, 6);
   // What goes back to a checkpoint decides anew which gradients are dropped.
   if (plan.disk && plan.job.cluster.straggler.action == StragglerAction::drop) return;
   Fault fault;
