@@ -151,6 +151,8 @@ void ReplicaState::gone_back(const Restored& message) {
   going_back_ = false;
   restore(place);
   if (checkpointed_ && checkpointed_->records > place.records) checkpointed_.reset();
+  last_written_.reset();
+  done_.reset();
   if (place.records > 0) go_on_from(place);
   looked_at_ = course_point(course_->cursor(), course_->steps());
   due_at_.reset();  // for all alike: some had come further

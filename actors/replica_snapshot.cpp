@@ -195,7 +195,7 @@ void ReplicaState::on(const WriteAgain& message) {
 
 // It is from before all went back, and would be set aside: nobody waits for it.
 bool ReplicaState::is_void(const Written& written) {
-  if (written.view >= back_in_ || written.last || written.parting) return false;
+  if (written.view >= back_in_ || written.parting) return false;
   writing_ = false;
   return true;
 }
