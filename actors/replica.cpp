@@ -349,6 +349,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   mean_ = mean;
   mean_whole_ = mean != MeanIs::in_sums;
   hash_before_ = std::exchange(record_hash_, record_->hash);
+  if (fed_.empty()) kept_.clear();
   ++records_;
   updating_ = true;
   parts_.bench->progress->now(Activity::updating);

@@ -112,7 +112,7 @@ void ReplicaState::on(const DonateTo& message) {
   if (message.view != part_.view.number) return;
   if (message.ends) {
     fed_.erase(message.peer);
-    if (fed_.empty()) kept_.clear();
+    if (fed_.empty() && took_ == part_.view.number) kept_.clear();  // else members may miss them
     return;
   }
   donations_.push_back(message.peer);

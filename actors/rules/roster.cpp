@@ -223,17 +223,17 @@ void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }
 
-// The last one: the first speaks for all, and has enough to do. Where all want to leave, one that is held
-// back. A newcomer that counts as a member because it closes the view with the others is none.
+// The last one: the first speaks for all, and has enough to do. Where all want to leave and others come, one
+// that leaves. A newcomer that counts as a member because it closes the view with the others is none.
 std::optional<Member> Roster::donor() const {
-  std::optional<Member> held_back;
+  std::optional<Member> leaves;
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const auto& [name, record] = *node;
     if (name.loader || !record.member || !view_.holds(name) || gone(record)) continue;
     if (!record.leaving) return member_of(name);
-    if (record.held_back && !held_back && !canary("held-back-gives-nothing")) held_back = member_of(name);
+    if (!leaves && any_replica_stays() && !canary("held-back-gives-nothing")) leaves = member_of(name);
   }
-  return held_back;
+  return leaves;
 }
 
 Member Roster::member_of(const NodeName& name) const {
