@@ -2,6 +2,7 @@
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
 #include <limits>
 
+#include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
 
@@ -25,7 +26,7 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 // checkpoint can. Of that a coordinator that was started anew may not have been told.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  if (last && last->records > kept_.records) kept_ = kept_by(*last);
+  if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
   abandon_after(kept_.step, view.number);
   begin_with_kept(view);
   raise(make_event(

@@ -124,6 +124,8 @@ void CoordinatorState::on(const UnlikeBits& message) {
       return evict_corrupt(message, judgement.odd);
     case Judgement::Act::again:
       doubted_ = {std::min(from, message.step), message.step};
+      if (view_.doubted_to >= message.step)  // it is in the middle of another doubt
+        doubted_ = {std::min(doubted_->first, view_.doubted_from), view_.doubted_to};
       if (phase_ != Phase::adopting) close_view();
       return;
     case Judgement::Act::stop:

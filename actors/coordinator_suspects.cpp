@@ -49,30 +49,32 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
     from = std::min(
         from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
   }
+  if (judgement.odd.empty() && doubt_) from = std::min(from, doubt_->from);
   return from;
 }
 
-// Of this run. Nothing where the folder cannot be listed now, or is not here.
+// Nothing where the folder cannot be listed now, or is not here.
 std::vector<ListedCheckpoint> CoordinatorState::listed() const {
   if (!parts_.checkpoints) return {};
   try {
     auto all = list_checkpoints(*parts_.checkpoints, parts_.job_hash);
-    std::erase_if(all, [&](const ListedCheckpoint& each) {
-      return !of_one_run(each.history, history_) || is_void(verdicts_, each.history, each.step);
-    });
+    std::erase_if(all,
+                  [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
     return all;
   } catch (const DiskError&) {
     return {};
   }
 }
 
-// The newest checkpoint that does not hold this step.
+// The newest checkpoint that does not hold this step: of this run, or else of one that it may have gone on
+// from.
 std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
-  std::optional<ListedCheckpoint> last;
+  std::optional<ListedCheckpoint> own, other;
   for (const ListedCheckpoint& each : listed()) {
-    if (each.step < step && !unreadable_.contains(each.manifest)) last = each;
+    if (each.step >= step || unreadable_.contains(each.manifest)) continue;
+    (of_one_run(each.history, history_) ? own : other) = each;
   }
-  return last;
+  return own ? own : other;
 }
 
 // A newer one has taken its place, of which nobody told.
@@ -238,10 +240,13 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
 void CoordinatorState::begin_history() {
   if (!parts_.checkpoints) return;
   try {
+    read_verdicts(*parts_.checkpoints, parts_.job_hash);
     history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
                             parts_.resume ? parts_.resume->manifest : std::string());
-  } catch (const DiskError&) {
-    history_ = first_history(parts_.job.name, {});  // nor can verdicts be read or written there now
+  } catch (const DiskError& error) {
+    history_ = first_history(parts_.job.name, {});
+    raise(make_event("notice", {{"text", std::string(error.what()) +
+                                             "; as long as it is so, no older checkpoint is removed"}}));
   }
 }
 

@@ -39,11 +39,10 @@ std::vector<Audit> audits_of(const std::vector<Member>& replicas, const std::set
         {replicas[owner].name.slot, replicas[auditor % count].name.slot, shards_from(replicas[owner], turn)});
   };
   if (!unproven.empty()) {
-    const bool in_doubt = unproven.size() == count && count > 2;
     for (std::size_t i = 0; i < count; ++i) {
       if (!unproven.contains(replicas[i].name.slot)) continue;
       audit(i, i + 1, step);
-      if (in_doubt) audit(i, i + 2, step);
+      if (count > 2) audit(i, i + 2, step);  // or nobody knows which of two is wrong
     }
     return audits;
   }

@@ -47,6 +47,7 @@ class Invariants final : public Watch {
   bool told_of_checkpoint() const { return !checked_.empty(); }
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
+  void expect_last_checkpoint(const std::vector<std::shared_ptr<Disk>>& disks, const Registry& registry);
   void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);
   void expect_nothing_left(const std::string& left);
   void say(Wrong wrong);
@@ -197,6 +198,7 @@ class Invariants final : public Watch {
   // The newest checkpoint that was told of since all went back, in this view; or that they went back to.
   std::optional<std::uint64_t> counts_to_;
   std::uint32_t back_view_ = 0;
+  std::string last_named_;  // by a run that has completed
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost

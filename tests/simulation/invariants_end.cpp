@@ -88,6 +88,7 @@ bool Invariants::all_told_to_end() const {
 void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
     tally_.count("run: completed");
+    last_named_ = report.checkpoint;
     if (bits_lost_) return;
     return say(report_rule(report, oracle_));
   }
@@ -195,6 +196,24 @@ void Invariants::expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& 
   for (const WrongCheckpoint& each : checked.wrong) {
     if (!is_excused(each)) say(each.wrong);
   }
+}
+
+// What a run that has completed names at its end can be gone on from, and is not from before all went back.
+// It may be in the spare folder.
+void Invariants::expect_last_checkpoint(const std::vector<std::shared_ptr<Disk>>& disks,
+                                        const Registry& registry) {
+  if (last_named_.empty() || suspects_stay_) return;
+  const std::string hash = job_hash(job_, registry.declarations());
+  const auto holds_it = [&](const std::shared_ptr<Disk>& disk) {
+    const auto all = disk ? list_checkpoints(*disk, hash) : std::vector<ListedCheckpoint>{};
+    const auto named = std::ranges::find_if(
+        all, [&](const auto& each) { return disk->folder() + "/" + each.weights == last_named_; });
+    return named != all.end() && std::ranges::none_of(all, [&](const ListedCheckpoint& each) {
+             return each.history > named->history && each.step >= named->step;
+           });
+  };
+  if (std::ranges::none_of(disks, holds_it))
+    say({8, "the run has completed with " + last_named_ + ", which is not its last good checkpoint"});
 }
 
 // Whoever wrote it down late.

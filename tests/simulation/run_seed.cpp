@@ -225,6 +225,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     const bool unseen = cluster.all_killed() && has_wrong_bits(plan) && !invariants.told_that_all_go_back();
     if (options.disk && !unseen) invariants.expect_checkpoints(options.disk, registry);
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
+    if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
     if (cluster.all_killed() && !unseen && !invariants.wrong())
       invariants.say(go_on_after_death(plan, registry, disk, invariants.told_of_checkpoint(), result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
