@@ -46,7 +46,8 @@ TEST(Audit, NewReplicasAreAllAuditedInOneStepRoundTheView) {
   const auto audits = audits_of(members(3, 1), {0, 1, 2}, 7, 256);
   EXPECT_EQ(audits, (std::vector<Audit>{
                         {0, 1, {0}}, {0, 2, {0}}, {1, 2, {1}}, {1, 0, {1}}, {2, 0, {2}}, {2, 1, {2}}}));
-  EXPECT_EQ(audits_of(members(3, 1), {1}, 7, 256).size(), 2u) << "of two that differ nobody knows who is wrong";
+  EXPECT_EQ(audits_of(members(3, 1), {1}, 7, 256).size(), 2u)
+      << "of two that differ nobody knows who is wrong";
   EXPECT_EQ(audits_of(members(2, 1), {0, 1}, 7, 256).size(), 2u);
 }
 
