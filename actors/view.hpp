@@ -170,7 +170,7 @@ struct View {
   std::vector<std::uint32_t> unproven;
   /// What members hold may be wrong: all go back to `source`, and set later checkpoints aside.
   bool back = false;
-  /// Another one each time when the run goes back before wrong results (checkpoint_verdicts.hpp).
+  /// Another one each time when the run goes back (checkpoint_verdicts.hpp).
   std::uint64_t history = 0;
   /// Steps in which the gradients of all replicas are compared, both included (0: none): in the last one two
   /// differed, and nobody knew who was wrong.
