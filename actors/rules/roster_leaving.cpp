@@ -24,14 +24,16 @@ bool Roster::may_let_go() const {
 
 // Of those who asked to leave: without them the state, or a part of it, would be lost. In the next view parts
 // are dealt anew, and then they can go. Newcomers may be given the state by them; where nobody stays, nobody
-// is held back.
+// is held back. Nor does anybody go from a view whose first record some members have not come to: who leaves
+// may be the one that keeps what they miss.
 std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
   std::set<std::uint32_t> left = replicas_left(), held_back;
+  const bool some_miss_records = !view_.behind.empty() && took() < view_.number;
   for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
     if (!at({false, slot}).leaving) continue;
     left.erase(slot);
     const bool needed = in_parts_ ? lost_part(source, left).has_value() : left.empty();
-    if (!needed) continue;
+    if (!needed && !some_miss_records) continue;
     left.insert(slot);
     held_back.insert(slot);
   }
