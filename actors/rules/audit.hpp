@@ -29,9 +29,9 @@ bool may_audit(const Job& job);
 /// have to go through all samples before.
 std::uint64_t audit_every(const Job& job, const View& view);
 
-/// In the order of owners; none in most steps. `unproven`: members whose gradients were never compared, or are
-/// in doubt. In a view of three or more each of these has two auditors: a single shard with samples then tells
-/// who is wrong.
+/// In the order of owners; none in most steps. `unproven`: members whose gradients were never compared, or
+/// are in doubt. In a view of three or more each of these has two auditors: a single shard with samples then
+/// tells who is wrong.
 std::vector<Audit> audits_of(const std::vector<Member>& replicas, const std::set<std::uint32_t>& unproven,
                              std::uint64_t step, std::uint64_t every);
 
