@@ -128,6 +128,8 @@ class CoordinatorState {
   bool from_disk(const View& view) const;
   void begin_history();
   void go_back_before_suspects(View& view);
+  std::string why_suspected() const;
+  void doubt_given_up_steps();
   void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
   bool is_news(const UnlikeBits& message, const Judgement& judgement);
@@ -252,6 +254,7 @@ class CoordinatorState {
   std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
   std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
+  bool suspected_before_ = false;              // by the coordinator before this one: why is not known
   std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
   std::vector<Verdict> verdicts_;              // this coordinator's
   bool marked_ = true;                         // they are on the disk

@@ -95,7 +95,7 @@ void CoordinatorState::look_into_journal() {
   wait_for_members(entry->view, entry->free);
   if (entry->suspect_from > 0)
     suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
-  has_verdict_ = suspect_from_.has_value();
+  has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
   note(view_);
 }
 
@@ -249,6 +249,7 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
   suspect_from_.reset();  // what the journal said of is an older view
+  suspected_before_ = false;
   has_verdict_ = false;
   wait_for_members(view, roster_->free_numbers());
 }

@@ -210,7 +210,7 @@ void CoordinatorState::remember_verdicts() {
     if (!goes_before(of_members, verdict.history)) continue;
     history_ = std::max(history_, verdict.history);
     suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
-    has_verdict_ = true;
+    has_verdict_ = suspected_before_ = true;
   }
 }
 
@@ -269,8 +269,8 @@ void CoordinatorState::go_back_before_suspects(View& view) {
                                    {"step", number(report_.steps)},
                                    {"to_step", number(good->step)},
                                    {"checkpoint", good->manifest},
-                                   {"reason", "results of step " + std::to_string(*suspect_from_) +
-                                                  " and later may be wrong (event corrupt)"}}));
+                                   {"reason", why_suspected()}}));
+    doubt_given_up_steps();
   } else {
     suspect_from_.reset();  // there is nothing to go back to
     if (!begins_anew && !goes_back_again(view)) return;
@@ -281,6 +281,22 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   back_in_ = view.number;
   for (Member& member : view.replicas) went_back_to(view.source.step, member);
   forget_epochs_after(view.source.step);
+}
+
+std::string CoordinatorState::why_suspected() const {
+  const std::string those = "step " + std::to_string(*suspect_from_) + " and later";
+  return suspected_before_ ? those +
+                                 " were given up before the coordinator was started again: their results "
+                                 "may be wrong, or parts of the state were lost"
+                           : "results of " + those + " may be wrong (event corrupt)";
+}
+
+// Who was wrong in them may be a member still: the one before did not come to say who it was.
+void CoordinatorState::doubt_given_up_steps() {
+  if (!std::exchange(suspected_before_, false)) return;
+  const std::uint64_t from = *suspect_from_, to = std::max(from, report_.steps);
+  const bool is_first = view_.doubted_to == 0;
+  doubted_ = {is_first ? from : std::min(from, view_.doubted_from), std::max(to, view_.doubted_to)};
 }
 
 // They are done again, with other losses.
