@@ -108,7 +108,9 @@ void Engine::connect(const Peer& peer) {
 void Engine::disconnect(PeerId peer) {
   handover_.forget(peer, now());
   incarnations_.erase(peer);
-  if (connected_.erase(peer) > 0) transport_.disconnect(peer);
+  if (connected_.erase(peer) == 0) return;
+  for (auto& [token, sending] : sending_) sending.let_go |= sending.to == peer;
+  transport_.disconnect(peer);
 }
 
 void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
@@ -155,7 +157,7 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   frame.bytes = payload.size();
   if (frame.kind == FrameKind::demand) demands_.asked(to, frame, now());
   const SendToken token = next_batch_token_++;
-  const Sending& kept = sending_[token] = {frame, std::move(payload)};
+  const Sending& kept = sending_[token] = {to, frame, std::move(payload)};
   transport_.send(to, frame, kept.payload, token);
 }
 
@@ -404,10 +406,12 @@ void Engine::abandoned(const Frame& frame) {
   dropped(frame);
 }
 
+// What this side cut itself fails, too, and says nothing of a connection that was made since.
 void Engine::sent(PeerId to, SendToken token, bool ok) {
-  if (!ok) blame(to, "a send to it failed");  // said before what follows from it
+  const auto ended = sending_.extract(token);
+  const bool let_go = ended && ended.mapped().let_go;
+  if (!ok && !let_go) blame(to, "a send to it failed");  // said before what follows from it
   if (token >= kBatchTokens) {
-    const auto ended = sending_.extract(token);
     if (ended && ended.mapped().frame.kind == FrameKind::batch) demands_.given(to, ended.mapped().frame);
   } else if (reduction_) {
     reduction_->sent(token, ok);

@@ -196,8 +196,10 @@ class Engine final : public FrameSink {
   std::optional<std::uint32_t> closing_;
   std::map<std::byte*, Arriving> arriving_;  // what comes whole, by its place
   struct Sending {
+    PeerId to;
     Frame frame;
     std::vector<std::byte> payload;
+    bool let_go = false;  // its connection was cut by this side
   };
   std::map<SendToken, Sending> sending_;  // batches, demands and words, by token
   SendToken next_batch_token_ = kBatchTokens;

@@ -114,6 +114,22 @@ TEST(Engine, AConnectionThatThePeerLetGoOfInAViewBetweenIsMadeAnew) {
 }
 
 // Who was not told of view 2, in which both were members, has the connection that the other one has.
+// The cut was this side's own: the connection that was made since is whole.
+TEST(Engine, WhatAnOlderConnectionDidNotSendIsNobodysFailure) {
+  Pair pair;
+  pair.install(1, 0);
+  pair.run();
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 1),
+                                   pattern(1, kBytesMax));  // and it is on its way
+  pair.install_alone(2);
+  pair.install(3, 3);
+  pair.loader.engine->send_loading(kReplica, batch_frame(0, 2), pattern(2, 100));
+  pair.run();
+  EXPECT_EQ(pair.replica.batches.size(), 1u);
+  EXPECT_TRUE(pair.loader.failed.empty());
+  EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
+}
+
 TEST(Engine, AConnectionBetweenMembersOutlastsAViewThatOneWasNotToldOf) {
   Pair pair;
   pair.install();
