@@ -28,6 +28,7 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
   if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
   abandon_after(kept_.step, view.number);
+  if (taken_over_) return;
   begin_with_kept(view);
   raise(make_event(
       "went_back",

@@ -232,6 +232,7 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
   if (canary("abandoned-steps-count")) return;
   back_in_ = view;
   has_verdict_ = true;
+  note_suspects();  // or another coordinator has the journal: it may go on with these steps
   set_suspects_aside(step + 1);
 }
 

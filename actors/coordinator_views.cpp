@@ -123,6 +123,7 @@ void CoordinatorState::next_view() {
   View view = *next.view;
   if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
   if (next.lost) go_back(view, *next.lost);
+  if (taken_over_) return;
   avoid_unreadable(view);
   go_back_before_suspects(view);
   install(view);
