@@ -447,6 +447,9 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
+  // It was damaged behind those who had read it already.
+  if (reason.rfind("it cannot go back to ", 0) == 0 && tally_.of("fault: damaged-checkpoints") > 0)
+    return true;
   // Before the first view others may take their places.
   if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
     return true;
