@@ -8,6 +8,7 @@
 #include <torch/version.h>
 
 #include <string>
+#include <vector>
 
 #define MUSTER_TORCH_AT_LEAST(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
@@ -66,6 +67,15 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q, [[maybe_
     return at::scaled_dot_product_attention(q, k, v, {}, dropout, true);
 #endif
   return {};
+}
+
+/// The first from the second, each of the first's shape and on its device. On a card in few kernels where
+/// libtorch has them: for small tensors a kernel takes longer to begin than to run.
+inline void copy_all(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
+#if MUSTER_TORCH_AT_LEAST(2, 4)
+  if (!to.empty() && to.front().is_cuda()) return at::_foreach_copy_(to, from);
+#endif
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
 }
 
 }  // namespace muster::compat

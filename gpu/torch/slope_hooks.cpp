@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "muster/gpu/thread_card.hpp"
+
 namespace muster {
 namespace {
 
@@ -30,6 +32,23 @@ class SayHook final : public torch::autograd::FunctionPostHook {
   std::weak_ptr<SlopeHooks::Said> said_;
 };
 
+// Runs before all else of a backward pass, on the thread of libtorch's that computes it. That thread has the
+// card's number, but no context there: cuBLAS would print a warning of it in each run.
+class OnCardHook final : public torch::autograd::FunctionPreHook {
+ public:
+  explicit OnCardHook(int card) : card_(card) {}
+
+  variable_list operator()(const variable_list& slopes) override {
+    thread_local int current = -1;
+    if (current != card_) use_card(card_);
+    current = card_;
+    return slopes;
+  }
+
+ private:
+  int card_;
+};
+
 }  // namespace
 
 SlopeHooks::SlopeHooks(const std::vector<at::Tensor>& parameters) : parameters_(parameters) {
@@ -51,6 +70,7 @@ void SlopeHooks::backward(const at::Tensor& output, const at::Tensor& slope, Sai
     }
   } cleared{*this};
   *said_ = std::move(said);
+  if (output.is_cuda()) output.grad_fn()->add_pre_hook(std::make_unique<OnCardHook>(output.device().index()));
   torch::autograd::backward({output}, {slope});
 }
 

@@ -11,6 +11,7 @@
 #include "muster/config/error.hpp"
 #include "muster/gpu/random.hpp"
 #include "muster/gpu/torch/autocast.hpp"
+#include "muster/gpu/torch/compat.hpp"
 #include "muster/gpu/torch/runtime.hpp"
 #include "muster/gpu/torch/seat.hpp"
 #include "muster/gpu/torch/slope_hooks.hpp"
@@ -169,10 +170,17 @@ class TorchModel final : public Model {
         parameters_[i].set_data(view(state.data() + layout_.entries[i].offset, parameters_[i].sizes()));
       bound_ = state.data();
     }
+    compat::copy_all(buffers_, buffer_views(state.data()));
+  }
+
+  /// Of all buffers, in memory that the caller owns.
+  std::vector<at::Tensor> buffer_views(const float* data) const {
+    std::vector<at::Tensor> views;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const LayoutEntry& entry = layout_.entries[parameters_.size() + i];
-      buffers_[i].copy_(view(state.data() + entry.offset, entry.shape));
+      views.push_back(view(data + entry.offset, entry.shape));
     }
+    return views;
   }
 
   /// libtorch 2.x chooses kernels, and with them bits, by whether weights lie at a multiple of 16 bytes. What
@@ -235,14 +243,12 @@ class TorchModel final : public Model {
   }
 
   void write_buffer_changes(std::span<const float> state, double weight, std::span<float> gradient) const {
+    if (buffers_.empty()) return;
     const at::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      const LayoutEntry& entry = layout_.entries[parameters_.size() + i];
-      const at::Tensor before = view(state.data() + entry.offset, entry.shape);
-      at::Tensor out = view(gradient.data() + entry.offset, entry.shape);
-      out.copy_(buffers_[i]);
-      out.sub_(before).mul_(weight);
-    }
+    const std::vector<at::Tensor> out = buffer_views(gradient.data());
+    compat::copy_all(out, buffers_);
+    at::_foreach_sub_(out, buffer_views(state.data()));
+    at::_foreach_mul_(out, weight);
   }
 
   std::function<TorchModule()> build_;

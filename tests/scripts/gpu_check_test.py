@@ -160,6 +160,14 @@ class Verdicts(InFolder):
                                      {"name": "kernels_bench_runs", "command": ["/b/bin/kernels_bench"]}]})
         self.assertEqual(build.sanitized_commands(text, build.SANITIZED), {"test_cards": ["/b/bin/test_cards", "--x"]})
 
+    def test_the_summary_of_every_ctest_is_understood(self):
+        old = "Test project /b\n1/2 Test #1: a ... Passed 0.01 sec\n\n"
+        self.assertEqual(build.ctest_summary(old + "100% tests passed, 0 tests failed out of 2\n\nTotal"), (0, 2))
+        self.assertEqual(build.ctest_summary(old + "50% tests passed, 1 tests failed out of 2\n\nTotal"), (1, 2))
+        self.assertEqual(build.ctest_summary(old + "50% tests passed, 1 test failed out of 2\n\nTotal"), (1, 2))
+        self.assertEqual(build.ctest_summary(old + "100% tests passed out of 2\n\nTotal"), (0, 2))
+        self.assertIsNone(build.ctest_summary(old))
+
     def sanitizer(self, words, code):
         """What sanitize() makes of a compute-sanitizer that says this."""
         program = self.folder / "compute-sanitizer"
