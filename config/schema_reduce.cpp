@@ -28,7 +28,8 @@ std::vector<Key> reduce_keys() {
                "each replica."),
            MUSTER_MEMBER(reduce.bucket_bytes)),
       bind(key("reduce.gpu_direct", of(ValueType::boolean),
-               "**Experimental: it has never run on a GPU.** Sums go from GPU to GPU where UCX moves the "
+               "**Experimental: it has run on one GPU only, for minutes.** Sums go from GPU to GPU where UCX "
+               "moves the "
                "memory of GPUs (`muster devices` says so). Off: they go through the host's memory, with the "
                "same bits."),
            MUSTER_MEMBER(reduce.gpu_direct)),
