@@ -171,6 +171,7 @@ class CoordinatorState {
   void avoid_unreadable(View& view) const;
   void install(const View& view);
   bool noted(const View& view);
+  bool is_outdated(const View& view) const;
   void note_again();
   void note_alone(View& view) const;
   void let_leavers_go();

@@ -1,5 +1,7 @@
 // How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
 // a checkpoint. And how a view waits for a journal whose disk takes nothing.
+#include <algorithm>
+
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/disk_retry.hpp"
 #include "muster/config/canary.hpp"
@@ -129,12 +131,19 @@ bool CoordinatorState::noted(const View& view) {
   return true;
 }
 
+// Results turned out to be wrong since it was made, or a newcomer that it would take in is gone.
+bool CoordinatorState::is_outdated(const View& view) const {
+  if (suspect_from_ && !view.back) return true;
+  const auto gone = [this](const Member& member) { return !roster_->alive(member.name); };
+  return std::ranges::any_of(view.replicas, gone) || std::ranges::any_of(view.loaders, gone);
+}
+
 void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   if (phase_ != Phase::noting || now < unnoted_->again) return;
   const auto give_up = parts_.job.cluster.give_up_after;
-  const bool goes_back_first = suspect_from_ && !unnoted_->view.back;
-  if (now - *unnoted_since_ < give_up) return goes_back_first ? next_view() : install(View(unnoted_->view));
+  if (now - *unnoted_since_ < give_up)
+    return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
   if (!keep_state("failed", reason)) fail(reason);
