@@ -332,10 +332,10 @@ def models(check, stage):
         stage.check(f"{title}: trains on cuda:0", race.trains)
         stage.check(f"{title}: against PyTorch, equal micro-batches", race.against, "micro", False,
                     bar=f"{example.bar:.2f}" if example.bar else "")
-        stage.check(f"{title}: the same, PyTorch deterministic", race.against, "micro", True)
+        stage.check(f"{title}: the same, PyTorch deterministic, without TF32", race.against, "micro", True)
         stage.check(f"{title}: against PyTorch, one batch of {example.samples}", race.against, "big", False)
-        stage.check(f"{title}: the same, PyTorch deterministic", race.against, "big", True)
-        stage.check(f"{title}: price of determinism", race.determinism)
+        stage.check(f"{title}: the same, PyTorch deterministic, without TF32", race.against, "big", True)
+        stage.check(f"{title}: price of determinism, and of no TF32", race.determinism)
         stage.check(f"{title}: 2 replicas on the card, same bits", race.same_bits, bar="same bits")
         stage.check(f"{title}: memory of the card", race.memory, management, idle, bar="foretold + 10 %")
 

@@ -1,7 +1,8 @@
 """PyTorch's side of scripts/gpu-check: the example models in a plain training loop, on a card or (to try it) on the CPU.
 
 Four variants of each: a step of equal micro-batches (as many backward passes as Muster has shards, then one update) or of one big
-batch; with PyTorch's defaults, or with deterministic algorithms. Everything that costs PyTorch time beside the training itself is
+batch; with PyTorch's defaults, or as Muster computes: with deterministic algorithms and without TF32. Everything that costs PyTorch
+time beside the training itself is
 left out: samples lie shuffled in pinned memory, a batch is a slice of them that is copied while the card computes, and the first
 steps are not timed. The last line is JSON: the samples a second of each.
 """
@@ -130,6 +131,7 @@ def variant(given, data, name, deterministic):
     try:
         for strict in (True, False) if deterministic else (False,):
             torch.use_deterministic_algorithms(deterministic, warn_only=not strict)
+            torch.backends.cudnn.allow_tf32 = not deterministic  # of convolutions; of matrix products it is off anyway
             try:
                 return {**row, **measure(given, data, parts, rows)}
             except RuntimeError as error:
@@ -140,6 +142,7 @@ def variant(given, data, name, deterministic):
         row["note"] = str(error).splitlines()[0]
     finally:
         torch.use_deterministic_algorithms(False)
+        torch.backends.cudnn.allow_tf32 = True
         if given.device == "cuda":
             torch.cuda.empty_cache()
     return row
