@@ -91,6 +91,8 @@ Json to_json(const View& view) {
             {"history", view.history},
             {"doubted", {view.doubted_from, view.doubted_to}}};
   json["replicas"] = json["loaders"] = Json::array();
+  json["behind"] = Json::array();
+  for (const Behind& each : view.behind) json["behind"].push_back({each.slot, each.records});
   for (const Member& member : view.replicas) json["replicas"].push_back(to_json(member));
   for (const Member& member : view.loaders) json["loaders"].push_back(to_json(member));
   json["dropping"] = {{"record", view.dropping.record}, {"shards", Json::array()}};
@@ -128,6 +130,8 @@ View view_from(const Json& json) {
     view.doubted_from = doubted->at(0);
     view.doubted_to = doubted->at(1);
   }
+  for (const Json& each : json.value("behind", Json::array()))
+    view.behind.push_back({each.at(0), each.at(1)});
   for (const Json& member : json.at("replicas")) view.replicas.push_back(member_from(member));
   for (const Json& member : json.at("loaders")) view.loaders.push_back(member_from(member));
   view.dropping.record = json.at("dropping").at("record");
