@@ -372,7 +372,8 @@ void Engine::dropped(const Frame& frame) {
     return std::memcmp(&held.second.frame, &frame, sizeof frame) == 0;
   });
   if (half != arriving_.end()) arriving_.erase(half);
-  blame(frame.from, "it broke off in the middle of a message");
+  // What is left of an older view may have come over a connection that this side has cut since.
+  if (frame.view >= view_) blame(frame.from, "it broke off in the middle of a message");
   const auto early = std::find_if(early_.begin(), early_.end(), [&](const auto& held) {
     return !held->whole && held->frame.from == frame.from && held->frame.view == frame.view;
   });

@@ -130,6 +130,21 @@ TEST(Engine, WhatAnOlderConnectionDidNotSendIsNobodysFailure) {
   EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
 }
 
+// However far it had come.
+TEST(Engine, WhatAnOlderConnectionDidNotBringIsNobodysFailure) {
+  for (int steps = 0; steps < 30; ++steps) {
+    Pair pair;
+    pair.install(1, 0);
+    pair.run();
+    pair.loader.engine->send_loading(kReplica, batch_frame(0, 1), pattern(1, kBytesMax));
+    for (int i = 0; i < steps; ++i) pair.queue.step();
+    pair.install_alone(2);
+    pair.install(3, 3);
+    pair.run();
+    EXPECT_TRUE(pair.replica.failed.empty()) << steps;
+  }
+}
+
 TEST(Engine, AConnectionBetweenMembersOutlastsAViewThatOneWasNotToldOf) {
   Pair pair;
   pair.install();
