@@ -129,6 +129,8 @@ class CoordinatorState {
   void begin_history();
   void go_back_before_suspects(View& view);
   std::string why_suspected() const;
+  std::uint64_t steps_done() const;
+  void forget_steps_after(std::uint64_t step);
   void doubt_given_up_steps();
   void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
@@ -161,6 +163,7 @@ class CoordinatorState {
   void feed_newcomers();
   void newcomer_ready(const NodeName& who);
   void end_donation(const NodeName& who);
+  void feed_again(const NodeName& who);
   void turn_away(const NodeName& who, const std::string& reason, bool again);
   void close_view();
   void ask_to_close();

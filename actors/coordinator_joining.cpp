@@ -160,6 +160,13 @@ void CoordinatorState::end_donation(const NodeName& who) {
     self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
 }
 
+// It has caught up with a view that is being closed. If the next one holds it, or is another one, it hears of
+// that; in a pause it begins anew.
+void CoordinatorState::feed_again(const NodeName& who) {
+  end_donation(who);
+  roster_->fed_no_more(who);
+}
+
 // It knows its donor now; what that one sends will not come from a stranger.
 void CoordinatorState::newcomer_ready(const NodeName& who) {
   if ((phase_ != Phase::running && phase_ != Phase::paused) || !roster_->alive(who)) return;
@@ -179,7 +186,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 
 void CoordinatorState::on(const CaughtUp& message) {
   if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
-  if (phase_ != Phase::running && phase_ != Phase::paused) return;
+  if (phase_ != Phase::running && phase_ != Phase::paused) return feed_again(message.name);
   roster_->caught_up(message);
   if (phase_ == Phase::running) {
     if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)

@@ -68,6 +68,7 @@ void ReplicaState::on(const Assignment& message) {
   fed_.clear();
   donations_.clear();
   stopping_.reset();
+  done_.reset();
   behind_ = records_ < part_.view.records;
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
   clean_.clear();
@@ -108,6 +109,7 @@ void ReplicaState::on(const ViewClosed& message) {
 void ReplicaState::answer_halt() {
   parts_.bench->progress->now(Activity::idle);
   next_turn();
+  donate();
   if (std::exchange(result_abandoned_, false)) {  // a member vanished in the middle of sending its part
     try {
       replace_result(*parts_.bench, part_.view.sums_on_cards);

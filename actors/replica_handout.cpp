@@ -122,7 +122,8 @@ void ReplicaState::on(const DonateTo& message) {
 // The floats are copied by the compute thread before whatever it is asked for next, once for all who wait
 // for them; they are hashed elsewhere, while the steps go on, and sent from where they are.
 void ReplicaState::donate() {
-  if (going_back_ || !parts_dealt_) return;  // its state is not the view's yet
+  if (going_back_) return;                // its state is not the view's yet
+  if (!parts_dealt_ && !halted_) return;  // nor that; where the view ended before, it stays what it is
   if (donations_.empty()) return;
   const std::vector<PeerId> peers = std::exchange(donations_, {});
   for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};

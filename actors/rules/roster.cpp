@@ -163,7 +163,7 @@ void Roster::installed(const NodeName& name) {
 void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
-  found->second.last_step = std::max(found->second.last_step, message.step);
+  found->second.last_step = message.step;  // a lower one than before, if all have gone back
   found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 

@@ -128,6 +128,7 @@ class Roster {
   /// none.
   std::vector<NodeName> hungry() const;
   void fed(const NodeName& name, const Member& donor);
+  void fed_no_more(const NodeName& name) { nodes_[name].fed_in = 0; }
   std::optional<Member> donor() const;
   /// How the others reach this node.
   Member member_of(const NodeName& name) const;

@@ -49,6 +49,7 @@ class Invariants final : public Watch {
   /// Each whole checkpoint on the disk is the oracle's at its step.
   void expect_last_checkpoint(const std::vector<std::shared_ptr<Disk>>& disks, const Registry& registry);
   void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);
+  void expect_nothing_abandoned(Disk& disk, const Registry& registry);
   void expect_nothing_left(const std::string& left);
   void say(Wrong wrong);
 
@@ -148,7 +149,7 @@ class Invariants final : public Watch {
   void expect_newcomers_fed();
   void began_course(const View& view);
   void expect_counts_on_no_abandoned(const Pulse& pulse);
-  void expect_nothing_abandoned(Disk& disk, const Registry& registry);
+  bool is_of_the_course(std::uint64_t step) const;
   bool is_excused(const WrongCheckpoint& checkpoint);
 
   const Job job_;

@@ -213,6 +213,9 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     cluster.start();
     run_to_the_end(cluster, invariants, schedule, plan);
     if (cluster.report()) invariants.expect_good_end(*cluster.report());
+    if (plan.completes && cluster.report() && !cluster.report()->completed())
+      invariants.say({11, "the run is to complete, and has " + cluster.report()->outcome + ": " +
+                              cluster.report()->reason});
     if (!invariants.wrong()) part(cluster, invariants, schedule);
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
@@ -223,6 +226,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (cluster.power_lost()) disk->start_again();
     // Or nobody had the time to find them.
     const bool unseen = cluster.all_killed() && has_wrong_bits(plan) && !invariants.told_that_all_go_back();
+    if (options.disk && !unseen) invariants.expect_nothing_abandoned(*options.disk, registry);
     if (options.disk && !unseen) invariants.expect_checkpoints(options.disk, registry);
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
     if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
