@@ -86,10 +86,11 @@ void CoordinatorState::raise(Event event) {
 }
 
 void CoordinatorState::on(const Progress& message) {
-  report_.steps = std::max(report_.steps, message.step);
+  if (message.took >= back_in_) report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
-  if (message.step >= view_.doubted_to && view_.number > judged_) doubt_.reset();  // all were compared
   const bool of_this_view = in_force() && message.took == view_.number;
+  if (of_this_view && message.step >= view_.doubted_to && view_.number > judged_)
+    doubt_.reset();  // all were compared
   if (of_this_view) say_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with

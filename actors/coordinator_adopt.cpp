@@ -2,6 +2,7 @@
 // members hold, and which of the two counts. Steps that live replicas hold always count more than a verdict
 // in a journal.
 #include <algorithm>
+#include <limits>
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/return_time.hpp"
@@ -105,8 +106,13 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   if (view.history > 0) history_ = view.history;
   remember_verdicts();
   remember_going_back();
-  if (view_.source.records >= kept_.records)
-    kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
+  if (view_.doubted_to > 0 && !view_.back) {  // nobody had been found to be wrong yet
+    doubt_ = Doubt{view_.doubted_from, {}};
+    for (const Member& member : view_.replicas) doubt_->slots.push_back(member.name.slot);
+  }
+  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
+  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
+  if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
   watch_->entered(view_);
   going_back_.entered();
   begun_ = true;

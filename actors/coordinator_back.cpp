@@ -33,13 +33,25 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
-       {"step", number(report_.steps)},
+       {"step", number(steps_done())},
        {"to_step", number(kept_.step)},
        {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
        {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
                       (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
                                                       ", which had the second copy of its part")}}));
+  forget_steps_after(kept_.step);
+}
+
+// The most that is known of. A coordinator that was started again knows it by heartbeats first.
+std::uint64_t CoordinatorState::steps_done() const {
+  std::uint64_t most = report_.steps;
+  for (const auto& [who, record] : roster_->nodes()) most = std::max(most, record.last_step);
+  return most;
+}
+
+void CoordinatorState::forget_steps_after(std::uint64_t step) {
+  report_.steps = std::min(report_.steps, step);
 }
 
 void CoordinatorState::begin_with_kept(View& view) const {

@@ -267,7 +267,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
-                                   {"step", number(report_.steps)},
+                                   {"step", number(steps_done())},
                                    {"to_step", number(good->step)},
                                    {"checkpoint", good->manifest},
                                    {"reason", why_suspected()}}));
@@ -282,6 +282,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   back_in_ = view.number;
   for (Member& member : view.replicas) went_back_to(view.source.step, member);
   forget_epochs_after(view.source.step);
+  forget_steps_after(view.source.step);
 }
 
 std::string CoordinatorState::why_suspected() const {
@@ -295,7 +296,7 @@ std::string CoordinatorState::why_suspected() const {
 // Who was wrong in them may be a member still: the one before did not come to say who it was.
 void CoordinatorState::doubt_given_up_steps() {
   if (!std::exchange(suspected_before_, false)) return;
-  const std::uint64_t from = *suspect_from_, to = std::max(from, report_.steps);
+  const std::uint64_t from = *suspect_from_, to = std::max(from, steps_done());
   const bool is_first = view_.doubted_to == 0;
   doubted_ = {is_first ? from : std::min(from, view_.doubted_from), std::max(to, view_.doubted_to)};
 }

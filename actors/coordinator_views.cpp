@@ -31,7 +31,9 @@ double milliseconds(std::chrono::nanoseconds time) {
 // ---- who is lost, who goes
 
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
-  return begun_ && (keeping_ || !roster_->member(who) || parts_.job.cluster.on_loss == OnLoss::go_on);
+  const bool of_the_view =
+      roster_->member(who) && view_.holds(who);  // a newcomer may close it with the others
+  return begun_ && (keeping_ || !of_the_view || parts_.job.cluster.on_loss == OnLoss::go_on);
 }
 
 void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason,
@@ -154,10 +156,12 @@ void CoordinatorState::pause(const std::string& missing) {
   if (!roster_->donor()) return fail(missing);
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
-  paused_since_ = self_->clock().now();
-  raise(make_event("paused", {{"view", number(view_.number)},
-                              {"waits_for", missing},
-                              {"give_up_ms", milliseconds(parts_.job.cluster.give_up_after)}}));
+  const auto now = self_->clock().now();
+  if (!paused_since_) paused_since_ = now;  // it may have been closed again since
+  raise(make_event("paused",
+                   {{"view", number(view_.number)},
+                    {"waits_for", missing},
+                    {"give_up_ms", milliseconds(parts_.job.cluster.give_up_after + *paused_since_ - now)}}));
   feed_newcomers();
 }
 
@@ -197,7 +201,7 @@ void CoordinatorState::install(const View& view) {
 // Nobody compares the weights of a replica that is alone.
 void CoordinatorState::note_alone(View& view) const {
   if (view.replicas.size() != 1 || view.replicas.front().alone_from > 0) return;
-  view.replicas.front().alone_from = 1 + (view.back ? view.source.step : report_.steps);
+  view.replicas.front().alone_from = 1 + (from_disk(view) ? view.source.step : report_.steps);
 }
 
 void CoordinatorState::let_leavers_go() {
