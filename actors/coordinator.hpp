@@ -163,7 +163,6 @@ class CoordinatorState {
   void feed_newcomers();
   void newcomer_ready(const NodeName& who);
   void end_donation(const NodeName& who);
-  void feed_again(const NodeName& who);
   void turn_away(const NodeName& who, const std::string& reason, bool again);
   void close_view();
   void ask_to_close();

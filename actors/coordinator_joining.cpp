@@ -148,6 +148,7 @@ void CoordinatorState::feed_newcomers() {
   const auto donor = roster_->donor();
   if (!donor) return;
   for (const NodeName& who : roster_->hungry()) {
+    if (roster_->at(who).feed_again) end_donation(who);
     roster_->fed(who, *donor);
     self_->send(actors_.at(who), Observe{view_, *donor});
     self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false, false});
@@ -158,13 +159,6 @@ void CoordinatorState::end_donation(const NodeName& who) {
   const NodeName donor{false, roster_->at(who).fed_by};
   if (begun_ && roster_->at(who).fed_in == view_.number && roster_->member(donor))
     self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
-}
-
-// It has caught up with a view that is being closed. If the next one holds it, or is another one, it hears of
-// that; in a pause it begins anew.
-void CoordinatorState::feed_again(const NodeName& who) {
-  end_donation(who);
-  roster_->fed_no_more(who);
 }
 
 // It knows its donor now; what that one sends will not come from a stranger.
@@ -186,7 +180,8 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 
 void CoordinatorState::on(const CaughtUp& message) {
   if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
-  if (phase_ != Phase::running && phase_ != Phase::paused) return feed_again(message.name);
+  // The view is being closed. Where the next one holds it, or is another one, it hears of that.
+  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->caught_up_too_late(message.name);
   roster_->caught_up(message);
   if (phase_ == Phase::running) {
     if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)

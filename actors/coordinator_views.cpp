@@ -240,7 +240,9 @@ void CoordinatorState::set_out() {
   feed_newcomers();
   // Who asked to go, or came, or was lost meanwhile.
   const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
-    return node.second.leaving && !node.second.held_back && roster_->member(node.first);
+    const auto& [who, record] = node;
+    const bool comes = who.loader && record.stage == NodeStage::prepared && !view_.holds(who);
+    return comes || (record.leaving && !record.held_back && roster_->member(who));
   });
   if (keeping_ ? !view_.last : changes) close_view();
 }

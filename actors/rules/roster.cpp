@@ -212,13 +212,15 @@ std::vector<NodeName> Roster::hungry() const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
     if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
-    if (record.fed_in != view_.number || !member({false, record.fed_by})) names.push_back(name);
+    if (record.fed_in != view_.number || record.feed_again || !member({false, record.fed_by}))
+      names.push_back(name);
   }
   return names;
 }
 
 void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].holds_of = {donor.name.slot};
+  nodes_[name].feed_again = false;
   nodes_[name].fed_by = donor.name.slot;
   nodes_[name].fed_in = nodes_[name].in_view = view_.number;
 }

@@ -41,6 +41,7 @@ struct NodeRecord {
   bool begun = false;                     ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
   std::uint32_t fed_in = 0;
+  bool feed_again = false;           ///< in the same view
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
 };
@@ -128,7 +129,8 @@ class Roster {
   /// none.
   std::vector<NodeName> hungry() const;
   void fed(const NodeName& name, const Member& donor);
-  void fed_no_more(const NodeName& name) { nodes_[name].fed_in = 0; }
+  /// With a view that is being closed. If that stays the view, in a pause, it is fed again.
+  void caught_up_too_late(const NodeName& name) { nodes_[name].feed_again = true; }
   std::optional<Member> donor() const;
   /// How the others reach this node.
   Member member_of(const NodeName& name) const;
