@@ -52,7 +52,11 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
     look_into_journal();
   } catch (const Error& error) {
     parts_.journal.reset();  // what it says stays as it is: it may be another run's
-    return fail(std::string("the journal cannot be kept: ") + error.what());
+    return fail(
+        std::string("the journal cannot be kept: ") + error.what() +
+        (begun_ ? "; replicas that live keep their state, and go on with this job's coordinator if it is "
+                  "started again within cluster.orphan_after"
+                : ""));
   }
   self->delayed_send(self, kTick, Tick{});
 }
@@ -89,8 +93,10 @@ void CoordinatorState::on(const Progress& message) {
   if (message.took >= back_in_) report_.steps = std::max(report_.steps, message.step);
   report_.samples = std::max(report_.samples, message.samples);
   const bool of_this_view = in_force() && message.took == view_.number;
-  if (of_this_view && message.step >= view_.doubted_to && view_.number > judged_)
+  if (doubt_ && of_this_view && message.step >= view_.doubted_to && view_.number > judged_) {
     doubt_.reset();  // all were compared
+    note_suspects();
+  }
   if (of_this_view) say_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with

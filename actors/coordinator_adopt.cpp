@@ -43,7 +43,8 @@ void CoordinatorState::note(const View& view, bool ended) {
     parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
                            report_.steps, report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
-                           goes_back ? 0 : suspect_from_.value_or(0)});
+                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0});
+    unnoted_since_.reset();
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
@@ -93,6 +94,10 @@ void CoordinatorState::look_into_journal() {
   }
   if (entry->completed) return say_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
+  if (entry->doubt_from > 0) {
+    doubt_ = Doubt{entry->doubt_from, {}};
+    for (const Member& member : entry->view.replicas) doubt_->slots.push_back(member.name.slot);
+  }
   wait_for_members(entry->view, entry->free);
   if (entry->suspect_from > 0)
     suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
@@ -106,13 +111,10 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   if (view.history > 0) history_ = view.history;
   remember_verdicts();
   remember_going_back();
-  if (view_.doubted_to > 0 && !view_.back) {  // nobody had been found to be wrong yet
-    doubt_ = Doubt{view_.doubted_from, {}};
-    for (const Member& member : view_.replicas) doubt_->slots.push_back(member.name.slot);
-  }
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
   if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
+  report_.steps = std::max(report_.steps, kept_.step);
   watch_->entered(view_);
   going_back_.entered();
   begun_ = true;
@@ -295,8 +297,11 @@ void CoordinatorState::adopted_all() {
   for (const auto& [who, actor] : actors_) {
     if (roster_->member(who)) self_->send(actor, Adopted{term_});
   }
+  const bool any_leaves = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
+    return node.second.leaving && roster_->member(node.first);
+  });
   if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
-      !suspect_from_) {
+      !suspect_from_ && !any_leaves) {
     phase_ = Phase::running;
     took_effect_ = false;
     raise(make_event("view", {{"view", number(view_.number)},

@@ -33,7 +33,7 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
-       {"step", number(steps_done())},
+       {"step", number(std::max(steps_done(), kept_.step))},
        {"to_step", number(kept_.step)},
        {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
        {"reason", "replica " + std::to_string(lost.owner) + " is lost" +

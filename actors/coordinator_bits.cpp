@@ -98,6 +98,9 @@ bool CoordinatorState::is_news(const UnlikeBits& message, const Judgement& judge
 void CoordinatorState::on(const UnlikeBits& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
   roster_->compared(message.view, message.clean);
+  // A view begins with a comparison. What comes after it tells a coordinator that was started again of that.
+  if (!message.first && bits_of(message) != Bits::record && view_.replicas.size() > 1)
+    roster_->weights_compared();
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   if (!is_news(message, judgement)) return;
   std::vector<Event> told = corrupt_events(message, judgement);
@@ -113,7 +116,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     suspect(from, ends);
   if (again && applied && !suspect_from_)
     doubt_ = Doubt{from, message.slots};
-  else if (bits_of(message) == Bits::gradient)
+  else if (bits_of(message) == Bits::gradient && judgement.sure)
     doubt_.reset();
   for (const Event& event : told) raise(event);  // what it says of checkpoints is true by now
   if (ending_) return;                           // another coordinator has the journal

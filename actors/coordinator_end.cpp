@@ -127,14 +127,15 @@ bool CoordinatorState::noted(const View& view) {
                       {"give_up_ms", std::chrono::duration<double, std::milli>(give_up).count()}}));
     return false;
   }
-  unnoted_since_.reset();
   return true;
 }
 
-// Results turned out to be wrong since it was made, or a newcomer that it would take in is gone.
+// Results turned out to be wrong since it was made, or a newcomer that it would take in is gone, or goes.
 bool CoordinatorState::is_outdated(const View& view) const {
   if (suspect_from_ && !view.back) return true;
-  const auto gone = [this](const Member& member) { return !roster_->alive(member.name); };
+  const auto gone = [this](const Member& member) {
+    return !roster_->alive(member.name) || (roster_->at(member.name).leaving && !view_.holds(member.name));
+  };
   return std::ranges::any_of(view.replicas, gone) || std::ranges::any_of(view.loaders, gone);
 }
 
@@ -142,7 +143,7 @@ void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   if (phase_ != Phase::noting || now < unnoted_->again) return;
   const auto give_up = parts_.job.cluster.give_up_after;
-  if (now - *unnoted_since_ < give_up)
+  if (!unnoted_since_ || now - *unnoted_since_ < give_up)
     return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
                              " ms (cluster.give_up_after), so no view can be made";

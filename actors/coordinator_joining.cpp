@@ -163,7 +163,8 @@ void CoordinatorState::end_donation(const NodeName& who) {
 
 // It knows its donor now; what that one sends will not come from a stranger.
 void CoordinatorState::newcomer_ready(const NodeName& who) {
-  if ((phase_ != Phase::running && phase_ != Phase::paused) || !roster_->alive(who)) return;
+  if (!roster_->alive(who)) return;
+  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(who);
   const NodeRecord& record = roster_->at(who);
   const NodeName donor{false, record.fed_by};
   if (record.fed_in != view_.number || !roster_->member(donor)) return;
@@ -181,7 +182,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 void CoordinatorState::on(const CaughtUp& message) {
   if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.
-  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->caught_up_too_late(message.name);
+  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(message.name);
   roster_->caught_up(message);
   if (phase_ == Phase::running) {
     if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)

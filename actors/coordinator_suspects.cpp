@@ -139,7 +139,7 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
 
 // Who could tell is lost, or the run ends before they have.
 void CoordinatorState::suspect_what_is_doubted(bool ends) {
-  if (doubt_) suspect(std::exchange(doubt_, std::nullopt)->from, ends);
+  if (doubt_ && (ends || good_before(doubt_->from))) suspect(std::exchange(doubt_, std::nullopt)->from, ends);
 }
 
 // All are compared in the step that is done again; but not who is gone.
@@ -173,7 +173,8 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   const std::string refusal = mark_suspects();
   const std::string stay =
       refusal_of([&] { set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_); });
-  suspects_stay_ = !marked_ && !stay.empty();
+  const bool stayed = std::exchange(suspects_stay_, !marked_ && !stay.empty());
+  if (suspects_stay_ && stayed) return;  // it was told
   if (marked_ || (!was_marked && !suspects_stay_)) return;
   const std::string those =
       "checkpoints of step " + std::to_string(from) + " and later may hold wrong results";
@@ -267,7 +268,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
-                                   {"step", number(steps_done())},
+                                   {"step", number(std::max(steps_done(), good->step))},
                                    {"to_step", number(good->step)},
                                    {"checkpoint", good->manifest},
                                    {"reason", why_suspected()}}));

@@ -38,7 +38,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
 
 void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason,
                             bool again) {
-  const std::uint64_t step = std::max(report_.steps, roster_->at(who).last_step) + 1;
+  const std::uint64_t step = steps_done() + 1;
   const bool goes_on = goes_on_without(who);
   const bool member = roster_->member(who);
   const std::string shards = roster_->shards_of(who);
@@ -61,7 +61,11 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   if (!noticed_) noticed_ = self_->clock().now();
   lost_.push_back(who);
   if (phase_ != Phase::adopting) return close_view();
-  if (!roster_->donor() && !keeping_) return none_came_back();
+  // Some who are back may have been asked to leave meanwhile: they keep the state, or give it to others.
+  const bool any_member = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
+    return !node.first.loader && view_.holds(node.first) && roster_->member(node.first);
+  });
+  if (!any_member && !keeping_) return none_came_back();
   if (roster_->all(NodeStage::installed)) adopted_all();
 }
 

@@ -218,7 +218,8 @@ std::string encode_journal(const JournalEntry& entry) {
                   {"weights_sha256", entry.weights_sha256},
                   {"epochs", epochs},
                   {"first_view", entry.first_view},
-                  {"suspect_from", entry.suspect_from}};
+                  {"suspect_from", entry.suspect_from},
+                  {"doubt_from", entry.doubt_from}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -238,6 +239,7 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
     for (const Json& epoch : json.at("epochs")) entry.epochs.push_back(epoch_from(epoch));
     entry.first_view = json.value("first_view", 1u);
     entry.suspect_from = json.value("suspect_from", std::uint64_t{0});
+    entry.doubt_from = json.value("doubt_from", std::uint64_t{0});
     return entry;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

@@ -28,6 +28,8 @@ struct JournalEntry {
   std::uint32_t first_view = 1;  ///< the number of the first one, where earlier ones were void
   /// Results of this step and later ones may be wrong, and no view has gone back yet; 0: none are known.
   std::uint64_t suspect_from = 0;
+  /// The same, where nobody knows yet which member is wrong, and there is no checkpoint before.
+  std::uint64_t doubt_from = 0;
 };
 
 /// Another coordinator has written to the journal since: its term is higher.

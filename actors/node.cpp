@@ -347,6 +347,7 @@ void NodeState::on(const Halted& message) {
 void NodeState::on(const Observe& message) {
   view_ = message.view;
   run_has_begun_ = true;
+  broken_.clear();
   try {
     make_replica(view_);
     // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.

@@ -87,9 +87,13 @@ class Roster {
   std::uint32_t took() const;
   /// What a member says of the replicas of its view (Member::clean); nothing, if this is another one.
   void compared(std::uint32_t view, const std::vector<std::uint64_t>& clean);
-  /// The weights of all members have been compared as a whole.
+  /// The weights of all members have been compared as a whole: whoever was given a state has a vote of its
+  /// own.
   void weights_compared() {
-    for (auto& [name, record] : nodes_) record.alone_from = 0;
+    for (auto& [name, record] : nodes_) {
+      record.alone_from = 0;
+      if (record.member) record.holds_of.clear();
+    }
   }
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
 
@@ -129,8 +133,9 @@ class Roster {
   /// none.
   std::vector<NodeName> hungry() const;
   void fed(const NodeName& name, const Member& donor);
-  /// With a view that is being closed. If that stays the view, in a pause, it is fed again.
-  void caught_up_too_late(const NodeName& name) { nodes_[name].feed_again = true; }
+  /// What it said of a view that is being closed came too late. If that stays the view, in a pause, it is fed
+  /// again.
+  void to_feed_again(const NodeName& name) { nodes_[name].feed_again = true; }
   std::optional<Member> donor() const;
   /// How the others reach this node.
   Member member_of(const NodeName& name) const;

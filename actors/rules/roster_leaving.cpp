@@ -32,7 +32,7 @@ std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
   for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
     if (!at({false, slot}).leaving) continue;
     left.erase(slot);
-    const bool needed = in_parts_ ? lost_part(source, left).has_value() : left.empty();
+    const bool needed = left.empty() || (in_parts_ && lost_part(source, left).has_value());
     if (!needed && !some_miss_records) continue;
     left.insert(slot);
     held_back.insert(slot);

@@ -22,6 +22,7 @@ struct Plan {
   ClusterOptions cluster;
   std::vector<Fault> faults;
   bool disk = false;        ///< checkpoints go to a disk, a new one in each run
+  bool keeps = false;       ///< the run ends with a checkpoint, where it does not complete
   bool completes = false;   ///< whatever happens in it; else the run may fail where the rules excuse it
   Nanoseconds patience{0};  ///< something must happen within this time while no fault lasts
 

@@ -107,6 +107,7 @@ Json written(const Plan& plan, const std::string& found) {
   top("patience", plan.patience);
   top("disk", plan.disk);
   top("completes", plan.completes);
+  top("keeps", plan.keeps);
   top("gpu_direct", plan.job.reduce.gpu_direct);
   cluster_fields(Writer(json["cluster"]), plan.cluster);
   pace_fields(Writer(json["cluster"]["pace"]), plan.cluster.pace);
@@ -133,6 +134,7 @@ Plan read_fields(const Json& json, const std::string& file_name) {
   top("seed", plan.seed);
   top("patience", plan.patience);
   top("disk", plan.disk);
+  plan.keeps = json.value("keeps", false);
   plan.completes = json.value("completes", false);  // not in older plans
   plan.cluster.seed = plan.seed;
   const Json& cluster = json.at("cluster");

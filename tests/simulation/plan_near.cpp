@@ -42,7 +42,7 @@ Plan PlansNear::draw(std::uint64_t seed) const {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 71);
   Plan plan = dice.one_of(known_);
   plan.seed = plan.cluster.seed = seed;
-  plan.completes = false;  // known of that plan alone
+  plan.completes = plan.keeps = false;  // known of that plan alone
   for (Fault& fault : plan.faults) move(dice, fault.moment);
   return plan;
 }
