@@ -112,8 +112,10 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   remember_verdicts();
   remember_going_back();
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
+  // What members have written since the view was made. What is older may be what all went back behind.
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
+  const bool of_the_course = last && of_one_run(last->history, history_) && last->history >= view_.history;
+  if (of_the_course && last->records > kept_.records) kept_ = kept_by(*last);
   report_.steps = std::max(report_.steps, kept_.step);
   watch_->entered(view_);
   going_back_.entered();
