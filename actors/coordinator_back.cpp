@@ -43,10 +43,13 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   forget_steps_after(kept_.step);
 }
 
-// The most that is known of. A coordinator that was started again knows it by heartbeats first.
+// The most that is known of. A coordinator that was started again knows it by heartbeats first. What the lost
+// had done may be given up since.
 std::uint64_t CoordinatorState::steps_done() const {
   std::uint64_t most = report_.steps;
-  for (const auto& [who, record] : roster_->nodes()) most = std::max(most, record.last_step);
+  for (const auto& [who, record] : roster_->nodes()) {
+    if (roster_->alive(who)) most = std::max(most, record.last_step);
+  }
   return most;
 }
 

@@ -409,10 +409,11 @@ void Engine::abandoned(const Frame& frame) {
 
 // What this side cut itself fails, too, and says nothing of a connection that was made since.
 void Engine::sent(PeerId to, SendToken token, bool ok) {
-  const auto ended = sending_.extract(token);
+  const bool loads = token >= kBatchTokens;
+  const auto ended = loads ? sending_.extract(token) : decltype(sending_)::node_type();
   const bool let_go = ended && ended.mapped().let_go;
   if (!ok && !let_go) blame(to, "a send to it failed");  // said before what follows from it
-  if (token >= kBatchTokens) {
+  if (loads) {
     if (ended && ended.mapped().frame.kind == FrameKind::batch) demands_.given(to, ended.mapped().frame);
   } else if (reduction_) {
     reduction_->sent(token, ok);
