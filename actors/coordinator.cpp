@@ -52,11 +52,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
     look_into_journal();
   } catch (const Error& error) {
     parts_.journal.reset();  // what it says stays as it is: it may be another run's
-    return fail(
-        std::string("the journal cannot be kept: ") + error.what() +
-        (begun_ ? "; replicas that live keep their state, and go on with this job's coordinator if it is "
-                  "started again within cluster.orphan_after"
-                : ""));
+    return fail(std::string("the journal cannot be kept: ") + error.what());
   }
   self->delayed_send(self, kTick, Tick{});
 }

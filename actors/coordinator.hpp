@@ -173,6 +173,8 @@ class CoordinatorState {
   void avoid_unreadable(View& view) const;
   void install(const View& view);
   bool noted(const View& view);
+  void journal_refused(const View& view, const std::string& reason);
+  bool note_what_it_lacks();
   bool is_outdated(const View& view) const;
   void note_again();
   void note_alone(View& view) const;
@@ -227,7 +229,7 @@ class CoordinatorState {
   int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
   LocalErrors errors_;
   bool close_again_ = false;     // losses are to be told to those who close
-  bool journal_behind_ = false;  // it lacks what a member told
+  bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
   bool taken_over_ = false;      // another coordinator has the journal
   struct Caller {
     Join join;

@@ -45,6 +45,7 @@ void CoordinatorState::note(const View& view, bool ended) {
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0});
     unnoted_since_.reset();
+    journal_behind_ = false;
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
@@ -102,7 +103,8 @@ void CoordinatorState::look_into_journal() {
   if (entry->suspect_from > 0)
     suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
   has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
-  note(view_);
+  journal_behind_ = true;                                        // of its own term
+  note_what_it_lacks();
 }
 
 // The members of that view look for this coordinator.
@@ -229,13 +231,7 @@ bool CoordinatorState::learn_from(const Adopt& message) {
     go_on_with(message.view);
     journal_behind_ = true;
   }
-  try {
-    if (journal_behind_) note(view_);
-  } catch (const Error&) {
-    return false;
-  }
-  journal_behind_ = false;
-  return true;
+  return note_what_it_lacks();
 }
 
 // Who is in no newer view joins again.
@@ -320,7 +316,7 @@ void CoordinatorState::adopted_all() {
 // Counted in ticks: time in which this coordinator did not run is nobody's silence.
 bool CoordinatorState::judge_returns() {
   const auto missing = roster_->not_returned();
-  if (missing.empty()) return false;
+  if (missing.empty() || journal_behind_) return false;
   const auto& cluster = parts_.job.cluster;
   const bool some = roster_->some_replica_returned();
   std::chrono::milliseconds wait = some ? kReturnMax + cluster.detect.patience : cluster.orphan_after;

@@ -113,18 +113,36 @@ bool CoordinatorState::noted(const View& view) {
       return false;
     }
     if (view.last) return true;
-    const auto now = self_->clock().now();
-    const auto give_up = parts_.job.cluster.give_up_after;
-    if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
-    const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
     phase_ = Phase::noting;
-    unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0))};
-    note_again_ = disk_back_off(note_again_);
-    raise(make_event("journal_delayed",
-                     {{"view", number(view.number)},
-                      {"reason", std::string(error.what())},
-                      {"again_ms", std::chrono::duration<double, std::milli>(unnoted_->again - now).count()},
-                      {"give_up_ms", std::chrono::duration<double, std::milli>(give_up).count()}}));
+    journal_refused(view, error.what());
+    return false;
+  }
+  return true;
+}
+
+void CoordinatorState::journal_refused(const View& view, const std::string& reason) {
+  const auto now = self_->clock().now();
+  const auto give_up = parts_.job.cluster.give_up_after;
+  if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
+  const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
+  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0))};
+  note_again_ = disk_back_off(note_again_);
+  raise(make_event("journal_delayed",
+                   {{"view", number(view.number)},
+                    {"reason", reason},
+                    {"again_ms", std::chrono::duration<double, std::milli>(unnoted_->again - now).count()},
+                    {"give_up_ms", std::chrono::duration<double, std::milli>(give_up).count()}}));
+}
+
+// Of a restarted coordinator: its term, or what a member told. Before that is written no member counts as
+// back; each asks again.
+bool CoordinatorState::note_what_it_lacks() {
+  if (!journal_behind_) return true;
+  if (unnoted_since_ && self_->clock().now() < unnoted_->again) return false;
+  try {
+    note(view_);
+  } catch (const Error& error) {
+    if (!taken_over_) journal_refused(view_, error.what());
     return false;
   }
   return true;
@@ -141,12 +159,18 @@ bool CoordinatorState::is_outdated(const View& view) const {
 
 void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
-  if (phase_ != Phase::noting || now < unnoted_->again) return;
+  const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
+  if ((phase_ != Phase::noting && !returns) || now < unnoted_->again) return;
   const auto give_up = parts_.job.cluster.give_up_after;
-  if (!unnoted_since_ || now - *unnoted_since_ < give_up)
-    return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
+  const bool over = unnoted_since_ && now - *unnoted_since_ >= give_up;
+  if (!over && returns) return void(note_what_it_lacks());
+  if (!over) return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
+  if (returns)
+    return fail(reason +
+                "; replicas that live keep their state, and go on with this job's coordinator if it "
+                "is started again within cluster.orphan_after");
   if (!keep_state("failed", reason)) fail(reason);
 }
 

@@ -11,9 +11,9 @@ void CoordinatorState::on(const Failing& message) {
   const auto newcomer = [this](const NodeName& who) {
     return begun_ && roster_->alive(who) && !roster_->member(who);
   };
-  if (message.peer_known && message.view == view_.number) {
+  if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;
-    if (newcomer(who)) return turn_away(who, message.reason, true);
+    if (newcomer(who) && roster_->is_fed(who, message.view)) return turn_away(who, message.reason, true);
   }
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new. Who was not told

@@ -147,18 +147,22 @@ void CoordinatorState::feed_newcomers() {
   if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return;
   const auto donor = roster_->donor();
   if (!donor) return;
+  View view = view_;
+  view.number = roster_->view_of(donor->name);
+  if (view.number != view_.number && view_.back) return;  // what it holds is not that view's state
   for (const NodeName& who : roster_->hungry()) {
     if (roster_->at(who).feed_again) end_donation(who);
     roster_->fed(who, *donor);
-    self_->send(actors_.at(who), Observe{view_, *donor});
-    self_->send(actors_.at(donor->name), Donate{view_.number, roster_->member_of(who), false, false});
+    self_->send(actors_.at(who), Observe{view, *donor});
+    self_->send(actors_.at(donor->name), Donate{view.number, roster_->member_of(who), false, false});
   }
 }
 
 void CoordinatorState::end_donation(const NodeName& who) {
-  const NodeName donor{false, roster_->at(who).fed_by};
-  if (begun_ && roster_->at(who).fed_in == view_.number && roster_->member(donor))
-    self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), false, true});
+  const NodeRecord& record = roster_->at(who);
+  if (!begun_ || !roster_->is_fed(who)) return;
+  self_->send(actors_.at({false, record.fed_by}),
+              Donate{record.fed_in, roster_->member_of(who), false, true});
 }
 
 // It knows its donor now; what that one sends will not come from a stranger.
@@ -166,9 +170,9 @@ void CoordinatorState::newcomer_ready(const NodeName& who) {
   if (!roster_->alive(who)) return;
   if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(who);
   const NodeRecord& record = roster_->at(who);
-  const NodeName donor{false, record.fed_by};
-  if (record.fed_in != view_.number || !roster_->member(donor)) return;
-  self_->send(actors_.at(donor), Donate{view_.number, roster_->member_of(who), true, false});
+  if (!roster_->is_fed(who)) return;
+  self_->send(actors_.at({false, record.fed_by}),
+              Donate{record.fed_in, roster_->member_of(who), true, false});
 }
 
 // A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
@@ -180,7 +184,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
-  if (ending_ || message.view != view_.number || !roster_->alive(message.name)) return;
+  if (ending_ || !roster_->alive(message.name) || !roster_->is_fed(message.name, message.view)) return;
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.
   if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(message.name);
   roster_->caught_up(message);

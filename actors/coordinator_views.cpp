@@ -216,9 +216,10 @@ void CoordinatorState::let_leavers_go() {
 }
 
 void CoordinatorState::on(const Installed& message) {
-  if (ending_ || message.view != view_.number) return;
-  if (!roster_->member(message.name)) return newcomer_ready(message.name);
-  if (phase_ != Phase::installing || anew_) return;
+  if (ending_) return;
+  if (roster_->alive(message.name) && roster_->is_fed(message.name, message.view))
+    return newcomer_ready(message.name);
+  if (message.view != view_.number || phase_ != Phase::installing || anew_) return;
   roster_->installed(message.name);
   if (roster_->all(NodeStage::installed)) set_out();
 }

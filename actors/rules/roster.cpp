@@ -187,12 +187,6 @@ void Roster::compared(std::uint32_t view, const std::vector<std::uint64_t>& clea
   }
 }
 
-void Roster::caught_up(const CaughtUp& message) {
-  NodeRecord& record = nodes_[message.name];
-  record.stage = NodeStage::caught_up;
-  record.records = message.records;
-}
-
 bool Roster::waited_for(const NodeRecord& record) const {
   return !gone(record) && (view_.number == 0 || record.member);
 }
@@ -206,36 +200,6 @@ bool Roster::all(NodeStage stage, bool replicas_only) const {
 bool Roster::member(const NodeName& name) const {
   const auto found = nodes_.find(name);
   return found != nodes_.end() && found->second.member && !gone(found->second);
-}
-
-std::vector<NodeName> Roster::hungry() const {
-  std::vector<NodeName> names;
-  for (const auto& [name, record] : nodes_) {
-    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
-    if (record.fed_in != view_.number || record.feed_again || !member({false, record.fed_by}))
-      names.push_back(name);
-  }
-  return names;
-}
-
-void Roster::fed(const NodeName& name, const Member& donor) {
-  nodes_[name].holds_of = {donor.name.slot};
-  nodes_[name].feed_again = false;
-  nodes_[name].fed_by = donor.name.slot;
-  nodes_[name].fed_in = nodes_[name].in_view = view_.number;
-}
-
-// The last one: the first speaks for all, and has enough to do. Where all want to leave and others come, one
-// that leaves. A newcomer that counts as a member because it closes the view with the others is none.
-std::optional<Member> Roster::donor() const {
-  std::optional<Member> leaves;
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    const auto& [name, record] = *node;
-    if (name.loader || !record.member || !view_.holds(name) || gone(record)) continue;
-    if (!record.leaving) return member_of(name);
-    if (!leaves && any_replica_stays() && !canary("held-back-gives-nothing")) leaves = member_of(name);
-  }
-  return leaves;
 }
 
 Member Roster::member_of(const NodeName& name) const {
@@ -281,12 +245,6 @@ bool Roster::alive(const NodeName& name) const {
 
 bool Roster::none_alive() const {
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) { return alive(node.first); });
-}
-
-bool Roster::any_caught_up() const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
-    return !node.second.member && node.second.stage == NodeStage::caught_up;
-  });
 }
 
 NodeStage Roster::stage_behind() const {

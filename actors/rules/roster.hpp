@@ -39,7 +39,7 @@ struct NodeRecord {
   std::uint32_t since = 0;                ///< a member: the view in which it became one
   std::uint64_t alone_from = 0;           ///< as in Member
   bool begun = false;                     ///< adopted in a view that is in force
-  std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in`
+  std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in` of that one
   std::uint32_t fed_in = 0;
   bool feed_again = false;           ///< in the same view
   std::set<std::uint32_t> holds_of;  ///< as in Member
@@ -72,6 +72,11 @@ class Roster {
   void returned(const Adopt& message);
   /// This very process is in the run.
   bool lives(const NodeName& name, std::uint64_t incarnation) const;
+  /// A member gives it its state, or has given it: in the view in which that member is.
+  bool is_fed(const NodeName& name) const;
+  bool is_fed(const NodeName& name, std::uint32_t in_view) const {
+    return at(name).fed_in == in_view && is_fed(name);
+  }
   /// The newcomers that get, or got, their state from it in that view.
   std::vector<NodeName> fed_by(const NodeName& donor, std::uint32_t view) const;
   const FreeNumbers& free_numbers() const { return free_; }

@@ -78,13 +78,4 @@ bool Roster::some_replica_returned() const {
   });
 }
 
-std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) const {
-  std::vector<NodeName> names;
-  for (const auto& [name, record] : nodes_) {
-    if (donor.loader || name.loader || !alive(name)) continue;
-    if (record.fed_in == view && record.fed_by == donor.slot) names.push_back(name);
-  }
-  return names;
-}
-
 }  // namespace muster

@@ -1,0 +1,67 @@
+// Newcomers, and the members that give them their state.
+#include <algorithm>
+
+#include "muster/actors/rules/roster.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+// The last one: the first speaks for all, and has enough to do. Where all want to leave and others come, one
+// that leaves. A newcomer that counts as a member because it closes the view with the others is none.
+std::optional<Member> Roster::donor() const {
+  std::optional<Member> leaves;
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    const auto& [name, record] = *node;
+    if (name.loader || !member(name) || !view_.holds(name)) continue;
+    if (!record.leaving) return member_of(name);
+    if (!leaves && any_replica_stays() && !canary("held-back-gives-nothing")) leaves = member_of(name);
+  }
+  return leaves;
+}
+
+// Donors may be in an older view than this one: nobody was told of it where its coordinator died behind its
+// journal.
+bool Roster::is_fed(const NodeName& name) const {
+  const NodeRecord& record = nodes_.at(name);
+  const NodeName donor{false, record.fed_by};
+  return !record.member && record.fed_in > 0 && member(donor) && nodes_.at(donor).in_view == record.fed_in;
+}
+
+std::vector<NodeName> Roster::hungry() const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
+    if (record.feed_again || !is_fed(name)) names.push_back(name);
+  }
+  return names;
+}
+
+void Roster::fed(const NodeName& name, const Member& donor) {
+  nodes_[name].holds_of = {donor.name.slot};
+  nodes_[name].feed_again = false;
+  nodes_[name].fed_by = donor.name.slot;
+  nodes_[name].fed_in = nodes_[name].in_view = nodes_.at(donor.name).in_view;
+}
+
+void Roster::caught_up(const CaughtUp& message) {
+  NodeRecord& record = nodes_[message.name];
+  record.stage = NodeStage::caught_up;
+  record.records = message.records;
+}
+
+bool Roster::any_caught_up() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return !node.second.member && node.second.stage == NodeStage::caught_up;
+  });
+}
+
+std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (donor.loader || name.loader || !alive(name)) continue;
+    if (record.fed_in == view && record.fed_by == donor.slot) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace muster
