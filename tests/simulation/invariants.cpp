@@ -299,6 +299,8 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     loaders_at_error_ = members_left("loader");
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
+  } else if (const auto* welcome = as<Welcome>(message)) {
+    welcomed_[welcome->name.text()] = now();
   } else if (const auto* stop = as<Stop>(message)) {
     if (stop->keep) keeps_alone(to);
     told_to_end_.insert(to);

@@ -130,6 +130,7 @@ class Invariants final : public Watch {
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
+  std::uint32_t newcomers_wait() const;
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);
   bool all_excused() const;
@@ -169,6 +170,7 @@ class Invariants final : public Watch {
   std::uint32_t closing_ = 0;                       // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;                         // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
+  std::map<std::string, Nanoseconds> welcomed_;  // since when
   bool paused_ = false;   // for want of nodes, as the coordinator has said
   bool unheard_ = false;  // for want of a word from the nodes
   bool over_ = false;

@@ -54,6 +54,17 @@ std::uint32_t Invariants::members_left(const std::string& kind) const {
       }));
 }
 
+// Replicas that nothing has befallen, and that came long enough ago to have been given their state.
+std::uint32_t Invariants::newcomers_wait() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(welcomed_, [&](const auto& each) {
+    const auto& [who, since] = each;
+    return who.rfind("replica", 0) == 0 && cluster_->alive(who) && now() - since > std::chrono::seconds(2) &&
+           joined_.count(who) + lost_.count(who) + left_.count(who) + leaving_.count(who) +
+                   excused_.count(who) ==
+               0;
+  }));
+}
+
 bool Invariants::all_excused() const {
   return std::all_of(joined_.begin(), joined_.end(), [&](const std::string& who) {
     return who.rfind("replica", 0) != 0 || lost_.count(who) > 0 || left_.count(who) > 0 ||
@@ -97,7 +108,8 @@ void Invariants::expect_good_end(const Report& report) {
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
   const bool all_left = report.reason == "every replica was asked to leave";
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
-  const bool too_few = members_left("replica") < std::max(job_.cluster.min_replicas, 1u);
+  const std::uint32_t waits = report.reason.rfind("no nodes came", 0) == 0 ? newcomers_wait() : 0;
+  const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
