@@ -170,6 +170,7 @@ void CoordinatorState::on(const ReplicaDone& message) {
   if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
   trained_to_ = self_->clock().now();
+  trained_ = true;
   if (roster_->all(NodeStage::done, true)) complete();
 }
 
@@ -287,9 +288,11 @@ void CoordinatorState::fail_of(const std::exception_ptr& thrown) {
 
 // One of those that are left writes what they hold before all go.
 void CoordinatorState::give_up() {
-  const std::string reason = "no nodes came within " +
-                             std::to_string(parts_.job.cluster.give_up_after.count()) +
-                             " ms (cluster.give_up_after)";
+  const std::string starved = roster_->without_state();
+  const std::string reason =
+      "no nodes came within " + std::to_string(parts_.job.cluster.give_up_after.count()) +
+      " ms (cluster.give_up_after)" +
+      (starved.empty() ? "" : ", but " + starved + ", which got no state from a member");
   if (keep_state("failed", reason)) return;
   fail(reason + "; with checkpoint.folder the state would have been kept");
 }

@@ -95,6 +95,8 @@ class CoordinatorState {
   bool give_up_silence();
   bool lose_all_silent();
   bool judge_installing();
+  std::string owed_outside_rounds(const NodeName& who) const;
+  bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back();
   void go_back_further();
@@ -179,6 +181,7 @@ class CoordinatorState {
   void note_again();
   void note_alone(View& view) const;
   void let_leavers_go();
+  Roster::Next what_follows_view() const;
   bool keep_state(const std::string& outcome, const std::string& reason);
   bool begin_keeping(const std::string& outcome, const std::string& reason);
   void last_view();
@@ -222,6 +225,7 @@ class CoordinatorState {
   Report report_;
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
+  bool trained_ = false;             // no round is left, as a member has said since all went back last
   std::set<std::uint64_t> counted_;  // epochs in the report
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it

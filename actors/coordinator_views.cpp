@@ -120,7 +120,7 @@ void CoordinatorState::next_view() {
   if (!keeping_ && roster_->all_leave() && begin_keeping("interrupted", kAllLeave))
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (keeping_) return last_view();
-  const Roster::Next next = roster_->next_view(view_);
+  const Roster::Next next = what_follows_view();
   if (!next.view && !roster_->any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
@@ -135,6 +135,15 @@ void CoordinatorState::next_view() {
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of
+}
+
+// Where no round is left those who are there are enough, unless some have to be done again.
+Roster::Next CoordinatorState::what_follows_view() const {
+  if (trained_ && !suspect_from_ && !doubt_) {
+    Roster::Next next = roster_->trained_view(view_);
+    if (next.view && !next.lost) return next;
+  }
+  return roster_->next_view(view_);
 }
 
 // Whether the run ends because its last loader is lost.
@@ -187,6 +196,7 @@ void CoordinatorState::install(const View& view) {
   if (!noted(next)) return;
   doubted_.reset();
   if (next.back) suspect_from_.reset();
+  trained_ = trained_ && !from_disk(next);
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();

@@ -59,7 +59,7 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
-  if (judge_going_back()) return true;
+  if (judge_going_back() || judge_hanging()) return true;
   const bool owed = !watch_->in_doubt(elapsed());
   if (owed && (judge_closing() || judge_installing() || judge_loaders())) return true;
   return follow(judgement);
@@ -141,6 +141,26 @@ bool CoordinatorState::judge_closing() {
            std::to_string(std::chrono::milliseconds(patience).count()) + " ms, and " +
            (stands_still ? "the thread of its data plane stands still"
                          : "what it sends or receives does not end"));
+  return true;
+}
+
+// What others wait for of a replica outside of rounds, where none of them complains; empty: nothing.
+std::string CoordinatorState::owed_outside_rounds(const NodeName& who) const {
+  if (phase_ == Phase::paused && !roster_->fed_by(who, roster_->view_of(who)).empty())
+    return "newcomers wait for the state that it is to give them";
+  if (phase_ != Phase::running) return {};
+  if (trained_) return "others are done";
+  const bool can_go = view_.replicas.size() > std::max(parts_.job.cluster.min_replicas, 1u);
+  const bool deals_parts = parts_.job.train.in_parts() && !took_effect_;
+  return deals_parts && can_go ? "others wait for parts of the state that it is to give them" : "";
+}
+
+bool CoordinatorState::judge_hanging() {
+  const auto who = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
+  const std::string owed = who ? owed_outside_rounds(*who) : std::string();
+  if (owed.empty()) return false;
+  lost(*who, "coordinator",
+       "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
   return true;
 }
 

@@ -47,7 +47,7 @@ struct HandedOut {
   PeerId from = 0;
   std::uint64_t number = 0;
   FrameKind kind = FrameKind::record;
-  std::uint32_t waiting = 0;  ///< how many more the giver has for this replica
+  std::uint32_t waiting = 0;  ///< how many of later numbers the giver has for this replica
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 

@@ -455,8 +455,12 @@ struct Heartbeat {
   std::uint64_t measured = 0;  ///< the step that `seconds` is of; 0: none yet
   double seconds = 0;          ///< for data and computation of its shards at that step
   std::uint64_t still_ms = 0;  ///< for how long the thread of its data plane has not done what it was told
+  std::uint64_t busy_ms =
+      0;  ///< for how long it applies, copies or hashes the weights without a sign of life
 
-  static auto fields(Heartbeat& x) { return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms); }
+  static auto fields(Heartbeat& x) {
+    return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms, x.busy_ms);
+  }
 };
 MUSTER_MESSAGE(Heartbeat)
 

@@ -22,10 +22,20 @@ std::uint64_t NodeState::still_ms() {
   return 0;
 }
 
+// What is done in a round is for those to judge who wait in it.
+std::uint64_t NodeState::busy_ms() {
+  const auto now = self_->clock().now();
+  const ProgressWord word = progress_->word();
+  if (std::exchange(busy_with_, word) != word) busy_since_ = now;
+  if (word.activity != Activity::updating) return 0;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - busy_since_).count());
+}
+
 void NodeState::watch() {
   const std::uint64_t applied = bench_ ? bench_->applied.load() : 0;
   self_->send(parts_.coordinator, Heartbeat{parts_.name, applied, progress_->measured_step(),
-                                            progress_->measured_seconds(), still_ms()});
+                                            progress_->measured_seconds(), still_ms(), busy_ms()});
   if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
   const auto now = self_->clock().now().time_since_epoch();
   if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))

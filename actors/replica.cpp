@@ -9,6 +9,12 @@
 
 namespace muster {
 
+namespace {
+
+constexpr std::size_t kHashedAtOnce = std::size_t{1} << 24;  // elements: 64 MiB, a tenth of a second or so
+
+}  // namespace
+
 void ReplicaState::start(Self self, ReplicaParts parts) {
   self_ = self;
   parts_ = std::move(parts);
@@ -396,8 +402,14 @@ void ReplicaState::finish() {
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
   if (parts_.checkpoints && in_parts()) give_for_checkpoint();
   compute([](Workbench& bench) {
+    const auto state = host_state(bench);
+    Sha256 hash;
+    for (std::size_t at = 0; at < state.size(); at += kHashedAtOnce) {
+      hash.add(std::as_bytes(std::span(state).subspan(at, std::min(kHashedAtOnce, state.size() - at))));
+      bench.progress->moved();
+    }
     Hashed hashed;
-    hashed.state_sha256 = state_sha256(host_state(bench));
+    hashed.state_sha256 = hash.hex();
     return hashed;
   });
 }
@@ -409,6 +421,7 @@ void ReplicaState::on(const Hashed& message) {
 }
 
 void ReplicaState::say_done(const std::string& state_sha256, const std::string& checkpoint) {
+  parts_.bench->progress->now(Activity::idle);
   ReplicaDone done;
   done.slot = parts_.slot;
   done.steps = course_->steps();

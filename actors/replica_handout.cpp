@@ -127,6 +127,7 @@ void ReplicaState::donate() {
   if (donations_.empty()) return;
   const std::vector<PeerId> peers = std::exchange(donations_, {});
   for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
+  if (halted_) parts_.bench->progress->now(Activity::updating);
   on_compute_thread([background = parts_.background, view = part_.view.number, place = place(), peers,
                      replica = replica_actor(self_)](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
@@ -141,6 +142,7 @@ void ReplicaState::donate() {
 }
 
 void ReplicaState::on(const StateCopied& message) {
+  if (halted_) parts_.bench->progress->now(Activity::idle);
   const auto feeding = fed_.find(message.to);
   if (message.view != part_.view.number || feeding == fed_.end() || feeding->second.from != message.records)
     return;
@@ -217,7 +219,10 @@ void ReplicaState::catch_up() {
   if (observing_ && std::exchange(taken_said_, records_) < records_)
     self_->send(reducer_, HandOut{part_.view.number, donor_, records_, FrameKind::taken, nullptr});
   const auto next = pending_.find(records_ + 1);
-  if (next == pending_.end()) return say_caught_up();
+  if (next == pending_.end()) {
+    parts_.bench->progress->now(Activity::idle);
+    return say_caught_up();
+  }
   auto& gradient = parts_.bench->gradient;
   auto handed = decode_record(*next->second, parts_.bench->job.train.shards, gradient.size());
   pending_.erase(next);

@@ -114,6 +114,7 @@ void ReplicaState::on(const Snapped& message) {
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   if (is_void(written)) return;
   snapped_at_ = now();
+  if (written.last) parts_.bench->progress->now(Activity::idle);  // the disk is not its own
   if (in_parts()) return gather_parts(message, written);
   write(message.snapshot, written);
 }

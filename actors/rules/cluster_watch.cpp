@@ -44,6 +44,7 @@ ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
 
 void ClusterWatch::heard(const Heartbeat& message, Time now) {
   suspicion_.heard(message.name, now);
+  still_[message.name] = std::chrono::milliseconds(message.still_ms);
   if (message.measured > 0) shedding_.measured(message.name.slot, message.measured, message.seconds);
 }
 
@@ -91,6 +92,10 @@ std::vector<Party> ClusterWatch::parties() const {
   std::vector<Party> all;
   for (const Member& member : view_.replicas) all.push_back({member.name, member.end - member.begin});
   for (const Member& member : view_.loaders) all.push_back({member.name, worth});
+  for (Party& party : all) {
+    const auto still = still_.find(party.name);
+    party.stands_still = still != still_.end() && still->second >= cluster_.detect.patience / 2;
+  }
   return all;
 }
 
@@ -120,6 +125,7 @@ std::string ClusterWatch::missing() const {
 ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeName&)>& alive, Time now) {
   suspicion_.keep_only(alive);
   complaints_.keep_only(alive);
+  std::erase_if(still_, [&](const auto& each) { return !alive(each.first); });
   if (judged_ && now - *judged_ > cluster_.detect.patience) stood_still_ = now;
   judged_ = now;
   Judgement judgement;

@@ -90,6 +90,7 @@ class ClusterWatch {
   SelfDoubt doubt_;
   std::optional<Time> judged_, stood_still_;  // when it judged last; when it went on after a standstill
   ComplaintBook complaints_;
+  std::map<NodeName, std::chrono::milliseconds> still_;  // as the last heartbeat says: Heartbeat::still_ms
   Shedding shedding_;
   View view_;
   std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck

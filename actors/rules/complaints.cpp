@@ -135,13 +135,33 @@ Choice approximately(const Graph& graph, const std::vector<std::size_t>& group) 
   return {{taken.rbegin(), taken.rend()}, 0};
 }
 
+bool stands_still(const std::vector<Party>& parties, const NodeName& name) {
+  return std::ranges::any_of(parties,
+                             [&](const Party& party) { return party.name == name && party.stands_still; });
+}
+
+// Whose data plane stands still, and with whom somebody of `parties` has a quarrel.
+std::vector<NodeName> to_blame(const std::vector<Party>& parties, const std::vector<Complaint>& complaints) {
+  const Graph graph = make_graph(parties, complaints);
+  std::vector<NodeName> names;
+  for (std::size_t place = 0; place < graph.parties.size(); ++place) {
+    const Party& party = graph.parties[place];
+    if (party.stands_still && !graph.edges[place].empty()) names.push_back(party.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<NodeName> fewest_to_evict(const std::vector<Party>& parties,
                                       const std::vector<Complaint>& complaints) {
-  const Graph graph = make_graph(parties, complaints);
+  std::vector<NodeName> evicted = to_blame(parties, complaints);
+  std::vector<Complaint> open = complaints;
+  std::erase_if(open, [&](const Complaint& each) {
+    return std::ranges::count(evicted, each.first) + std::ranges::count(evicted, each.second) > 0;
+  });
+  const Graph graph = make_graph(parties, open);
   std::set<std::size_t> seen;
-  std::vector<NodeName> evicted;
   for (std::size_t place = 0; place < graph.parties.size(); ++place) {
     if (graph.edges[place].empty() || seen.count(place) > 0) continue;
     const auto group = group_of(graph, place);
@@ -173,6 +193,10 @@ std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
     if (last_heard(entry.by) < over || last_heard(entry.about) < over) return {};
     complaints.emplace_back(entry.by, entry.about);
   }
+  const auto why = [&](const NodeName& name) {
+    return stands_still(alive, name) ? std::string("the thread of its data plane stands still")
+                                     : "without " + name.text() + " the fewest replicas are lost";
+  };
   std::vector<Eviction> evictions;
   for (const NodeName& name : fewest_to_evict(alive, complaints)) {
     Eviction eviction{name, {}, {}};
@@ -182,8 +206,7 @@ std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
       eviction.by += (eviction.by.empty() ? "" : ", ") + entry.by.text();
       if (eviction.reason.empty()) {
         eviction.reason = "the link between " + name.text() + " and " + other.text() + " is broken (" +
-                          entry.by.text() + ": " + entry.reason + "); without " + name.text() +
-                          " the fewest replicas are lost";
+                          entry.by.text() + ": " + entry.reason + "); " + why(name);
       }
     }
     evictions.push_back(std::move(eviction));

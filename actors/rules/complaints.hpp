@@ -1,7 +1,8 @@
 // Whom to evict when live members say that the link between them is broken: a pure rule.
 //
 // A complaint is an edge between who complains and who is complained of; it does not say which of the two is
-// to blame. Evicted are the fewest members that leave no complaint among the rest (a least vertex cover);
+// to blame. Those go whose data plane is known to stand still. Of the others are evicted the fewest members
+// that leave no complaint among the rest (a least vertex cover);
 // among equally few those that hold fewer shards together, then those with the higher numbers.
 #pragma once
 
@@ -24,6 +25,7 @@ using Complaint = std::pair<NodeName, NodeName>;
 struct Party {
   NodeName name;
   std::uint32_t shards = 0;
+  bool stands_still = false;  ///< the thread of its data plane does nothing, as its node says
 };
 
 /// Connected groups of up to so many members are decided exactly; larger ones approximately, with at most

@@ -164,6 +164,7 @@ void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
   found->second.last_step = message.step;  // a lower one than before, if all have gone back
+  found->second.hangs = std::chrono::milliseconds(std::max(message.still_ms, message.busy_ms));
   found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 
@@ -226,7 +227,7 @@ void Roster::entered(const View& view) {
   }
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
-    record.still = {};
+    record.still = record.hangs = {};
     if (record.member) record.in_view = view.number;
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.

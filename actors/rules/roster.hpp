@@ -44,6 +44,7 @@ struct NodeRecord {
   bool feed_again = false;           ///< in the same view
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
+  std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
 };
 
 class Roster {
@@ -142,6 +143,8 @@ class Roster {
   /// again.
   void to_feed_again(const NodeName& name) { nodes_[name].feed_again = true; }
   std::optional<Member> donor() const;
+  /// Newcomers that have no state yet, for people: "replica 4, replica 5".
+  std::string without_state() const;
   /// How the others reach this node.
   Member member_of(const NodeName& name) const;
 
@@ -157,6 +160,8 @@ class Roster {
   bool stands_still(const NodeName& name, std::chrono::milliseconds patience) const;
   /// The member that those, not none, wait for: one whose data plane stands still, else the last of them.
   NodeName holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const;
+  /// A replica of the view one of whose threads has done nothing for so long, if another one does its work.
+  std::optional<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
   bool alive(const NodeName& name) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.
@@ -183,6 +188,8 @@ class Roster {
   /// Why the run cannot go on in a view without loader processes; empty if it can. Replicas may load for
   /// themselves (cluster.on_loader_loss).
   std::string misses_loader(const View& view) const;
+  /// The same where no round is left, and only words and checkpoints are owed: few are enough.
+  Next trained_view(const View& last) const;
   /// The same of a run that is to end: all who are left, be they few, without a loader, or asked to leave.
   Next last_view(const View& last) const;
   /// Every replica of the view that is left has asked to leave.

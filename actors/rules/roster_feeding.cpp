@@ -49,6 +49,15 @@ void Roster::caught_up(const CaughtUp& message) {
   record.records = message.records;
 }
 
+std::string Roster::without_state() const {
+  std::string names;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
+    names += (names.empty() ? "" : ", ") + name.text();
+  }
+  return names;
+}
+
 bool Roster::any_caught_up() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
     return !node.second.member && node.second.stage == NodeStage::caught_up;

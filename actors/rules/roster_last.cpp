@@ -1,18 +1,23 @@
-// The last view of a run that is told to end.
+// The last views of a run: where all is trained, and where it is told to end.
 #include <algorithm>
 
 #include "muster/actors/rules/roster.hpp"
 
 namespace muster {
 
-Roster::Next Roster::last_view(const View& last) const {
+Roster::Next Roster::trained_view(const View& last) const {
   Roster all = *this;
   all.min_replicas_ = 1;
   all.needs_loader_ = false;
+  return all.next_view(last);
+}
+
+Roster::Next Roster::last_view(const View& last) const {
+  Roster all = *this;
   for (auto& [name, record] : all.nodes_) {
     if (view_.holds(name)) record.leaving = false;  // a newcomer that asked to go has been let go
   }
-  Next next = all.next_view(last);
+  Next next = all.trained_view(last);
   if (next.view) next.view->last = true;
   return next;
 }

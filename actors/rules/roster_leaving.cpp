@@ -25,14 +25,21 @@ bool Roster::may_let_go() const {
 // Of those who asked to leave: without them the state, or a part of it, would be lost. In the next view parts
 // are dealt anew, and then they can go. Newcomers may be given the state by them; where nobody stays, nobody
 // is held back. Nor does anybody go from a view whose first record some members have not come to: who leaves
-// may be the one that keeps what they miss.
+// may be the one that keeps what they miss. Nor one that has applied a step of which none that stays has
+// heard.
 std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
   std::set<std::uint32_t> left = replicas_left(), held_back;
   const bool some_miss_records = !view_.behind.empty() && took() < view_.number;
+  std::optional<std::uint64_t> most;  // of those who stay
+  for (const std::uint32_t slot : left) {
+    const NodeRecord& record = at({false, slot});
+    if (!record.leaving) most = std::max(most.value_or(0), record.records);
+  }
   for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
     if (!at({false, slot}).leaving) continue;
     left.erase(slot);
-    const bool needed = left.empty() || (in_parts_ && lost_part(source, left).has_value());
+    const bool ahead = most && at({false, slot}).records > *most;
+    const bool needed = left.empty() || ahead || (in_parts_ && lost_part(source, left).has_value());
     if (!needed && !some_miss_records) continue;
     left.insert(slot);
     held_back.insert(slot);

@@ -67,6 +67,18 @@ NodeName Roster::holds_up(const std::vector<NodeName>& open, std::chrono::millis
   return still == nodes_.rend() ? open.back() : still->first;
 }
 
+std::optional<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) const {
+  std::optional<NodeName> who;
+  bool others_work = false;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || !member(name) || !view_.holds(name)) continue;
+    const bool hangs = record.hangs >= stuck_after && record.stage != NodeStage::done;
+    if (hangs) who = name;
+    others_work |= !hangs;
+  }
+  return others_work ? who : std::nullopt;
+}
+
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.
 std::uint32_t Roster::next_number(const View& last) const {
   std::uint32_t number = last.number;

@@ -14,11 +14,17 @@ std::chrono::nanoseconds silence_of(const PeerSight& peer, std::chrono::nanoseco
   return peer.unanswered_since ? now - *peer.unanswered_since : std::chrono::nanoseconds{0};
 }
 
+// All is there, but what this member has sent is not taken.
+bool takes_nothing(const PeerSight& peer) {
+  return peer.header_in && peer.words_in && peer.sums_in && !peer.taken;
+}
+
 // Not a frame for so long: the link. Else what it spent most of the wait with; one that says that it has done
 // its part, while nothing of it comes, has a slow link.
 LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::chrono::nanoseconds now) {
   if (silence_of(peer, now) >= options.link_patience) return LateCause::link;
   if (peer.doing.activity == Activity::restoring) return LateCause::restoring;
+  if (takes_nothing(peer)) return LateCause::link;
   const auto spent = [&](Activity activity) { return peer.spent[static_cast<std::size_t>(activity)]; };
   const auto data = spent(Activity::loading), link = spent(Activity::reducing);
   const auto compute = spent(Activity::computing) + spent(Activity::updating) + spent(Activity::idle);
@@ -26,7 +32,14 @@ LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::
   return link > compute ? LateCause::link : LateCause::compute;
 }
 
+// Whether it has said anything since it is waited for: pings go once a heartbeat.
+bool is_known(const PeerSight& peer) {
+  return peer.doing.activity == Activity::restoring ||
+         std::ranges::any_of(peer.spent, [](const auto& time) { return time.count() > 0; });
+}
+
 const char* owed_by(const PeerSight& peer) {
+  if (takes_nothing(peer)) return "it to take what it was sent";
   if (!peer.header_in) return "its header";
   return peer.words_in ? "the elements that it adds up" : "its sums";
 }
@@ -60,7 +73,7 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
   std::vector<Lateness> all;
   for (const PeerSight& peer : sight.peers) {
     const bool owes_words = !peer.header_in || !peer.words_in;
-    if (!owes_words && (any_without_words || peer.sums_in)) continue;
+    if (!owes_words && (any_without_words || (peer.sums_in && peer.taken))) continue;
     Lateness late;
     late.slot = peer.peer;
     // What follows from the words of all is waited for from the last of them on.
@@ -83,7 +96,8 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
                                 std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
-    if (late.waited >= options.patience || late.link_broken || late.stuck) all.push_back(late);
+    const bool past = late.waited >= options.patience && is_known(peer);
+    if (past || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });
   return all;

@@ -234,7 +234,7 @@ void Cluster::resume(const std::string& name) {
   }
   const NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
-  network_->resume(name);
+  if (!who->frozen->stands_still(kProgressThread)) network_->resume(name);
   // It may go on for some time before it hears what has become of it.
   if (options_.network.lends) control_->deaf_for(who->process, world_->up_to(std::chrono::milliseconds(10)));
   world_->resume(who->process);
@@ -310,7 +310,7 @@ void Cluster::freeze(const std::string& name, const std::string& thread) {
 void Cluster::thaw(const std::string& name, const std::string& thread) {
   const NodeProcess* who = find(name);
   if (!who || !world_->alive(who->process)) return;
-  if (thread == kProgressThread) network_->resume(name);
+  if (thread == kProgressThread && !world_->paused(who->process)) network_->resume(name);
   for (auto& action : who->frozen->thaw(thread))
     world_->after(who->process, Nanoseconds(0), std::move(action));
 }

@@ -130,6 +130,10 @@ class Cluster {
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool usurped(ProcessId process) const { return process == usurped_process_; }
   bool two_coordinators() const { return usurped_process_ != kNobody; }
+  /// The second one has written to the journal, too.
+  bool has_been_taken_over() const {
+    return two_coordinators() && journal_->entry && journal_->entry->term > term_before_usurper_;
+  }
   bool coordinator_reachable() const { return coordinator_alive() && coordinator_cuts_.empty(); }
 
   // ---- looking
@@ -215,7 +219,7 @@ class Cluster {
   ProcessId coordinator_process_ = kNobody;
   coordinator_actor usurped_;  // lives on beside the one that took its place
   ProcessId usurped_process_ = kNobody;
-  std::uint64_t writes_before_usurper_ = 0;
+  std::uint64_t writes_before_usurper_ = 0, term_before_usurper_ = 0;
   bool second_leads_ = false;  // a view of it is in force
   std::vector<ProcessId> paused_coordinators_;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};

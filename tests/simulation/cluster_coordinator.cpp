@@ -122,6 +122,7 @@ void Cluster::start_second_coordinator(const std::string& cut_off) {
   if (!coordinator_alive() || !options_.by_hand || two_coordinators() || report_) return;
   if (journal_->entry && journal_->entry->ended) return;
   writes_before_usurper_ = journal_->writes;
+  term_before_usurper_ = journal_->entry ? journal_->entry->term : 0;
   second_leads_ = false;
   usurped_process_ = coordinator_process_;
   usurped_ = coordinator_;

@@ -72,6 +72,14 @@ std::vector<FaultKind> frozen_threads() {
              return true;
            },
            freeze, thaw},
+          {"freeze-for-good", "a thread of a replica stands still for good; the process lives",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = any_of(dice, false, scene.job.cluster.replicas);
+             fault.b = dice.one_in(2) ? "muster-compute" : kProgress;
+             fault.costs = {fault.a};
+             return scene.job.cluster.replicas > scene.job.cluster.min_replicas;
+           },
+           freeze, nullptr},
           {"freeze-disk", "the thread of a replica that writes checkpoints stands still, for up to 30 s",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              fault.a = any_of(dice, false, scene.job.cluster.replicas);

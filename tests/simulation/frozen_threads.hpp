@@ -20,6 +20,7 @@ class FrozenThreads {
     const auto frozen = held_.extract(thread);
     return frozen ? std::move(frozen.mapped()) : std::vector<Action>{};
   }
+  bool stands_still(const std::string& thread) const { return held_.contains(thread); }
   /// Whether the thread stands still; then it does this when it is thawed.
   bool holds(const std::string& thread, Action action) {
     const auto frozen = held_.find(thread);

@@ -23,15 +23,27 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
+  if (tally_.of("fault: freeze-for-good") > 0) patience += job_.cluster.give_up_after;  // it may be going back
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
     tally_.count("run: waits for nodes that are started by hand");
     over_ = true;
     return;
   }
+  if (waits_for_hung_replica()) {
+    tally_.count("run: waits for a replica that hangs");
+    over_ = true;
+    return;
+  }
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// Of no more than cluster.min_replicas none is given up for being late.
+bool Invariants::waits_for_hung_replica() const {
+  return in_force_ && tally_.of("fault: freeze-for-good") > 0 &&
+         views_.latest()->replicas.size() <= std::max(job_.cluster.min_replicas, 1u);
 }
 
 // The first view waits for nodes that somebody has to start.

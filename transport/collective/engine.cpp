@@ -416,7 +416,7 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   if (loads) {
     if (ended && ended.mapped().frame.kind == FrameKind::batch) demands_.given(to, ended.mapped().frame);
   } else if (reduction_) {
-    reduction_->sent(token, ok);
+    reduction_->sent(to, token, ok);
     if (!reduction_->sending()) go_on_giving();
   }
   say_closed_if_drained();

@@ -1,5 +1,6 @@
 #include "muster/transport/collective/handover.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster {
@@ -98,7 +99,8 @@ void Handover::send_piece(PeerId to, Receiver& receiver, Time now) {
   frame.offset = first.next;
   frame.more = all;
   frame.node = piece_check(bytes);
-  frame.extra = static_cast<std::uint32_t>(receiver.waiting.size() - 1);
+  frame.extra = static_cast<std::uint32_t>(std::ranges::count_if(
+      receiver.waiting, [number = first.number](const Waiting& each) { return each.number > number; }));
   receiver.on_their_way.push_back({first.kind, first.number, first.next, bytes.size()});
   first.next += bytes.size();
   if (first.next == all) receiver.waiting.pop_front();

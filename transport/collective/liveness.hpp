@@ -34,7 +34,9 @@ struct PeerSight {
   ProgressWord doing;                                         ///< that word
   std::array<std::chrono::nanoseconds, kActivities> spent{};  ///< with each activity, within this wait
 
-  bool owes() const { return !header_in || !words_in || !sums_in; }
+  bool taken = true;  ///< it has taken, or let go of, all that it was sent in this round
+
+  bool owes() const { return !header_in || !words_in || !sums_in || !taken; }
 };
 
 /// An open round, as the member that waits sees it. Times are of one clock.

@@ -40,7 +40,7 @@ class Parcel {
 };
 
 /// A piece in the fields of a frame: `offset` within the parcel, `more` the bytes of the whole parcel, `node`
-/// the check, `extra` how many parcels wait behind this one.
+/// the check, `extra` how many of later numbers wait behind this one.
 struct Piece {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;

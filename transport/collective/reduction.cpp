@@ -65,6 +65,7 @@ void Reduction::reset(Slot& slot) {
   for (auto& metrics : slot.stand_ins) metrics.reset();
   for (TreeSum* const sum : slot.sums) sum->reset();
   slot.headers_in = slot.metrics_in = slot.sends = 0;
+  slot.sends_to.assign(shape_.members.size(), 0);
   slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
   slot.copied.assign(shape_.copies ? shape_.shards * copy_pieces() : 0, false);
   slot.kept.assign(shape_.copies ? shape_.shards : 0, false);
@@ -83,6 +84,7 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   frame.bytes = payload.size();
   if (frame.kind == FrameKind::contribution || frame.kind == FrameKind::result) frame.extra = sum_number();
   ++slot.sends;
+  ++slot.sends_to[member];
   ++sends_;
   const SendToken held = hold == Staging::kNone ? 0 : SendToken{hold} + 1;
   transport_.send(shape_.members[member].peer, frame, payload, round_ | held << kRoundBits);
@@ -321,7 +323,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   fail_here(error.what());
 }
 
-void Reduction::sent(SendToken token, bool ok) try {
+void Reduction::sent(PeerId to, SendToken token, bool ok) try {
   MUSTER_CHECK(sends_ > 0, token);
   --sends_;
   if (const SendToken held = token >> kRoundBits; held > 0)
@@ -331,6 +333,7 @@ void Reduction::sent(SendToken token, bool ok) try {
   Slot& target = slot(round);
   MUSTER_CHECK(target.sends > 0, token);
   --target.sends;
+  --target.sends_to[members_.at(to)];
   if (!ok) return close();  // which member, and why, is the engine's to say
   if (target.sends == 0 && round == round_) step_on();
 } catch (const Error& error) {

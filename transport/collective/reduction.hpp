@@ -76,7 +76,7 @@ class Reduction {
   void arrived(const Frame& frame, std::span<std::byte> payload);
   /// A payload that was placed will not come, but may still be written to its place.
   void abandoned(const Frame& frame);
-  void sent(SendToken token, bool ok);
+  void sent(PeerId to, SendToken token, bool ok);
   /// Goes on with sums that were added up aside (ReductionShape::unit); whether there were some.
   bool fold_on();
   /// Whether some are still added up.
@@ -123,7 +123,8 @@ class Reduction {
     std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
     std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> stand_in_bytes;
     std::size_t headers_in = 0, metrics_in = 0;
-    std::size_t sends = 0;  // in flight
+    std::size_t sends = 0;                // in flight,
+    std::vector<std::uint32_t> sends_to;  // by member
     bool contributed = false;
     bool said = false;          // so, to all: the losses are sent
     bool copies_given = false;  // the new states of own shards are sent

@@ -55,6 +55,7 @@ RoundSight Reduction::sight() const {
     peer.words_in = peer.words_in || (shape_.copies && peer.header_in && !current.agreed);
     const bool keeps = member == buddy && current.copies_given && !copies_kept(current);
     peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
+    peer.taken = current.sends_to[member] == 0;
     sight.peers.push_back(peer);
   }
   return sight;

@@ -57,6 +57,16 @@ TEST(FewestToEvict, ATwoTwoCutTakesTwo) {
   EXPECT_EQ(evicted({1, 2, 2, 2}, {{0, 2}, {0, 3}, {1, 2}, {1, 3}}), (Slots{0, 1}));
 }
 
+TEST(FewestToEvict, WhoseDataPlaneStandsStillGoesWhateverItHolds) {
+  auto all = parties({3, 2, 2});
+  all[0].stands_still = true;
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}})), std::vector{replica(0)}) << "with more shards";
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 2}})), std::vector{replica(2)}) << "nobody complains of it";
+  all[2].stands_still = true;
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), (std::vector{replica(0), replica(2)}))
+      << "rather than the one that both have to do with";
+}
+
 TEST(FewestToEvict, SeparateQuarrelsAreSettledEachForItself) {
   EXPECT_EQ(evicted({1, 1, 1, 1, 1}, {{0, 1}, {3, 4}}), (Slots{1, 4}));
 }

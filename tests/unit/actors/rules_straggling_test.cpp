@@ -56,6 +56,25 @@ TEST(WhoIsLate, NobodyBeforeThePatience) {
   EXPECT_EQ(late_at(seen, milliseconds(11'500)).size(), 1u);
 }
 
+TEST(WhoIsLate, WhoTakesNothingOfWhatItIsSentOnceAllElseIsThere) {
+  RoundSight seen = sight();
+  seen.peers[0].taken = false;
+  const auto late = late_at(seen, kNow);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].slot, 1u);
+  EXPECT_EQ(late[0].cause, LateCause::link);
+  EXPECT_EQ(late[0].waited_for, "it to take what it was sent");
+  seen.peers[1].words_in = false;
+  EXPECT_EQ(late_at(seen, kNow)[0].slot, 2u) << "what is computed comes first";
+}
+
+TEST(WhoIsLate, NobodyOfWhomNothingIsKnownYet) {
+  RoundSight seen = sight();
+  seen.peers[0].words_in = false;
+  seen.peers[0].spent = {};
+  EXPECT_TRUE(late_at(seen, kNow).empty());
+}
+
 TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
   RoundSight seen = sight();
   PeerSight& peer = seen.peers[1];

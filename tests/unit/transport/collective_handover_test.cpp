@@ -111,6 +111,16 @@ TEST(Handover, AStateAndRecordsArriveWhole) {
   EXPECT_EQ(pair.donor.engine->batches_in_flight(), 0u);
 }
 
+TEST(Handover, AStateThatIsHashedForLongIsNoFurtherStep) {
+  Pair pair;
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::record, 8, parcel_of(pattern(8, 4321)));
+  pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
+  pair.run();
+  ASSERT_EQ(pair.newcomer.handed.size(), 2u);
+  for (const auto& [frame, bytes] : pair.newcomer.handed)
+    EXPECT_EQ(frame.extra, 0u) << "nothing follows record 8, whatever comes last: " << frame.round;
+}
+
 TEST(Handover, WhatComesTwiceIsHandedOutOnce) {
   Pair pair(true);
   pair.donor.engine->hand_over(kNewcomer, FrameKind::state, 7, parcel_of(pattern(1, 50'000)));
