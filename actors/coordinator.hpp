@@ -95,7 +95,7 @@ class CoordinatorState {
   bool give_up_silence();
   bool lose_all_silent();
   bool judge_installing();
-  std::string owed_outside_rounds(const NodeName& who) const;
+  std::string owed_by_hanging(const NodeName& who) const;
   bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back();

@@ -330,17 +330,12 @@ bool CoordinatorState::judge_returns() {
   return true;
 }
 
-// Of a first view nobody may ever have been told; where no checkpoint is, nothing is lost if others begin.
 void CoordinatorState::none_came_back() {
   const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  const std::string which = "no member of the last view has come back within " +
-                            std::to_string(parts_.job.cluster.orphan_after.count()) +
-                            " ms (cluster.orphan_after); ";
-  if (can_resume) return fail(which + "go on from a checkpoint with --resume");
-  if (view_.number > first_view_ || callers_.empty() || !begin_anew())
-    return fail(which + "no checkpoint is here: begin again, with the journal moved away");
-  raise(make_event("notice", {{"text", which + "that was the first view, and no checkpoint is here: the run "
-                                               "begins anew with those who have come"}}));
+  fail("no member of the last view has come back within " +
+       std::to_string(parts_.job.cluster.orphan_after.count()) + " ms (cluster.orphan_after); " +
+       (can_resume ? "go on from a checkpoint with --resume"
+                   : "no checkpoint is here: to begin again, move the journal away"));
 }
 
 }  // namespace muster

@@ -144,21 +144,22 @@ bool CoordinatorState::judge_closing() {
   return true;
 }
 
-// What others wait for of a replica outside of rounds, where none of them complains; empty: nothing.
-std::string CoordinatorState::owed_outside_rounds(const NodeName& who) const {
+// What is waited for of a replica that hangs; empty: nothing, or it cannot be spared. In a round others
+// complain of it, too; nobody does behind the last one, while parts of the state are dealt or gathered, and
+// in a pause.
+std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
   if (phase_ == Phase::paused && !roster_->fed_by(who, roster_->view_of(who)).empty())
     return "newcomers wait for the state that it is to give them";
   if (phase_ != Phase::running) return {};
   if (trained_) return "others are done";
   const bool can_go = view_.replicas.size() > std::max(parts_.job.cluster.min_replicas, 1u);
-  const bool deals_parts = parts_.job.train.in_parts() && !took_effect_;
-  return deals_parts && can_go ? "others wait for parts of the state that it is to give them" : "";
+  return can_go ? "others wait for it" : "";
 }
 
 bool CoordinatorState::judge_hanging() {
   const auto who = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
-  const std::string owed = who ? owed_outside_rounds(*who) : std::string();
-  if (owed.empty()) return false;
+  const std::string owed = who ? owed_by_hanging(*who) : std::string();
+  if (owed.empty() || canary("hangs-unseen")) return false;
   lost(*who, "coordinator",
        "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
   return true;

@@ -239,6 +239,7 @@ class ReplicaState {
   std::optional<OwnPart> own_part_;
   bool step_begun_ = false;
   // What is held in parts; see replica_parts.cpp. They are dealt once in a view, before its first round.
+  int parts_at_work_ = 0;  // asked of the compute thread, for this view
   bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
   std::uint32_t took_ = 0;                // the latest view of which it has taken a record
   std::uint32_t dealt_ = 0;               // the view that bench.next_part is of

@@ -44,6 +44,7 @@ void ReplicaState::enter_parts() {
   if (next_counts) took_ = dealt_;
   dealt_ = part_.view.number;
   parts_dealt_ = parts_asked_ = parts_given_ = parts_in_ = false;
+  parts_at_work_ = 1;
   pieces_ = moves_to_writer(*parts_.bench, part_.view, parts_.slot).size();
   compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, next_counts,
            has_none](Workbench& bench) {
@@ -62,6 +63,7 @@ void ReplicaState::enter_parts() {
 void ReplicaState::deal_parts() {
   if (std::exchange(parts_asked_, true)) return;
   parts_.bench->progress->now(Activity::updating);
+  ++parts_at_work_;
   compute([view = part_.view, self = parts_.slot, records = records_, reducer = reducer_](Workbench& bench) {
     Part& next = *bench.next_part;
     for (const PartMove& move : moves_into(bench, view)) {
@@ -82,6 +84,8 @@ void ReplicaState::deal_parts() {
 
 void ReplicaState::take_part(const HandedOut& message) {
   if (!in_parts() || observing_) return;
+  ++parts_at_work_;
+  if (parts_given_ && !parts_dealt_) parts_.bench->progress->now(Activity::updating);
   compute([payload = message.payload](Workbench& bench) {
     bench.next_part->take(*payload);
     return PartTaken{0, false, bench.next_part->complete(), {}};
@@ -91,10 +95,12 @@ void ReplicaState::take_part(const HandedOut& message) {
 void ReplicaState::on(const PartTaken& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
+  --parts_at_work_;
   parts_given_ |= message.gave;
   parts_in_ |= message.complete;
   if (parts_dealt_ || !parts_given_) return;
-  if (!parts_in_) return parts_.bench->progress->now(Activity::reducing);  // waits for those of others
+  if (!parts_in_)  // waits for those of others, unless it has some to take
+    return parts_.bench->progress->now(parts_at_work_ > 0 ? Activity::updating : Activity::reducing);
   parts_dealt_ = true;
   if (!halted_) next_round();
 }

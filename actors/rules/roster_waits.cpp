@@ -72,7 +72,8 @@ std::optional<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) c
   bool others_work = false;
   for (const auto& [name, record] : nodes_) {
     if (name.loader || !member(name) || !view_.holds(name)) continue;
-    const bool hangs = record.hangs >= stuck_after && record.stage != NodeStage::done;
+    const bool owes = in_parts_ || record.stage != NodeStage::done;  // its part, for the last checkpoint
+    const bool hangs = record.hangs >= stuck_after && owes;
     if (hangs) who = name;
     others_work |= !hangs;
   }

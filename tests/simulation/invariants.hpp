@@ -172,8 +172,8 @@ class Invariants final : public Watch {
   std::uint32_t begun_ = 0;                         // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
   std::map<std::string, Nanoseconds> welcomed_;  // since when
-  bool paused_ = false;   // for want of nodes, as the coordinator has said
-  bool unheard_ = false;  // for want of a word from the nodes
+  bool paused_ = false;                          // for want of nodes, as the coordinator has said
+  bool unheard_ = false;                         // for want of a word from the nodes
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;

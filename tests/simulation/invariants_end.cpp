@@ -23,7 +23,8 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
-  if (tally_.of("fault: freeze-for-good") > 0) patience += job_.cluster.give_up_after;  // it may be going back
+  if (tally_.of("fault: freeze-for-good") > 0)
+    patience += job_.cluster.give_up_after;  // it may be going back
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
     tally_.count("run: waits for nodes that are started by hand");

@@ -66,6 +66,7 @@ const std::vector<Canary>& canaries() {
        "one"},
       {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
       {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link"},
+      {"hangs-unseen", "a replica that hangs where nobody waits for it in a round is never lost"},
       {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
       {"demand-asked-once", "a demand that was lost is not asked again"},
       {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
