@@ -427,12 +427,12 @@ Roster::Next Roster::next_view(const View& last) const {
   return {view, {}, lost};
 }
 
-// They are no newcomers, whom a member would give its state.
+// Members, and newcomers that closed the view with them: no member gives them its state. They come again.
 std::vector<NodeName> Roster::unfit_for(const View& view) const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
-    const bool was_in = view_.holds(name) && !name.loader && !gone(record) && !record.leaving;
-    if (was_in && !view.holds(name)) names.push_back(name);
+    const bool closed_it = record.member && !name.loader && !gone(record) && !record.leaving;
+    if (closed_it && !view.holds(name)) names.push_back(name);
   }
   return names;
 }

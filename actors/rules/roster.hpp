@@ -181,7 +181,8 @@ class Roster {
     std::string missing;
     std::optional<PartHolder>
         lost;  ///< of a part of the optimiser: the view has yet to be told what to go back to
-    std::vector<NodeName> unfit = {};  ///< without a view: members that miss more than can be handed out
+    std::vector<NodeName> unfit =
+        {};  ///< without a view: who closed it and misses more than can be handed out
   };
   Next next_view(const View& last) const;
   std::vector<NodeName> unfit_for(const View& view) const;
