@@ -96,6 +96,7 @@ class CoordinatorState {
   bool lose_all_silent();
   bool judge_installing();
   std::string owed_by_hanging(const NodeName& who) const;
+  void say_hanging(const NodeName& who);
   bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back();
@@ -177,6 +178,7 @@ class CoordinatorState {
   bool noted(const View& view);
   void journal_refused(const View& view, const std::string& reason);
   bool note_what_it_lacks();
+  void refuse_equal() const;
   bool is_outdated(const View& view) const;
   void note_again();
   void note_alone(View& view) const;
@@ -217,7 +219,7 @@ class CoordinatorState {
   // noting (the journal's disk takes nothing), installing (all greet each other).
   enum class Phase { forming, adopting, closing, paused, noting, installing, running };
   Phase phase_ = Phase::forming;
-  std::uint64_t term_ = 1;
+  std::uint64_t term_ = 1, noted_term_ = 0;     // and the one that is in the journal
   std::uint32_t first_view_ = 1;                // its number; a run that begins anew gives none twice
   Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
@@ -252,7 +254,8 @@ class CoordinatorState {
     Time until;
   };
   std::optional<Keeping> keeping_;
-  // A view that is made, and is not in the journal yet.
+  // A view that is made, or whose members a restarted coordinator waits for, and that is not in the journal
+  // yet.
   struct Unnoted {
     View view;
     Time again;
@@ -261,6 +264,7 @@ class CoordinatorState {
   std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
   std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
   std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
   std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
   std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
   bool suspected_before_ = false;              // by the coordinator before this one: why is not known

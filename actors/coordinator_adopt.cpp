@@ -40,16 +40,31 @@ void CoordinatorState::note(const View& view, bool ended) {
   if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
   const bool goes_back = view.back && view.number != view_.number;
   try {
+    if (noted_term_ != term_) refuse_equal();
     parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
                            report_.steps, report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0});
+    noted_term_ = term_;
     unnoted_since_.reset();
     journal_behind_ = false;
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
   }
+}
+
+// Two that were started with the same journal have the same term, until one of them writes.
+void CoordinatorState::refuse_equal() const {
+  std::optional<JournalEntry> there;
+  try {
+    there = parts_.journal->read();
+  } catch (const Error&) {
+    return;  // the write replaces it, or says what is wrong
+  }
+  if (there && there->term >= term_)
+    throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
+                                         std::to_string(there->term) + " in its journal)");
 }
 
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
@@ -255,6 +270,7 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
   suspect_from_.reset();  // what the journal said of is an older view
+  doubt_.reset();
   suspected_before_ = false;
   has_verdict_ = false;
   wait_for_members(view, roster_->free_numbers());

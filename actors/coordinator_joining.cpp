@@ -151,6 +151,10 @@ void CoordinatorState::feed_newcomers() {
   view.number = roster_->view_of(donor->name);
   if (view.number != view_.number && view_.back) return;  // what it holds is not that view's state
   for (const NodeName& who : roster_->hungry()) {
+    if (view.number < roster_->view_of(who)) {  // the donor that it had knew of a later view, and is gone
+      turn_away(who, "its donor is lost", true);
+      continue;
+    }
     if (roster_->at(who).feed_again) end_donation(who);
     roster_->fed(who, *donor);
     self_->send(actors_.at(who), Observe{view, *donor});

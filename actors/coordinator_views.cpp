@@ -113,6 +113,7 @@ void CoordinatorState::on(const Closed& message) {
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
+  trained_ |= message.trained && !is_going_back();
   if (roster_->all(NodeStage::closed)) next_view();
 }
 
@@ -139,7 +140,7 @@ void CoordinatorState::next_view() {
 
 // Where no round is left those who are there are enough, unless some have to be done again.
 Roster::Next CoordinatorState::what_follows_view() const {
-  if (trained_ && !suspect_from_ && !doubt_) {
+  if (trained_ && !suspect_from_ && !doubt_ && !is_going_back()) {
     Roster::Next next = roster_->trained_view(view_);
     if (next.view && !next.lost) return next;
   }

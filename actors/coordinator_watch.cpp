@@ -46,7 +46,8 @@ void CoordinatorState::on(const Heartbeat& message) {
 
 void CoordinatorState::on(const HeldUp& message) {
   if (ending_ || !in_force() || !roster_->alive(message.late())) return;
-  const ClusterWatch::Judgement judgement = watch_->held_up(message, elapsed());
+  const ClusterWatch::Judgement judgement =
+      watch_->held_up(message, elapsed(), roster_->newcomers(NodeStage::caught_up));
   if (!follow(judgement) && judgement.drops) close_view();
 }
 
@@ -59,9 +60,9 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
-  if (judge_going_back() || judge_hanging()) return true;
+  if (judge_going_back()) return true;
   const bool owed = !watch_->in_doubt(elapsed());
-  if (owed && (judge_closing() || judge_installing() || judge_loaders())) return true;
+  if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
   return follow(judgement);
 }
 
@@ -152,17 +153,35 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
     return "newcomers wait for the state that it is to give them";
   if (phase_ != Phase::running) return {};
   if (trained_) return "others are done";
-  const bool can_go = view_.replicas.size() > std::max(parts_.job.cluster.min_replicas, 1u);
+  // While parts are dealt newcomers are given nothing.
+  const auto stage =
+      took_effect_ || !parts_.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;
+  const std::size_t spares = roster_->newcomers(stage);
+  const bool can_go = view_.replicas.size() + spares > std::max(parts_.job.cluster.min_replicas, 1u);
   return can_go ? "others wait for it" : "";
 }
 
 bool CoordinatorState::judge_hanging() {
-  const auto who = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
-  const std::string owed = who ? owed_by_hanging(*who) : std::string();
-  if (owed.empty() || canary("hangs-unseen")) return false;
-  lost(*who, "coordinator",
-       "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
-  return true;
+  if (canary("hangs-unseen")) return false;
+  for (const NodeName& who : roster_->hanging(parts_.job.cluster.straggler.stuck_after)) {
+    const std::string owed = owed_by_hanging(who);
+    if (owed.empty()) {
+      say_hanging(who);
+      continue;
+    }
+    lost(who, "coordinator",
+         "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
+    return true;
+  }
+  return false;
+}
+
+void CoordinatorState::say_hanging(const NodeName& who) {
+  if (phase_ != Phase::running || !hangs_said_.emplace(view_.number, who).second) return;
+  raise(
+      make_event("notice", {{"text", "one of the threads of " + who.text() +
+                                         " has done nothing for cluster.straggler.stuck_after; there are no "
+                                         "more than cluster.min_replicas replicas, so it is waited for"}}));
 }
 
 // A member that does not come to be greeted by all would hold up the view for good. The first view has the

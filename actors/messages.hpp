@@ -135,9 +135,10 @@ struct Closed {
   std::uint32_t took = 0;                 ///< the latest view of which it has taken a record; 0: none
   bool proven = false;                    ///< its weights and gradients were compared (View::unproven)
   std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
+  bool trained = false;                   ///< no round is left behind its records
 
   static auto fields(Closed& x) {
-    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean);
+    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean, x.trained);
   }
 };
 MUSTER_MESSAGE(Closed)
@@ -363,6 +364,7 @@ struct Halted {
   std::uint64_t kept_from = 0;
   std::uint32_t took = 0;
   bool proven = false;
+  bool trained = false;
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.

@@ -135,6 +135,7 @@ class NodeState {
   void watch();
   std::uint64_t still_ms();
   std::uint64_t busy_ms();
+  void skip_own_standstill();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
   static UnlikeBits unlike_bits(const Unlike& found);
@@ -175,7 +176,7 @@ class NodeState {
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   caf::actor_clock::time_point plane_told_{};
   ProgressWord busy_with_;  // since when it says the same
-  caf::actor_clock::time_point busy_since_{};
+  caf::actor_clock::time_point busy_since_{}, watched_at_{};
   std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
   bool silence_said_ = false;
   std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet

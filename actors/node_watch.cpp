@@ -1,4 +1,6 @@
 // What a node tells of its life, and of who holds it up.
+#include <algorithm>
+
 #include "muster/actors/node.hpp"
 #include "muster/actors/peer_numbers.hpp"
 #include "muster/actors/shard.hpp"
@@ -32,7 +34,18 @@ std::uint64_t NodeState::busy_ms() {
       std::chrono::duration_cast<std::chrono::milliseconds>(now - busy_since_).count());
 }
 
+// Time in which this process did not run is nobody's standstill.
+void NodeState::skip_own_standstill() {
+  const auto now = self_->clock().now();
+  const auto before = std::exchange(watched_at_, now);
+  const auto gap = now - before;
+  if (before == decltype(before){} || gap < job_->cluster.detect.patience) return;
+  busy_since_ = std::min(busy_since_ + gap, now);
+  plane_told_ = std::min(plane_told_ + gap, now);
+}
+
 void NodeState::watch() {
+  skip_own_standstill();
   const std::uint64_t applied = bench_ ? bench_->applied.load() : 0;
   self_->send(parts_.coordinator, Heartbeat{parts_.name, applied, progress_->measured_step(),
                                             progress_->measured_seconds(), still_ms(), busy_ms()});

@@ -124,7 +124,7 @@ void ReplicaState::answer_halt() {
     }
   }
   self_->send(parts_.node, Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(),
-                                  took_, proven_});
+                                  took_, proven_, course_->finished()});
 }
 
 // In each view one replica speaks for all: the first.

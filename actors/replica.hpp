@@ -319,6 +319,7 @@ void ReplicaState::compute(JobFunction job) {
         } catch (const std::exception& error) {
           answer.error = error.what();
         }
+        bench->progress->moved();
         answer.turn = turn;
         caf::anon_send(replica, std::move(answer));
       });
@@ -333,6 +334,7 @@ void ReplicaState::on_compute_thread(JobFunction job) {
     } catch (const std::exception& error) {
       caf::anon_send(node, Trouble{error.what()});
     }
+    bench->progress->moved();
   });
 }
 

@@ -128,11 +128,12 @@ void ReplicaState::donate() {
   const std::vector<PeerId> peers = std::exchange(donations_, {});
   for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
   if (halted_) parts_.bench->progress->now(Activity::updating);
-  on_compute_thread([background = parts_.background, view = part_.view.number, place = place(), peers,
-                     replica = replica_actor(self_)](Workbench& bench) {
+  on_compute_thread([background = parts_.background, rests = halted_, view = part_.view.number,
+                     place = place(), peers, replica = replica_actor(self_)](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     copy_into(*snapshot, bench);
+    if (rests) bench.progress->rests();
     background->submit([snapshot, view, peers, replica] {
       const auto parcel = snapshot_parcel(snapshot);
       for (const PeerId peer : peers)
@@ -142,7 +143,6 @@ void ReplicaState::donate() {
 }
 
 void ReplicaState::on(const StateCopied& message) {
-  if (halted_) parts_.bench->progress->now(Activity::idle);
   const auto feeding = fed_.find(message.to);
   if (message.view != part_.view.number || feeding == fed_.end() || feeding->second.from != message.records)
     return;

@@ -85,7 +85,7 @@ void ReplicaState::deal_parts() {
 void ReplicaState::take_part(const HandedOut& message) {
   if (!in_parts() || observing_) return;
   ++parts_at_work_;
-  if (parts_given_ && !parts_dealt_) parts_.bench->progress->now(Activity::updating);
+  if (parts_given_ && !parts_dealt_ && !halted_) parts_.bench->progress->now(Activity::updating);
   compute([payload = message.payload](Workbench& bench) {
     bench.next_part->take(*payload);
     return PartTaken{0, false, bench.next_part->complete(), {}};
@@ -99,6 +99,7 @@ void ReplicaState::on(const PartTaken& message) {
   parts_given_ |= message.gave;
   parts_in_ |= message.complete;
   if (parts_dealt_ || !parts_given_) return;
+  if (!parts_in_ && halted_) return;
   if (!parts_in_)  // waits for those of others, unless it has some to take
     return parts_.bench->progress->now(parts_at_work_ > 0 ? Activity::updating : Activity::reducing);
   parts_dealt_ = true;
@@ -173,6 +174,7 @@ void ReplicaState::gone_back(const Restored& message) {
 // ---- for a checkpoint: one writes it, and is given the parts of the others
 
 void ReplicaState::give_for_checkpoint() {
+  ++parts_at_work_;
   compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
            number = gathering_number(), reducer = reducer_](Workbench& bench) {
     const Part& part = bench.next_part ? *bench.next_part : *bench.part;

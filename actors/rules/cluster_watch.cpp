@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/rules/straggling.hpp"
@@ -88,7 +87,7 @@ void ClusterWatch::entered(const View& view) {
 std::vector<Party> ClusterWatch::parties() const {
   const bool replaced = view_.loaders.size() > 1 || cluster_.on_loader_loss == OnLoaderLoss::load_here;
   const bool can_spare = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
-  const std::uint32_t worth = replaced || !can_spare ? 0 : std::numeric_limits<std::uint32_t>::max();
+  const std::uint32_t worth = replaced || !can_spare ? 0 : kNeeded;
   std::vector<Party> all;
   for (const Member& member : view_.replicas) all.push_back({member.name, member.end - member.begin});
   for (const Member& member : view_.loaders) all.push_back({member.name, worth});
@@ -201,7 +200,7 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   return judgement;
 }
 
-ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now) {
+ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, std::size_t spares) {
   if (message.loader) return loader_held_up(message, now);
   const auto late = std::find_if(view_.replicas.begin(), view_.replicas.end(),
                                  [&](const Member& member) { return member.name.slot == message.slot; });
@@ -214,7 +213,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now) {
   if (doubt_.in_doubt(now)) return judgement;
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
-  const bool can_go = view_.replicas.size() > std::max(cluster_.min_replicas, 1u);
+  const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);
   const bool restores = message.cause == text_of(LateCause::restoring);  // see rules/going_back
   if (!others_wait || !can_go || loader || restores || message.link_broken) return judgement;
   const std::string held = "it holds up step " + std::to_string(message.step) + " for " +

@@ -67,7 +67,8 @@ class ClusterWatch {
   /// without the replica; but not twice, and not without more than half of the replicas.
   /// Who is late in the view that follows is waited for: each step has one view change for it.
   /// A loader process is lost by itself: if it is stuck, or if the job evicts and another one is left.
-  Judgement held_up(const HeldUp& message, Time now);
+  /// `spares`: newcomers that could take its place at once.
+  Judgement held_up(const HeldUp& message, Time now, std::size_t spares = 0);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of
   /// it.

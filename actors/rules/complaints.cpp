@@ -140,13 +140,17 @@ bool stands_still(const std::vector<Party>& parties, const NodeName& name) {
                              [&](const Party& party) { return party.name == name && party.stands_still; });
 }
 
-// Whose data plane stands still, and with whom somebody of `parties` has a quarrel.
+// Whose data plane stands still, and with whom somebody of `parties` has a quarrel. Not all replicas, and no
+// loader that nobody could do without.
 std::vector<NodeName> to_blame(const std::vector<Party>& parties, const std::vector<Complaint>& complaints) {
   const Graph graph = make_graph(parties, complaints);
+  const bool others_work = std::ranges::any_of(
+      parties, [](const Party& party) { return !party.name.loader && !party.stands_still; });
   std::vector<NodeName> names;
   for (std::size_t place = 0; place < graph.parties.size(); ++place) {
     const Party& party = graph.parties[place];
-    if (party.stands_still && !graph.edges[place].empty()) names.push_back(party.name);
+    const bool spared = party.shards == kNeeded || (!party.name.loader && !others_work);
+    if (party.stands_still && !spared && !graph.edges[place].empty()) names.push_back(party.name);
   }
   return names;
 }

@@ -22,6 +22,9 @@ namespace muster {
 /// A complaint, as a pair of members in either order.
 using Complaint = std::pair<NodeName, NodeName>;
 
+/// Instead of a number of shards: it goes last.
+inline constexpr std::uint32_t kNeeded = ~std::uint32_t{0};
+
 struct Party {
   NodeName name;
   std::uint32_t shards = 0;

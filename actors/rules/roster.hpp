@@ -145,6 +145,8 @@ class Roster {
   std::optional<Member> donor() const;
   /// Newcomers that have no state yet, for people: "replica 4, replica 5".
   std::string without_state() const;
+  /// How many newcomers have come as far as that, and stay.
+  std::size_t newcomers(NodeStage stage) const;
   /// How the others reach this node.
   Member member_of(const NodeName& name) const;
 
@@ -160,8 +162,9 @@ class Roster {
   bool stands_still(const NodeName& name, std::chrono::milliseconds patience) const;
   /// The member that those, not none, wait for: one whose data plane stands still, else the last of them.
   NodeName holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const;
-  /// A replica of the view one of whose threads has done nothing for so long, if another one does its work.
-  std::optional<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
+  /// The replicas of the view one of whose threads has done nothing for so long, if another one does its
+  /// work.
+  std::vector<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
   bool alive(const NodeName& name) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.

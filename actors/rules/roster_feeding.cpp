@@ -58,6 +58,13 @@ std::string Roster::without_state() const {
   return names;
 }
 
+std::size_t Roster::newcomers(NodeStage stage) const {
+  return static_cast<std::size_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
+    const auto& [name, record] = node;
+    return !name.loader && !record.member && !record.leaving && alive(name) && record.stage >= stage;
+  }));
+}
+
 bool Roster::any_caught_up() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
     return !node.second.member && node.second.stage == NodeStage::caught_up;

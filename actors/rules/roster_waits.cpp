@@ -67,17 +67,17 @@ NodeName Roster::holds_up(const std::vector<NodeName>& open, std::chrono::millis
   return still == nodes_.rend() ? open.back() : still->first;
 }
 
-std::optional<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) const {
-  std::optional<NodeName> who;
+std::vector<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) const {
+  std::vector<NodeName> names;
   bool others_work = false;
   for (const auto& [name, record] : nodes_) {
     if (name.loader || !member(name) || !view_.holds(name)) continue;
     const bool owes = in_parts_ || record.stage != NodeStage::done;  // its part, for the last checkpoint
     const bool hangs = record.hangs >= stuck_after && owes;
-    if (hangs) who = name;
+    if (hangs) names.push_back(name);
     others_work |= !hangs;
   }
-  return others_work ? who : std::nullopt;
+  return others_work ? names : std::vector<NodeName>{};
 }
 
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.

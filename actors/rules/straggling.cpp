@@ -70,6 +70,8 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
   const bool any_without_words =
       std::any_of(sight.peers.begin(), sight.peers.end(),
                   [](const PeerSight& peer) { return !peer.header_in || !peer.words_in; });
+  const bool any_unknown = std::any_of(sight.peers.begin(), sight.peers.end(),
+                                       [](const PeerSight& peer) { return peer.owes() && !is_known(peer); });
   std::vector<Lateness> all;
   for (const PeerSight& peer : sight.peers) {
     const bool owes_words = !peer.header_in || !peer.words_in;
@@ -96,7 +98,9 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
                                 std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
-    const bool past = late.waited >= options.patience && is_known(peer);
+    // It may wait, in the round before, for the one of whom nothing is heard.
+    const bool waits_itself = any_unknown && peer.doing.activity == Activity::reducing;
+    const bool past = late.waited >= options.patience && is_known(peer) && !waits_itself;
     if (past || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });

@@ -43,8 +43,9 @@ void Invariants::expect_progress(Nanoseconds patience) {
 
 // Of no more than cluster.min_replicas none is given up for being late.
 bool Invariants::waits_for_hung_replica() const {
-  return in_force_ && tally_.of("fault: freeze-for-good") > 0 &&
-         views_.latest()->replicas.size() <= std::max(job_.cluster.min_replicas, 1u);
+  if (!in_force_ || tally_.of("fault: freeze-for-good") == 0) return false;
+  const std::size_t members = views_.latest()->replicas.size();  // of one nobody else has the state
+  return members == 1 || members + newcomers_wait() <= job_.cluster.min_replicas;
 }
 
 // The first view waits for nodes that somebody has to start.

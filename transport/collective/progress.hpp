@@ -8,11 +8,11 @@
 namespace muster {
 
 enum class Activity : std::uint32_t {
-  idle = 0,     ///< nothing is asked of it: no view, or the end
+  idle = 0,     ///< nothing is asked of it: no view, or the end; or it waits for records or its disk
   loading = 1,  ///< waits for micro-batches of its shards
   computing = 2,
   reducing = 3,   ///< has handed in what it has; waits for the others
-  updating = 4,   ///< applies the step, evaluates, hashes or writes
+  updating = 4,   ///< applies the step, or copies, hashes, gives or takes weights and parts of the state
   restoring = 5,  ///< goes back to a checkpoint; the coordinator has an eye on it
 };
 inline constexpr std::uint32_t kActivities = 6;
@@ -44,6 +44,11 @@ class ProgressBoard {
     if (activity_.load(std::memory_order_relaxed) == Activity::computing)
       shard_.store(shard, std::memory_order_relaxed);
     moved();
+  }
+  /// What it was `updating` is done, and nothing else has been begun since.
+  void rests() {
+    Activity updating = Activity::updating;
+    if (activity_.compare_exchange_strong(updating, Activity::idle)) moved();
   }
   /// Something was done, in whatever activity.
   void moved() { counter_.fetch_add(1, std::memory_order_relaxed); }

@@ -24,10 +24,11 @@ struct OneJournal final : Journal {
   std::optional<JournalEntry> read() override { return entry; }
   void write(const JournalEntry& written) override {
     if (taken) throw TakenOver(Advice::give_up, "another coordinator has taken this run over");
+    if (full) throw Error(Advice::give_up, "the disk is full");
     entry = written;
   }
   std::optional<JournalEntry> entry;
-  bool taken = false;
+  bool taken = false, full = false;
 };
 
 CheckpointIdentity identity() {
@@ -191,6 +192,24 @@ TEST_F(EndOfACoordinator, OneThatWasTakenOverTouchesNoCheckpointOfTheOther) {
   EXPECT_EQ(reports_.size(), 1u);
   EXPECT_TRUE(is_there(saved));
   EXPECT_EQ(stops_, 0) << "they are members of the other one";
+}
+
+// Both have read the same term; the disk took the word of the other one first.
+TEST_F(EndOfACoordinator, OneThatWaitsForItsDiskIsTakenOverByOneOfItsOwnTerm) {
+  const auto journal = std::make_shared<OneJournal>(*journal_);
+  const std::uint64_t before = journal->entry->term;
+  journal->full = true;
+  CoordinatorParts of_another = parts();
+  of_another.journal = journal;
+  const coordinator_actor waits = system_.spawn(coordinator, std::move(of_another));
+  run();
+  EXPECT_TRUE(reports_.empty()) << "it tries again";
+  journal->entry->term = before + 1;
+  journal->full = false;
+  pass(300ms);
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_NE(reports_.front().reason.find("has taken this run over"), std::string::npos);
+  caf::anon_send_exit(waits, caf::exit_reason::kill);
 }
 
 TEST_F(EndOfACoordinator, NorWhenItHearsOfThatFromItsJournalFirst) {

@@ -65,6 +65,8 @@ TEST(FewestToEvict, WhoseDataPlaneStandsStillGoesWhateverItHolds) {
   all[2].stands_still = true;
   EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), (std::vector{replica(0), replica(2)}))
       << "rather than the one that both have to do with";
+  all[1].stands_still = true;
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), std::vector{replica(1)}) << "but never all";
 }
 
 TEST(FewestToEvict, SeparateQuarrelsAreSettledEachForItself) {

@@ -73,6 +73,8 @@ TEST(WhoIsLate, NobodyOfWhomNothingIsKnownYet) {
   seen.peers[0].words_in = false;
   seen.peers[0].spent = {};
   EXPECT_TRUE(late_at(seen, kNow).empty());
+  seen.peers[1].words_in = false;
+  EXPECT_TRUE(late_at(seen, kNow).empty()) << "which may wait for that one, in the round before";
 }
 
 TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
