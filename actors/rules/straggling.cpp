@@ -33,7 +33,7 @@ LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::
 }
 
 // Whether it has said anything since it is waited for: pings go once a heartbeat.
-bool is_known(const PeerSight& peer) {
+bool has_answered(const PeerSight& peer) {
   return peer.doing.activity == Activity::restoring ||
          std::ranges::any_of(peer.spent, [](const auto& time) { return time.count() > 0; });
 }
@@ -70,8 +70,9 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
   const bool any_without_words =
       std::any_of(sight.peers.begin(), sight.peers.end(),
                   [](const PeerSight& peer) { return !peer.header_in || !peer.words_in; });
-  const bool any_unknown = std::any_of(sight.peers.begin(), sight.peers.end(),
-                                       [](const PeerSight& peer) { return peer.owes() && !is_known(peer); });
+  const bool any_silent = std::any_of(sight.peers.begin(), sight.peers.end(), [](const PeerSight& peer) {
+    return peer.owes() && !has_answered(peer);
+  });
   std::vector<Lateness> all;
   for (const PeerSight& peer : sight.peers) {
     const bool owes_words = !peer.header_in || !peer.words_in;
@@ -98,9 +99,10 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
     const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
                                 std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
+    const bool answers = has_answered(peer) || late.silent >= options.patience / 2;
     // It may wait, in the round before, for the one of whom nothing is heard.
-    const bool waits_itself = any_unknown && peer.doing.activity == Activity::reducing;
-    const bool past = late.waited >= options.patience && is_known(peer) && !waits_itself;
+    const bool waits_itself = any_silent && has_answered(peer) && peer.doing.activity == Activity::reducing;
+    const bool past = late.waited >= options.patience && answers && !waits_itself;
     if (past || late.link_broken || late.stuck) all.push_back(late);
   }
   std::sort(all.begin(), all.end(), [](const Lateness& a, const Lateness& b) { return a.slot < b.slot; });

@@ -43,7 +43,10 @@ Plan PlansNear::draw(std::uint64_t seed) const {
   Plan plan = dice.one_of(known_);
   plan.seed = plan.cluster.seed = seed;
   plan.completes = plan.keeps = false;  // known of that plan alone
-  for (Fault& fault : plan.faults) move(dice, fault.moment);
+  for (Fault& fault : plan.faults) {
+    move(dice, fault.moment);
+    if (fault.kind == "pause-long") fault.costs.insert(fault.a);  // all at once cost nobody
+  }
   return plan;
 }
 

@@ -68,10 +68,13 @@ TEST(WhoIsLate, WhoTakesNothingOfWhatItIsSentOnceAllElseIsThere) {
   EXPECT_EQ(late_at(seen, kNow)[0].slot, 2u) << "what is computed comes first";
 }
 
-TEST(WhoIsLate, NobodyOfWhomNothingIsKnownYet) {
+TEST(WhoIsLate, NobodyWhoWasAskedJustNow) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
   seen.peers[0].spent = {};
+  seen.peers[0].unanswered_since = kNow - milliseconds(800);  // of a patience of 1500 ms
+  EXPECT_EQ(late_at(seen, kNow).size(), 1u) << "a process that is stopped answers nothing";
+  seen.peers[0].unanswered_since = kNow - milliseconds(700);
   EXPECT_TRUE(late_at(seen, kNow).empty());
   seen.peers[1].words_in = false;
   EXPECT_TRUE(late_at(seen, kNow).empty()) << "which may wait for that one, in the round before";
