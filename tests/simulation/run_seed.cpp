@@ -124,11 +124,11 @@ void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& sc
 }
 
 // The coordinator's process is gone; every other one has to end, too.
-void part(Cluster& cluster, Invariants& invariants, Schedule& schedule) {
+void part(Cluster& cluster, Invariants& invariants, Schedule& schedule, const Job& job) {
   World& world = cluster.world();
   schedule.mend_all();
   cluster.end_coordinator();
-  const Nanoseconds until = world.now() + kPartingPatience;
+  const Nanoseconds until = world.now() + kPartingPatience + job.cluster.orphan_after;
   while (!invariants.wrong() && cluster.nodes_alive() > 0 && world.now() < until && cluster.step()) {
   }
   invariants.expect_all_ended();
@@ -218,7 +218,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
                               cluster.report()->reason});
     if (plan.keeps && cluster.report() && !cluster.report()->completed() && !cluster.report()->kept)
       invariants.say({8, "the run is to keep its state, and has not: " + cluster.report()->reason});
-    if (!invariants.wrong()) part(cluster, invariants, schedule);
+    if (!invariants.wrong()) part(cluster, invariants, schedule, plan.job);
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
     result.virtual_time = cluster.world().now();
