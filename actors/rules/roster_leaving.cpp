@@ -35,7 +35,11 @@ std::set<std::uint32_t> Roster::to_hold_back(const PartSource& source) const {
     const NodeRecord& record = at({false, slot});
     if (!record.leaving) most = std::max(most.value_or(0), record.records);
   }
-  for (const std::uint32_t slot : any_replica_stays() ? std::set(left) : std::set<std::uint32_t>{}) {
+  // Where none of them stays, the one goes last that has applied most.
+  std::vector<std::uint32_t> in_turn;
+  if (any_replica_stays()) in_turn.assign(left.begin(), left.end());
+  std::ranges::stable_sort(in_turn, {}, [this](std::uint32_t slot) { return at({false, slot}).records; });
+  for (const std::uint32_t slot : in_turn) {
     if (!at({false, slot}).leaving) continue;
     left.erase(slot);
     const bool ahead = most && at({false, slot}).records > *most;
