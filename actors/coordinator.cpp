@@ -1,6 +1,7 @@
 #include "muster/actors/coordinator.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "muster/actors/strangers.hpp"
 #include "muster/config/canary.hpp"
@@ -12,6 +13,9 @@ namespace {
 
 // How long nodes may take to let go after a completed run, before the run is over without their last word.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
+
+// What is waited for of a node that has joined.
+constexpr const char* kReady = "its data and model to be ready";
 
 std::int64_t number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
@@ -27,6 +31,7 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
   self_ = self;
   parts_ = std::move(parts);
   began_ = self->clock().now();
+  writer_ = std::random_device{}() + 1ull;
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
     fail_of(thrown);
     finish();  // no tick comes any more
@@ -170,7 +175,6 @@ void CoordinatorState::on(const ReplicaDone& message) {
   if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
   trained_to_ = self_->clock().now();
-  trained_ = true;
   if (roster_->all(NodeStage::done, true)) complete();
 }
 
@@ -234,6 +238,7 @@ void CoordinatorState::on(const Tick& message) {
     return give_up();
   }
   if (judge() || begin_with_those_here()) return;
+  say_late_to_prepare();
   note_again();
   if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
     raise_late();
@@ -252,14 +257,24 @@ void CoordinatorState::pulse() {
 void CoordinatorState::raise_late() {
   static const std::map<NodeStage, const char*> waited_for = {
       {NodeStage::joined, "its process to join"},
-      {NodeStage::prepared, "its data and model to be ready"},
+      {NodeStage::prepared, kReady},
       {NodeStage::installed, "its greeting by all members"}};
   const NodeStage stage = roster_->stage_behind();
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (record.stage >= stage) continue;
+  for (const NodeName& who : roster_->all_behind(stage)) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(waited_for.at(stage))},
                               {"waited_ms", std::chrono::duration<double, std::milli>(elapsed()).count()}}));
+  }
+}
+
+// Nodes that come by themselves have no deadline; but one that hangs is to be seen.
+void CoordinatorState::say_late_to_prepare() {
+  if (!begun_ && !parts_.by_hand) return;  // the run fails for it
+  const auto patience = parts_.job.cluster.start_patience;
+  for (const NodeName& who : roster_->late_to_prepare(patience / kTick)) {
+    raise(make_event("late", {{kind(who), number(who.slot)},
+                              {"waited_for", std::string(kReady)},
+                              {"waited_ms", std::chrono::duration<double, std::milli>(patience).count()}}));
   }
 }
 

@@ -131,6 +131,7 @@ class CoordinatorState {
   bool from_disk(const View& view) const;
   void begin_history();
   void go_back_before_suspects(View& view);
+  void say_kept_suspects(std::uint64_t from);
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_steps_after(std::uint64_t step);
@@ -141,8 +142,10 @@ class CoordinatorState {
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
+  bool comes_later(const NodeName& name) const;
   void pulse();
   void raise_late();
+  void say_late_to_prepare();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void admit(const Join& message, const node_actor& actor);
   void admit_callers();
@@ -156,6 +159,7 @@ class CoordinatorState {
   void taken_over(const std::string& reason);
   void tell_resumed();
   bool begin_anew();
+  void try_to_begin_anew();
   bool learn_from(const Adopt& message);
   void go_on_with(const View& view);
   void returned(const Adopt& message, const node_actor& actor);
@@ -220,6 +224,7 @@ class CoordinatorState {
   enum class Phase { forming, adopting, closing, paused, noting, installing, running };
   Phase phase_ = Phase::forming;
   std::uint64_t term_ = 1, noted_term_ = 0;     // and the one that is in the journal
+  std::uint64_t writer_ = 0;                    // as in JournalEntry
   std::uint32_t first_view_ = 1;                // its number; a run that begins anew gives none twice
   Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
@@ -227,7 +232,6 @@ class CoordinatorState {
   Report report_;
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   bool begun_ = false;               // a first view was in force
-  bool trained_ = false;             // no round is left, as a member has said since all went back last
   std::set<std::uint64_t> counted_;  // epochs in the report
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it

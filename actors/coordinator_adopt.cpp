@@ -44,7 +44,7 @@ void CoordinatorState::note(const View& view, bool ended) {
     parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
                            report_.steps, report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
-                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0});
+                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
     noted_term_ = term_;
     unnoted_since_.reset();
     journal_behind_ = false;
@@ -54,7 +54,8 @@ void CoordinatorState::note(const View& view, bool ended) {
   }
 }
 
-// Two that were started with the same journal have the same term, until one of them writes.
+// Two that were started with the same journal have the same term, until one of them writes. A write of its
+// own may have come to the disk though it failed.
 void CoordinatorState::refuse_equal() const {
   std::optional<JournalEntry> there;
   try {
@@ -62,7 +63,7 @@ void CoordinatorState::refuse_equal() const {
   } catch (const Error&) {
     return;  // the write replaces it, or says what is wrong
   }
-  if (there && there->term >= term_)
+  if (there && there->term >= term_ && there->writer != writer_)
     throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
                                          std::to_string(there->term) + " in its journal)");
 }
@@ -222,11 +223,17 @@ bool CoordinatorState::begin_anew() {
   lost_.clear();
   watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
   view_ = View{};
+  unnoted_.reset();
   begun_ = false;
   phase_ = Phase::forming;
   short_ticks_ = 0;
   if (wait_ticks_ == 0) admit_callers();
   return true;
+}
+
+void CoordinatorState::try_to_begin_anew() {
+  anew_ = !begin_anew();
+  if (anew_ && !unnoted_since_) unnoted_since_ = self_->clock().now();
 }
 
 // The journal may be older than what members hold: it was restored from a copy.

@@ -138,7 +138,7 @@ void CoordinatorState::journal_refused(const View& view, const std::string& reas
 // back; each asks again.
 bool CoordinatorState::note_what_it_lacks() {
   if (!journal_behind_) return true;
-  if (unnoted_since_ && self_->clock().now() < unnoted_->again) return false;
+  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
   try {
     note(view_);
   } catch (const Error& error) {
@@ -160,9 +160,10 @@ bool CoordinatorState::is_outdated(const View& view) const {
 void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
-  if ((phase_ != Phase::noting && !returns) || now < unnoted_->again) return;
   const auto give_up = parts_.job.cluster.give_up_after;
   const bool over = unnoted_since_ && now - *unnoted_since_ >= give_up;
+  if (anew_ && !over) return;  // it is tried with each tick
+  if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
   if (!over && returns) return void(note_what_it_lacks());
   if (!over) return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +

@@ -9,7 +9,7 @@ namespace muster {
 void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   const auto newcomer = [this](const NodeName& who) {
-    return begun_ && roster_->alive(who) && !roster_->member(who);
+    return (begun_ || comes_later(who)) && roster_->alive(who) && !roster_->member(who);
   };
   if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;

@@ -74,7 +74,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
 void CoordinatorState::on(const Prepared& message) {
   if (ending_ || !roster_->alive(message.name)) return;
   if (const std::string reason = roster_->prepared(message); !reason.empty()) {
-    if (!begun_) return fail(reason);
+    if (!begun_ && !comes_later(message.name)) return fail(reason);
     roster_->lost(message.name);
     return refuse(actors_.at(message.name), message.name, reason);
   }
@@ -91,9 +91,9 @@ void CoordinatorState::on(const Prepared& message) {
   }
 }
 
-// Once all who are here are ready.
+// Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || unknown_members_may_come() || !roster_->all(NodeStage::prepared)) return;
+  if (phase_ != Phase::forming || unknown_members_may_come()) return;
   short_ticks_.reset();
   View view = roster_->first_view();
   view.number = first_view_;
@@ -120,7 +120,7 @@ void CoordinatorState::lost_before_begin(const NodeName& who, const std::string&
                                            " ms (cluster.start_patience); then the run begins without it, if "
                                            "cluster.min_replicas are there"}}));
   short_ticks_ = 0;
-  if (phase_ != Phase::forming) anew_ = !begin_anew();
+  if (phase_ != Phase::forming) try_to_begin_anew();
 }
 
 // Members of a view that the journal lacks would be back by now.
@@ -130,12 +130,13 @@ void CoordinatorState::wait_no_longer() {
   if (roster_->full()) form();
 }
 
-// Whether the time is over in which its place could be taken.
+// Whether the time is over in which its place could be taken, and in which those who are here could be ready.
 bool CoordinatorState::begin_with_those_here() {
-  if (anew_) anew_ = !begin_anew();
+  if (anew_) try_to_begin_anew();
   if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
   if (!short_ticks_ || phase_ != Phase::forming) return false;
-  const bool waits = ++*short_ticks_ * kTick < parts_.job.cluster.start_patience || wait_ticks_ > 0;
+  const auto patience = (roster_->any_prepares() ? 2 : 1) * parts_.job.cluster.start_patience;
+  const bool waits = ++*short_ticks_ * kTick < patience || wait_ticks_ > 0;
   if (waits || !roster_->suffices()) return false;
   roster_->drop_expected();
   form();

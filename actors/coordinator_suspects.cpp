@@ -274,8 +274,11 @@ void CoordinatorState::go_back_before_suspects(View& view) {
                                    {"reason", why_suspected()}}));
     doubt_given_up_steps();
   } else {
-    suspect_from_.reset();  // there is nothing to go back to
-    if (!begins_anew && !goes_back_again(view)) return;
+    const auto kept = std::exchange(suspect_from_, std::nullopt);  // there is nothing to go back to
+    if (!begins_anew && !goes_back_again(view)) {
+      if (kept) say_kept_suspects(*kept);
+      return;
+    }
   }
   view.back = true;
   view.records = view.source.records;
@@ -284,6 +287,13 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   for (Member& member : view.replicas) went_back_to(view.source.step, member);
   forget_epochs_after(view.source.step);
   forget_steps_after(view.source.step);
+}
+
+void CoordinatorState::say_kept_suspects(std::uint64_t from) {
+  raise(make_event("notice", {{"text", "the run goes on with what it has, for no checkpoint before step " +
+                                           std::to_string(from) +
+                                           " can be read now; results of this step and later ones may be "
+                                           "wrong: if this matters, begin the run again"}}));
 }
 
 std::string CoordinatorState::why_suspected() const {

@@ -33,7 +33,14 @@ double milliseconds(std::chrono::nanoseconds time) {
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
   const bool of_the_view =
       roster_->member(who) && view_.holds(who);  // a newcomer may close it with the others
-  return begun_ && (keeping_ || !of_the_view || parts_.job.cluster.on_loss == OnLoss::go_on);
+  return (begun_ || comes_later(who)) &&
+         (keeping_ || !of_the_view || parts_.job.cluster.on_loss == OnLoss::go_on);
+}
+
+// The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
+bool CoordinatorState::comes_later(const NodeName& who) const {
+  const View& made = unnoted_ ? unnoted_->view : view_;
+  return !begun_ && made.number > 0 && !made.holds(who);
 }
 
 void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, const std::string& reason,
@@ -48,7 +55,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                             {"step", number(step)},
                             {"noticed_by", noticed_by},
                             {"reason", reason}}));
-  if (!begun_ && parts_.by_hand) return lost_before_begin(who, reason, again);
+  if (!begun_ && parts_.by_hand && !comes_later(who)) return lost_before_begin(who, reason, again);
   if (!goes_on) {
     return fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + shards +
                 "; noticed by " + noticed_by + "): " + reason);
@@ -71,7 +78,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
 
 void CoordinatorState::on(const Leaving& message) {
   if (ending_ || !roster_->alive(message.name)) return;
-  if (!begun_) {
+  if (!begun_ && !comes_later(message.name)) {
     if (parts_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
     return lost(message.name, message.name.text(), message.reason);
   }
@@ -113,7 +120,7 @@ void CoordinatorState::on(const Closed& message) {
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
-  trained_ |= message.trained && !is_going_back();
+  if (is_going_back()) roster_->begin_again();  // it may speak of what it held before
   if (roster_->all(NodeStage::closed)) next_view();
 }
 
@@ -140,7 +147,7 @@ void CoordinatorState::next_view() {
 
 // Where no round is left those who are there are enough, unless some have to be done again.
 Roster::Next CoordinatorState::what_follows_view() const {
-  if (trained_ && !suspect_from_ && !doubt_ && !is_going_back()) {
+  if (roster_->trained() && !suspect_from_ && !doubt_ && !is_going_back()) {
     Roster::Next next = roster_->trained_view(view_);
     if (next.view && !next.lost) return next;
   }
@@ -197,7 +204,7 @@ void CoordinatorState::install(const View& view) {
   if (!noted(next)) return;
   doubted_.reset();
   if (next.back) suspect_from_.reset();
-  trained_ = trained_ && !from_disk(next);
+  if (from_disk(next)) roster_->begin_again();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();

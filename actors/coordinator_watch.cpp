@@ -152,7 +152,7 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
   if (phase_ == Phase::paused && !roster_->fed_by(who, roster_->view_of(who)).empty())
     return "newcomers wait for the state that it is to give them";
   if (phase_ != Phase::running) return {};
-  if (trained_) return "others are done";
+  if (roster_->trained()) return "others are done";
   // While parts are dealt newcomers are given nothing.
   const auto stage =
       took_effect_ || !parts_.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;

@@ -219,7 +219,8 @@ std::string encode_journal(const JournalEntry& entry) {
                   {"epochs", epochs},
                   {"first_view", entry.first_view},
                   {"suspect_from", entry.suspect_from},
-                  {"doubt_from", entry.doubt_from}};
+                  {"doubt_from", entry.doubt_from},
+                  {"writer", entry.writer}};
   const std::vector<std::uint8_t> bytes = Json::to_cbor(json);
   return std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes)));
 }
@@ -240,6 +241,7 @@ std::optional<JournalEntry> decode_journal(const std::string& text) {
     entry.first_view = json.value("first_view", 1u);
     entry.suspect_from = json.value("suspect_from", std::uint64_t{0});
     entry.doubt_from = json.value("doubt_from", std::uint64_t{0});
+    entry.writer = json.value("writer", std::uint64_t{0});
     return entry;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

@@ -30,6 +30,7 @@ struct JournalEntry {
   std::uint64_t suspect_from = 0;
   /// The same, where nobody knows yet which member is wrong, and there is no checkpoint before.
   std::uint64_t doubt_from = 0;
+  std::uint64_t writer = 0;  ///< the coordinator that wrote it: a number by chance; 0: not known
 };
 
 /// Another coordinator has written to the journal since: its term is higher.

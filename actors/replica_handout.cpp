@@ -127,13 +127,14 @@ void ReplicaState::donate() {
   if (donations_.empty()) return;
   const std::vector<PeerId> peers = std::exchange(donations_, {});
   for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
-  if (halted_) parts_.bench->progress->now(Activity::updating);
-  on_compute_thread([background = parts_.background, rests = halted_, view = part_.view.number,
-                     place = place(), peers, replica = replica_actor(self_)](Workbench& bench) {
+  std::optional<std::uint64_t> turn;
+  if (halted_) turn = parts_.bench->progress->now(Activity::updating);
+  on_compute_thread([background = parts_.background, turn, view = part_.view.number, place = place(), peers,
+                     replica = replica_actor(self_)](Workbench& bench) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     copy_into(*snapshot, bench);
-    if (rests) bench.progress->rests();
+    if (turn) bench.progress->rests(*turn);
     background->submit([snapshot, view, peers, replica] {
       const auto parcel = snapshot_parcel(snapshot);
       for (const PeerId peer : peers)

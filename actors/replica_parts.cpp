@@ -100,8 +100,10 @@ void ReplicaState::on(const PartTaken& message) {
   parts_in_ |= message.complete;
   if (parts_dealt_ || !parts_given_) return;
   if (!parts_in_ && halted_) return;
-  if (!parts_in_)  // waits for those of others, unless it has some to take
-    return parts_.bench->progress->now(parts_at_work_ > 0 ? Activity::updating : Activity::reducing);
+  if (!parts_in_) {  // waits for those of others, unless it has some to take
+    parts_.bench->progress->now(parts_at_work_ > 0 ? Activity::updating : Activity::reducing);
+    return;
+  }
   parts_dealt_ = true;
   if (!halted_) next_round();
 }

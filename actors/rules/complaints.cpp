@@ -140,6 +140,13 @@ bool stands_still(const std::vector<Party>& parties, const NodeName& name) {
                              [&](const Party& party) { return party.name == name && party.stands_still; });
 }
 
+// The other end is not to blame. Its own coordinator watches such a loader.
+bool is_needed_and_stands_still(const std::vector<Party>& parties, const NodeName& name) {
+  return std::ranges::any_of(parties, [&](const Party& party) {
+    return party.name == name && party.stands_still && party.shards == kNeeded;
+  });
+}
+
 // Whose data plane stands still, and with whom somebody of `parties` has a quarrel. Not all replicas, and no
 // loader that nobody could do without.
 std::vector<NodeName> to_blame(const std::vector<Party>& parties, const std::vector<Complaint>& complaints) {
@@ -161,9 +168,10 @@ std::vector<NodeName> fewest_to_evict(const std::vector<Party>& parties,
                                       const std::vector<Complaint>& complaints) {
   std::vector<NodeName> evicted = to_blame(parties, complaints);
   std::vector<Complaint> open = complaints;
-  std::erase_if(open, [&](const Complaint& each) {
-    return std::ranges::count(evicted, each.first) + std::ranges::count(evicted, each.second) > 0;
-  });
+  const auto settles = [&](const NodeName& name) {
+    return std::ranges::count(evicted, name) > 0 || is_needed_and_stands_still(parties, name);
+  };
+  std::erase_if(open, [&](const Complaint& each) { return settles(each.first) || settles(each.second); });
   const Graph graph = make_graph(parties, open);
   std::set<std::size_t> seen;
   for (std::size_t place = 0; place < graph.parties.size(); ++place) {

@@ -143,6 +143,7 @@ std::string Roster::other_bits(const NodeName& who) const {
 std::string Roster::done(const ReplicaDone& message) {
   NodeRecord& record = nodes_[{false, message.slot}];
   record.stage = NodeStage::done;
+  record.trained = true;
   record.done = message;
   for (const auto& [name, other] : nodes_) {
     if (name.loader || other.stage != NodeStage::done) continue;
@@ -175,6 +176,7 @@ void Roster::closed(const Closed& message) {
   record.kept_from = message.kept_from;
   record.took = message.took;
   record.proven = message.proven;
+  record.trained = message.trained;
   // What it was given in this view is compared before its first step.
   if (record.member && record.proven && record.took == message.view) record.holds_of.clear();
   compared(message.view, message.clean);
@@ -250,17 +252,22 @@ bool Roster::none_alive() const {
 
 NodeStage Roster::stage_behind() const {
   for (const NodeStage stage : {NodeStage::joined, NodeStage::prepared}) {
-    if (!behind(stage).empty()) return stage;
+    if (!all_behind(stage).empty()) return stage;
   }
   return NodeStage::installed;
 }
 
+std::vector<NodeName> Roster::all_behind(NodeStage stage) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (waited_for(record) && record.stage < stage) names.push_back(name);
+  }
+  return names;
+}
+
 std::string Roster::behind(NodeStage stage) const {
   std::string names;
-  for (const auto& [name, record] : nodes_) {
-    if (record.stage >= stage) continue;
-    names += (names.empty() ? "" : ", ") + name.text();
-  }
+  for (const NodeName& name : all_behind(stage)) names += (names.empty() ? "" : ", ") + name.text();
   return names;
 }
 
@@ -332,8 +339,9 @@ View Roster::first_view() const {
   std::vector<NodeName> names;
   DataFacts facts;
   for (const auto& [name, record] : nodes_) {
+    if (gone(record) || record.stage < NodeStage::prepared) continue;
     if (record.prepared.loads) facts = record.prepared.facts;
-    if (!gone(record)) names.push_back(name);
+    names.push_back(name);
   }
   View view = make_view(1, names);
   view.facts = facts;

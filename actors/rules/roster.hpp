@@ -33,6 +33,7 @@ struct NodeRecord {
   std::uint64_t kept_from = 0;  ///< the oldest record that it can hand out
   std::chrono::milliseconds still{0};     ///< for how long the thread of its data plane does nothing
   std::uint32_t took = 0;                 ///< the latest view of which it has taken a record
+  bool trained = false;                   ///< no round is left behind its records
   bool proven = false;                    ///< its bits were compared with those of others
   std::uint64_t clean = kCleanUntilView;  ///< as in Member
   std::uint32_t in_view = 0;              ///< the last one that it was told of
@@ -45,6 +46,8 @@ struct NodeRecord {
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
+  int preparing_ticks = 0;             ///< since it joined, until it is ready
+  bool late = false;                   ///< it has had its time for that
 };
 
 class Roster {
@@ -84,7 +87,8 @@ class Roster {
   /// Others were given, as a node says.
   void given(const FreeNumbers& free) { free_.beyond(free); }
   bool all_begun(std::uint32_t view) const;
-  /// Before the first view: every place of the job is taken by one that lives; or enough are to go on with.
+  /// Before the first view: every place of the job is taken by one that is ready; or enough are to go on
+  /// with.
   bool full() const;
   bool suffices() const;
   /// Nobody is waited for any more who has not joined.
@@ -131,6 +135,10 @@ class Roster {
   /// the parts now, or nobody stays at all.
   bool may_let_go() const;
   bool any_caught_up() const;
+  /// No round is left behind what a member that is left holds.
+  bool trained() const;
+  /// All go back: what was said of the end counts no more.
+  void begin_again();
   /// Whether a loader takes part, or is about to.
   bool any_loader() const;
   bool member(const NodeName& name) const;
@@ -165,12 +173,17 @@ class Roster {
   /// The replicas of the view one of whose threads has done nothing for so long, if another one does its
   /// work.
   std::vector<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
+  /// Some have joined and are not ready; those of them who have had so many calls of `late_to_prepare` now.
+  bool any_prepares() const;
+  std::vector<NodeName> late_to_prepare(std::int64_t ticks);
   bool alive(const NodeName& name) const;
 
   /// The first stage on the way to a view that not all nodes have reached; `installed` if all have.
   NodeStage stage_behind() const;
 
-  /// Nodes that have not come as far as `stage`, for people: "replica 1, loader 0".
+  /// Nodes that are waited for and have not come as far as `stage`; the same for people: "replica 1, loader
+  /// 0".
+  std::vector<NodeName> all_behind(NodeStage stage) const;
   std::string behind(NodeStage stage) const;
 
   /// View 1: all replicas and loaders, shards dealt contiguously.
@@ -210,7 +223,7 @@ class Roster {
 
  private:
   bool waited_for(const NodeRecord& record) const;
-  std::uint32_t here(bool loader) const;
+  std::uint32_t ready(bool loader) const;
   std::string misfit(const Prepared& message) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;

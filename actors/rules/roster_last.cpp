@@ -5,6 +5,16 @@
 
 namespace muster {
 
+bool Roster::trained() const {
+  return std::ranges::any_of(nodes_, [this](const auto& node) {
+    return !node.first.loader && node.second.trained && alive(node.first) && view_.holds(node.first);
+  });
+}
+
+void Roster::begin_again() {
+  for (auto& [name, record] : nodes_) record.trained = false;
+}
+
 Roster::Next Roster::trained_view(const View& last) const {
   Roster all = *this;
   all.min_replicas_ = 1;

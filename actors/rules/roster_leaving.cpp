@@ -8,7 +8,8 @@ namespace muster {
 
 bool Roster::any_replica_stays() const {
   return std::ranges::any_of(nodes_, [this](const auto& node) {
-    return !node.first.loader && !node.second.leaving && alive(node.first);
+    const bool comes = node.second.stage != NodeStage::joined || !node.second.late;
+    return !node.first.loader && !node.second.leaving && alive(node.first) && comes;
   });
 }
 

@@ -13,21 +13,36 @@ bool gone(const NodeRecord& record) {
 
 }  // namespace
 
-std::uint32_t Roster::here(bool loader) const {
-  return static_cast<std::uint32_t>(std::ranges::count_if(
-      nodes_, [&](const auto& node) { return node.first.loader == loader && alive(node.first); }));
+std::uint32_t Roster::ready(bool loader) const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
+    return node.first.loader == loader && alive(node.first) && node.second.stage >= NodeStage::prepared;
+  }));
 }
 
 bool Roster::full() const {
-  return here(false) >= places_.replica && here(true) >= places_.loader;
+  return ready(false) >= places_.replica && ready(true) >= places_.loader;
 }
 
 bool Roster::suffices() const {
-  return here(false) >= min_replicas_ && (!needs_loader_ || loads_here_ || here(true) > 0);
+  return ready(false) >= min_replicas_ && misses_loader(first_view()).empty();
 }
 
 void Roster::drop_expected() {
   std::erase_if(nodes_, [](const auto& node) { return node.second.stage == NodeStage::expected; });
+}
+
+bool Roster::any_prepares() const {
+  return std::ranges::any_of(nodes_, [](const auto& node) { return node.second.stage == NodeStage::joined; });
+}
+
+std::vector<NodeName> Roster::late_to_prepare(std::int64_t ticks) {
+  std::vector<NodeName> names;
+  for (auto& [name, record] : nodes_) {
+    if (record.stage != NodeStage::joined || record.late || ++record.preparing_ticks < ticks) continue;
+    record.late = true;
+    names.push_back(name);
+  }
+  return names;
 }
 
 std::vector<NodeName> Roster::begin_close() {

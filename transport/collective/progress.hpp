@@ -33,22 +33,25 @@ struct ProgressWord {
 /// shard.
 class ProgressBoard {
  public:
-  void now(Activity activity, std::uint32_t shard = 0) {
-    activity_.store(activity, std::memory_order_relaxed);
+  /// Returns the turn: a number that only this call gave.
+  std::uint64_t now(Activity activity, std::uint32_t shard = 0) {
+    std::uint64_t before = turn_.load(std::memory_order_relaxed), turn = 0;
+    do turn = ((before >> kActivityBits) + 1) << kActivityBits | static_cast<std::uint64_t>(activity);
+    while (!turn_.compare_exchange_weak(before, turn));
     shard_.store(shard, std::memory_order_relaxed);
     moved();
+    return turn;
   }
   /// The compute thread has begun with this shard. What it does for a turn that is over says nothing of what
   /// the member waits for now.
   void computes(std::uint32_t shard) {
-    if (activity_.load(std::memory_order_relaxed) == Activity::computing)
-      shard_.store(shard, std::memory_order_relaxed);
+    if (activity() == Activity::computing) shard_.store(shard, std::memory_order_relaxed);
     moved();
   }
-  /// What it was `updating` is done, and nothing else has been begun since.
-  void rests() {
-    Activity updating = Activity::updating;
-    if (activity_.compare_exchange_strong(updating, Activity::idle)) moved();
+  /// What it did in that turn is done: it is idle, unless another turn has begun.
+  void rests(std::uint64_t turn) {
+    constexpr std::uint64_t kActivityMask = (1u << kActivityBits) - 1;
+    if (turn_.compare_exchange_strong(turn, turn & ~kActivityMask)) moved();
   }
   /// Something was done, in whatever activity.
   void moved() { counter_.fetch_add(1, std::memory_order_relaxed); }
@@ -61,12 +64,16 @@ class ProgressBoard {
   double measured_seconds() const { return seconds_.load(std::memory_order_relaxed); }
 
   ProgressWord word() const {
-    return {activity_.load(std::memory_order_relaxed), shard_.load(std::memory_order_relaxed),
-            counter_.load(std::memory_order_relaxed)};
+    return {activity(), shard_.load(std::memory_order_relaxed), counter_.load(std::memory_order_relaxed)};
   }
 
  private:
-  std::atomic<Activity> activity_{Activity::idle};
+  static constexpr unsigned kActivityBits = 8;
+  Activity activity() const {
+    return static_cast<Activity>(turn_.load(std::memory_order_relaxed) & ((1u << kActivityBits) - 1));
+  }
+
+  std::atomic<std::uint64_t> turn_{0};  // the activity; above its bits, how often one was begun
   std::atomic<std::uint32_t> shard_{0};
   std::atomic<std::uint64_t> counter_{0};
   std::atomic<std::uint64_t> measured_step_{0};

@@ -26,9 +26,10 @@ struct OneJournal final : Journal {
     if (taken) throw TakenOver(Advice::give_up, "another coordinator has taken this run over");
     if (full) throw Error(Advice::give_up, "the disk is full");
     entry = written;
+    if (fails_late) throw Error(Advice::give_up, "the folder cannot be synchronised");
   }
   std::optional<JournalEntry> entry;
-  bool taken = false, full = false;
+  bool taken = false, full = false, fails_late = false;
 };
 
 CheckpointIdentity identity() {
@@ -209,6 +210,21 @@ TEST_F(EndOfACoordinator, OneThatWaitsForItsDiskIsTakenOverByOneOfItsOwnTerm) {
   pass(300ms);
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_NE(reports_.front().reason.find("has taken this run over"), std::string::npos);
+  caf::anon_send_exit(waits, caf::exit_reason::kill);
+}
+
+// What it wrote is there, though the disk said that it is not.
+TEST_F(EndOfACoordinator, IsNotTakenOverByItself) {
+  const auto journal = std::make_shared<OneJournal>(*journal_);
+  journal->fails_late = true;
+  CoordinatorParts of_another = parts();
+  of_another.journal = journal;
+  const coordinator_actor waits = system_.spawn(coordinator, std::move(of_another));
+  pass(300ms);
+  EXPECT_TRUE(reports_.empty()) << "it tries again";
+  journal->fails_late = false;
+  pass(3s);
+  EXPECT_TRUE(reports_.empty());
   caf::anon_send_exit(waits, caf::exit_reason::kill);
 }
 

@@ -69,6 +69,17 @@ TEST(FewestToEvict, WhoseDataPlaneStandsStillGoesWhateverItHolds) {
   EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), std::vector{replica(1)}) << "but never all";
 }
 
+TEST(FewestToEvict, NobodyGoesForALoaderThatIsNeededAndStandsStill) {
+  auto all = parties({2, 2});
+  all.push_back({NodeName{true, 0}, kNeeded, true});
+  const std::vector<Complaint> starves{{replica(1), NodeName{true, 0}}};
+  EXPECT_EQ(fewest_to_evict(all, starves), std::vector<NodeName>{});
+  all.back().shards = 0;
+  EXPECT_EQ(fewest_to_evict(all, starves), (std::vector{NodeName{true, 0}})) << "there are others";
+  all.back() = {NodeName{true, 0}, kNeeded, false};
+  EXPECT_EQ(fewest_to_evict(all, starves), std::vector{replica(1)}) << "their link is broken";
+}
+
 TEST(FewestToEvict, SeparateQuarrelsAreSettledEachForItself) {
   EXPECT_EQ(evicted({1, 1, 1, 1, 1}, {{0, 1}, {3, 4}}), (Slots{1, 4}));
 }

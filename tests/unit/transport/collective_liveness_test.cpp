@@ -63,6 +63,18 @@ TEST(Liveness, CountsWhatAPeerSpendsItsTimeWithFromTheFirstLookAtARoundOn) {
   EXPECT_EQ(spent(Activity::loading, milliseconds(600)), milliseconds(0));
 }
 
+TEST(ProgressBoard, RestsOnlyIfNothingElseWasBegun) {
+  ProgressBoard board;
+  const std::uint64_t copies = board.now(Activity::updating);
+  const std::uint64_t deals = board.now(Activity::updating);
+  board.rests(copies);
+  EXPECT_EQ(board.word().activity, Activity::updating);
+  const std::uint64_t before = board.word().counter;
+  board.rests(deals);
+  EXPECT_EQ(board.word().activity, Activity::idle);
+  EXPECT_GT(board.word().counter, before);
+}
+
 constexpr std::uint32_t kMembers = 3;
 constexpr std::size_t kElements = 64;
 

@@ -1,0 +1,58 @@
+// Who is ready when a run begins, and who still has to come; what is known of its end.
+#include <gtest/gtest.h>
+
+#include "tests/unit/actors/roster_in_view.hpp"
+
+namespace muster {
+namespace {
+
+TEST(Roster, TheFirstViewIsOfThoseWhoAreReady) {
+  Roster roster = joined_roster(2, 1);
+  EXPECT_EQ(roster.prepared(prepared_of(kReplica0)), "");
+  EXPECT_EQ(roster.prepared(prepared_of(kLoader0)), "");
+  EXPECT_TRUE(roster.suffices());
+  EXPECT_FALSE(roster.full()) << "replica 1 has joined, and is not ready";
+  newcomer(roster);
+  EXPECT_TRUE(roster.full()) << "a third one is ready before replica 1";
+  const View view = roster.first_view();
+  ASSERT_EQ(view.replicas.size(), 2u);
+  EXPECT_EQ(view.replicas.back().name, kReplica2);
+  roster.entered(view);
+  EXPECT_TRUE(roster.hungry().empty());
+  EXPECT_EQ(roster.prepared(prepared_of(kReplica1)), "");
+  EXPECT_EQ(roster.hungry(), std::vector{kReplica1}) << "it comes as a newcomer";
+}
+
+TEST(Roster, WhoDoesNotGetReadyIsLateAndHoldsBackNobody) {
+  View view;
+  Roster roster = roster_in_view(1, 0, view);
+  Join join = join_of({false, 77});
+  join.joins = true;
+  const NodeName hangs = roster.join(join).name;
+  roster.leaving(kReplica0);
+  EXPECT_TRUE(roster.any_prepares());
+  EXPECT_TRUE(roster.donor()) << "it may be given the state";
+  EXPECT_TRUE(roster.late_to_prepare(2).empty());
+  EXPECT_EQ(roster.late_to_prepare(2), std::vector{hangs});
+  EXPECT_TRUE(roster.late_to_prepare(2).empty()) << "it is told once";
+  EXPECT_FALSE(roster.donor());
+  EXPECT_EQ(roster.prepared(prepared_of(hangs)), "");
+  EXPECT_TRUE(roster.donor());
+}
+
+TEST(Roster, NoRoundIsLeftOnlyIfOneIsThereThatHoldsTheLast) {
+  View view;
+  Roster roster = roster_in_view(3, 0, view, 3);
+  roster.begin_close();
+  for (const NodeName& name : {kReplica0, kReplica1, kReplica2}) {
+    Closed word{name, view.number, name == kReplica0 ? 8u : 7u, 7};
+    word.trained = name == kReplica0;
+    roster.closed(word);
+  }
+  EXPECT_TRUE(roster.trained());
+  roster.lost(kReplica0);
+  EXPECT_FALSE(roster.trained()) << "the others have to do the last step again";
+}
+
+}  // namespace
+}  // namespace muster
