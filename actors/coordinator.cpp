@@ -271,11 +271,15 @@ void CoordinatorState::raise_late() {
 void CoordinatorState::say_late_to_prepare() {
   if (!begun_ && !parts_.by_hand) return;  // the run fails for it
   const auto patience = parts_.job.cluster.start_patience;
-  for (const NodeName& who : roster_->late_to_prepare(patience / kTick)) {
+  const auto late = roster_->late_to_prepare(patience / kTick);
+  for (const NodeName& who : late) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(kReady)},
                               {"waited_ms", std::chrono::duration<double, std::milli>(patience).count()}}));
   }
+  if (late.empty()) return;
+  if (phase_ == Phase::paused) return next_view();  // who leaves may have waited for it
+  let_go_of_held_back();
 }
 
 void CoordinatorState::fail(const std::string& reason) {
