@@ -88,13 +88,13 @@ void Invariants::found_again(const View& view) {
   tally_.count("bits: right again after going back");
 }
 
-// A replica holds the wrong state until it has read the checkpoint, a newcomer until it is given another one.
+// A replica holds the wrong state until it has read the checkpoint. A newcomer may apply what it was given
+// before until it becomes a member, be it told to begin again or not.
 bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step, std::span<const float> state) {
   const auto found = to_go_back_.find(process);
   if (found == to_go_back_.end()) return false;
-  const bool given_anew =
-      seen(process).observed > seen(process).installed && is_right(step, state).value_or(false);
-  if (step != found->second && !given_anew) return true;
+  if (!is_member(process)) return !is_right(step, state).value_or(false);
+  if (step != found->second) return true;
   to_go_back_.erase(found);
   return false;
 }
