@@ -152,6 +152,7 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
   if (phase_ == Phase::paused && !roster_->fed_by(who, roster_->view_of(who)).empty())
     return "newcomers wait for the state that it is to give them";
   if (phase_ != Phase::running) return {};
+  if (who.loader) return "replicas wait for its micro-batches";
   if (roster_->trained()) return "others are done";
   // While parts are dealt newcomers are given nothing.
   const auto stage =
@@ -163,8 +164,11 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
 
 bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
-  for (const NodeName& who : roster_->hanging(parts_.job.cluster.straggler.stuck_after)) {
-    const std::string owed = owed_by_hanging(who);
+  const auto hanging = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
+  const auto replicas = std::ranges::count_if(hanging, [](const NodeName& who) { return !who.loader; });
+  const bool any_works = std::cmp_less(replicas, view_.replicas.size());
+  for (const NodeName& who : hanging) {
+    const std::string owed = any_works ? owed_by_hanging(who) : "";
     if (owed.empty()) {
       say_hanging(who);
       continue;
@@ -180,8 +184,9 @@ void CoordinatorState::say_hanging(const NodeName& who) {
   if (phase_ != Phase::running || !hangs_said_.emplace(view_.number, who).second) return;
   raise(
       make_event("notice", {{"text", "one of the threads of " + who.text() +
-                                         " has done nothing for cluster.straggler.stuck_after; there are no "
-                                         "more than cluster.min_replicas replicas, so it is waited for"}}));
+                                         " has done nothing for cluster.straggler.stuck_after; it is waited "
+                                         "for, for there are no more than cluster.min_replicas replicas, or "
+                                         "none of them works"}}));
 }
 
 // A member that does not come to be greeted by all would hold up the view for good. The first view has the

@@ -329,8 +329,8 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
                "How long the run waits before it fails: for replicas or loaders, for a word from any "
-               "replica, for a disk that refuses the journal or a checkpoint, and for a replica that goes "
-               "back to a checkpoint."),
+               "replica, and for a disk that refuses the journal. After the same time a checkpoint that the "
+               "disk refuses is given up, and a replica that does not go back to a checkpoint is lost."),
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "
@@ -362,8 +362,8 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.on_loader_loss)),
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
                "Time for all processes to join and be ready; too short a time refuses slow disks. Nodes that "
-               "are started by hand have no such deadline; where one of them goes before the first view, its "
-               "place is free for so long."),
+               "are started by hand have no such deadline: an event names one that is not ready in this "
+               "time. Where one of them goes before the first view, its place is free for so long."),
            MUSTER_MEMBER(cluster.start_patience)),
   };
 }
@@ -394,8 +394,10 @@ std::vector<Key> straggler_keys() {
                "samples come back in steps of their own at the end of the epoch."),
            MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
-               "A replica or loader that holds up a step and has done nothing for so long counts as lost, "
-               "although it gives signs of life; longer than one micro-batch ever takes."),
+               "A replica or loader that others wait for, and that has done nothing for so long, counts as "
+               "lost, although it gives signs of life; a replica only if more than cluster.min_replicas are "
+               "there. So does a loader that sends no micro-batch for 10 times as long. Longer than one "
+               "micro-batch ever takes."),
            MUSTER_MEMBER(cluster.straggler.stuck_after)),
   };
 }
@@ -419,7 +421,8 @@ std::vector<Key> checkpoint_keys() {
       bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
                "How long a run that is told to end (SIGTERM or Ctrl-C to `muster run` or `muster "
                "coordinate`, SIGTERM to all joined replicas) may take "
-               "for its last checkpoint. Longer saves steps where the disk is slow; whoever sends the signal "
+               "for its last checkpoint; also one that fails and keeps its state. Longer saves steps where "
+               "the disk is slow; whoever sends the signal "
                "must wait as long before SIGKILL."),
            MUSTER_MEMBER(checkpoint.grace)),
       bind(key("checkpoint.spare_folder", of(ValueType::text),

@@ -165,7 +165,8 @@ void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
   found->second.last_step = message.step;  // a lower one than before, if all have gone back
-  found->second.hangs = std::chrono::milliseconds(std::max(message.still_ms, message.busy_ms));
+  const auto busy_ms = found->first.loader ? 0 : message.busy_ms;
+  found->second.hangs = std::chrono::milliseconds(std::max(message.still_ms, busy_ms));
   found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 

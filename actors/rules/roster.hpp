@@ -170,8 +170,8 @@ class Roster {
   bool stands_still(const NodeName& name, std::chrono::milliseconds patience) const;
   /// The member that those, not none, wait for: one whose data plane stands still, else the last of them.
   NodeName holds_up(const std::vector<NodeName>& open, std::chrono::milliseconds patience) const;
-  /// The replicas of the view one of whose threads has done nothing for so long, if another one does its
-  /// work.
+  /// The replicas of the view one of whose threads has done nothing for so long, and its loaders whose data
+  /// planes have; a loader's other thread is watched by those who wait for it.
   std::vector<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
   /// Some have joined and are not ready; those of them who have had so many calls of `late_to_prepare` now.
   bool any_prepares() const;

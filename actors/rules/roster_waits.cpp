@@ -84,15 +84,12 @@ NodeName Roster::holds_up(const std::vector<NodeName>& open, std::chrono::millis
 
 std::vector<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) const {
   std::vector<NodeName> names;
-  bool others_work = false;
   for (const auto& [name, record] : nodes_) {
-    if (name.loader || !member(name) || !view_.holds(name)) continue;
+    if (!member(name) || !view_.holds(name)) continue;
     const bool owes = in_parts_ || record.stage != NodeStage::done;  // its part, for the last checkpoint
-    const bool hangs = record.hangs >= stuck_after && owes;
-    if (hangs) names.push_back(name);
-    others_work |= !hangs;
+    if (record.hangs >= stuck_after && owes) names.push_back(name);
   }
-  return others_work ? names : std::vector<NodeName>{};
+  return names;
 }
 
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.
