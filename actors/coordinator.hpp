@@ -248,6 +248,7 @@ class CoordinatorState {
   std::vector<Caller> callers_;     // newcomers, until the members are back that they are compared with
   bool anew_ = false;               // the first view is void; its end is not in the journal yet
   std::int64_t wait_ticks_ = 0;     // started anew: members of a view that the journal lacks may still come
+  bool short_said_ = false;         // what is missing then
   std::optional<int> short_ticks_;  // by hand, before the first view: since one who was there is missing
   // Nothing is decided for silence while members are silent together (rules/self_doubt).
   SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;

@@ -205,14 +205,16 @@ void CoordinatorState::on(const Adopt& message) {
 // The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
+  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
   auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
   std::swap(roster, roster_);  // the numbers of its places go into the journal
-  const std::uint32_t first_before = std::exchange(first_view_, view_.number + 1);
+  const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
   try {
     note(View{});
-  } catch (const Error&) {
+  } catch (const Error& error) {
     std::swap(roster, roster_);
     first_view_ = first_before;
+    if (!taken_over_) journal_refused(View{}, error.what());
     return false;
   }
   for (const auto& [who, actor] : actors_) {
@@ -227,13 +229,13 @@ bool CoordinatorState::begin_anew() {
   begun_ = false;
   phase_ = Phase::forming;
   short_ticks_ = 0;
+  short_said_ = false;
   if (wait_ticks_ == 0) admit_callers();
   return true;
 }
 
 void CoordinatorState::try_to_begin_anew() {
   anew_ = !begin_anew();
-  if (anew_ && !unnoted_since_) unnoted_since_ = self_->clock().now();
 }
 
 // The journal may be older than what members hold: it was restored from a copy.
@@ -295,6 +297,9 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   }
   actors_[who] = actor;
   self_->monitor(actor);
+  // Of a first view that waits for its journal nobody was told.
+  if (phase_ == Phase::noting && !begun_ && unnoted_->view.holds(who))
+    return self_->send(actor, Adopted{term_});
   if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
   roster_->returned(message);

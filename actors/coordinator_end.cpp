@@ -162,10 +162,11 @@ void CoordinatorState::note_again() {
   const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
   const auto give_up = parts_.job.cluster.give_up_after;
   const bool over = unnoted_since_ && now - *unnoted_since_ >= give_up;
-  if (anew_ && !over) return;  // it is tried with each tick
+  if (anew_ && !over) return;  // see begin_with_those_here
   if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
   if (!over && returns) return void(note_what_it_lacks());
-  if (!over) return is_outdated(unnoted_->view) ? next_view() : install(View(unnoted_->view));
+  if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();
+  if (!over) return install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
   if (returns)

@@ -120,6 +120,7 @@ void CoordinatorState::lost_before_begin(const NodeName& who, const std::string&
                                            " ms (cluster.start_patience); then the run begins without it, if "
                                            "cluster.min_replicas are there"}}));
   short_ticks_ = 0;
+  short_said_ = false;
   if (phase_ != Phase::forming) try_to_begin_anew();
 }
 
@@ -137,7 +138,12 @@ bool CoordinatorState::begin_with_those_here() {
   if (!short_ticks_ || phase_ != Phase::forming) return false;
   const auto patience = (roster_->any_prepares() ? 2 : 1) * parts_.job.cluster.start_patience;
   const bool waits = ++*short_ticks_ * kTick < patience || wait_ticks_ > 0;
-  if (waits || !roster_->suffices()) return false;
+  if (waits) return false;
+  if (const std::string missing = roster_->missing_to_begin(); !missing.empty()) {
+    if (!std::exchange(short_said_, true))
+      raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
+    return false;
+  }
   roster_->drop_expected();
   form();
   return true;

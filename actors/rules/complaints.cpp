@@ -140,7 +140,7 @@ bool stands_still(const std::vector<Party>& parties, const NodeName& name) {
                              [&](const Party& party) { return party.name == name && party.stands_still; });
 }
 
-// The other end is not to blame. Its own coordinator watches such a loader.
+// The other end is not to blame. The coordinator has an eye on such a loader (judge_hanging).
 bool is_needed_and_stands_still(const std::vector<Party>& parties, const NodeName& name) {
   return std::ranges::any_of(parties, [&](const Party& party) {
     return party.name == name && party.stands_still && party.shards == kNeeded;
@@ -199,6 +199,11 @@ void ComplaintBook::forget(const NodeName& name) {
 std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
     const std::vector<Party>& alive, const std::function<Time(const NodeName&)>& last_heard, Time now) {
   if (entries_.empty() || now - entries_.front().since < window_) return {};
+  // When it goes on, its link is as good as before; if not, they complain again.
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return is_needed_and_stands_still(alive, entry.by) || is_needed_and_stands_still(alive, entry.about);
+  });
+  if (entries_.empty()) return {};
   const Time over = entries_.front().since + window_;
   std::vector<Complaint> complaints;
   for (const Entry& entry : entries_) {

@@ -426,11 +426,7 @@ Roster::Next Roster::next_view(const View& last) const {
     if (has < records && !from_disk) view.behind.push_back({member.name.slot, has});
   }
   if (view.replicas.size() < min_replicas_) {
-    return {std::nullopt,
-            std::to_string(min_replicas_ - view.replicas.size()) +
-                " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")",
-            {},
-            unfit_for(view)};
+    return {std::nullopt, missing_replicas(view.replicas.size()), {}, unfit_for(view)};
   }
   if (const std::string loader = misses_loader(view); !loader.empty()) return {std::nullopt, loader, {}};
   return {view, {}, lost};

@@ -87,10 +87,10 @@ class Roster {
   /// Others were given, as a node says.
   void given(const FreeNumbers& free) { free_.beyond(free); }
   bool all_begun(std::uint32_t view) const;
-  /// Before the first view: every place of the job is taken by one that is ready; or enough are to go on
-  /// with.
+  /// Before the first view: every place of the job is taken by one that is ready; or what is missing to go on
+  /// with fewer, for people; empty if nothing is.
   bool full() const;
-  bool suffices() const;
+  std::string missing_to_begin() const;
   /// Nobody is waited for any more who has not joined.
   void drop_expected();
   /// The latest view of which a member that is left has taken a record.
@@ -224,6 +224,7 @@ class Roster {
  private:
   bool waited_for(const NodeRecord& record) const;
   std::uint32_t ready(bool loader) const;
+  std::string missing_replicas(std::uint64_t here) const;
   std::string misfit(const Prepared& message) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;

@@ -23,8 +23,14 @@ bool Roster::full() const {
   return ready(false) >= places_.replica && ready(true) >= places_.loader;
 }
 
-bool Roster::suffices() const {
-  return ready(false) >= min_replicas_ && misses_loader(first_view()).empty();
+std::string Roster::missing_to_begin() const {
+  const std::uint32_t here = ready(false);
+  return here < min_replicas_ ? missing_replicas(here) : misses_loader(first_view());
+}
+
+std::string Roster::missing_replicas(std::uint64_t here) const {
+  return std::to_string(min_replicas_ - here) +
+         " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")";
 }
 
 void Roster::drop_expected() {

@@ -176,6 +176,23 @@ TEST(ComplaintBook, WaitsForTheWindowAndForAWordOfAllConcerned) {
             "replica 1 the fewest replicas are lost");
 }
 
+TEST(ComplaintBook, WhatWasSaidOfANeededLoaderThatStoodStillIsForgotten) {
+  ComplaintBook book(milliseconds(100));
+  const NodeName loader{true, 0};
+  auto alive = parties({2, 2});
+  alive.push_back({loader, kNeeded, true});
+  const auto judge = [&] {
+    return book.judge(
+        alive, [](const NodeName&) { return milliseconds(999); }, milliseconds(999));
+  };
+  book.add(replica(1), loader, "no frame for 1000 ms", milliseconds(0));
+  EXPECT_TRUE(judge().empty());
+  alive.back().stands_still = false;
+  EXPECT_TRUE(judge().empty()) << "it goes on";
+  book.add(replica(1), loader, "no frame for 1000 ms", milliseconds(0));
+  EXPECT_EQ(judge().size(), 1u) << "their link is broken";
+}
+
 TEST(ComplaintBook, WhatConcernsOneWhoIsGoneIsSettled) {
   ComplaintBook book(milliseconds(100));
   book.add(replica(0), replica(1), "silent", milliseconds(0));

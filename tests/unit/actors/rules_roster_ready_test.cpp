@@ -10,7 +10,7 @@ TEST(Roster, TheFirstViewIsOfThoseWhoAreReady) {
   Roster roster = joined_roster(2, 1);
   EXPECT_EQ(roster.prepared(prepared_of(kReplica0)), "");
   EXPECT_EQ(roster.prepared(prepared_of(kLoader0)), "");
-  EXPECT_TRUE(roster.suffices());
+  EXPECT_EQ(roster.missing_to_begin(), "");
   EXPECT_FALSE(roster.full()) << "replica 1 has joined, and is not ready";
   newcomer(roster);
   EXPECT_TRUE(roster.full()) << "a third one is ready before replica 1";
@@ -21,6 +21,26 @@ TEST(Roster, TheFirstViewIsOfThoseWhoAreReady) {
   EXPECT_TRUE(roster.hungry().empty());
   EXPECT_EQ(roster.prepared(prepared_of(kReplica1)), "");
   EXPECT_EQ(roster.hungry(), std::vector{kReplica1}) << "it comes as a newcomer";
+}
+
+TEST(Roster, WhatIsMissingToBeginIsSaid) {
+  Job job = job_of(3, 1);
+  job.cluster.min_replicas = 2;
+  job.cluster.on_loader_loss = OnLoaderLoss::load_here;
+  Roster roster(job);
+  const auto comes = [&](const NodeName& name, bool reads) {
+    roster.join(join_of(name));
+    Prepared word = prepared_of(name);
+    word.loads = reads;
+    word.facts = {};
+    EXPECT_EQ(roster.prepared(word), "");
+  };
+  comes(kReplica0, true);
+  EXPECT_EQ(roster.missing_to_begin(), "1 more replicas (cluster.min_replicas = 2)");
+  comes(kReplica1, false);
+  EXPECT_EQ(roster.missing_to_begin(), "a loader process, for replica 1 cannot read the data itself");
+  comes(kLoader0, true);
+  EXPECT_EQ(roster.missing_to_begin(), "");
 }
 
 TEST(Roster, WhoDoesNotGetReadyIsLateAndHoldsBackNobody) {
