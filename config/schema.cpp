@@ -375,7 +375,8 @@ std::vector<Key> detect_keys() {
            MUSTER_MEMBER(cluster.detect.heartbeat)),
       bind(key("cluster.detect.patience", at_least(ValueType::duration, 1),
                "Silence after which a process counts as lost; at least three heartbeats. Short ones notice "
-               "sooner, and take a busy machine for a dead one."),
+               "sooner, and take a busy machine for a dead one. Before the first view it is five times as "
+               "long."),
            MUSTER_MEMBER(cluster.detect.patience)),
   };
 }

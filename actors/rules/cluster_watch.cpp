@@ -12,6 +12,7 @@ namespace muster {
 namespace {
 
 constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
+constexpr int kStartPatiences = 5;
 
 std::int64_t number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
@@ -121,6 +122,13 @@ std::string ClusterWatch::missing() const {
          " members, which fell silent at once: the coordinator's own link may be down";
 }
 
+// A host is busiest while its nodes start: nobody waits for a step then, and a run that fails for a second of
+// silence has to be started again.
+ClusterWatch::Time ClusterWatch::least_silence() const {
+  if (view_.number > 0) return Time{0};
+  return std::min<Time>(kStartPatiences * cluster_.detect.patience, cluster_.start_patience);
+}
+
 ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeName&)>& alive, Time now) {
   suspicion_.keep_only(alive);
   complaints_.keep_only(alive);
@@ -132,7 +140,7 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
   judgement.sight = look(now);
   for (const Suspicion::Opinion& opinion : opinions) {
     if (opinion.kind == Suspicion::Kind::silent) {
-      if (!doubt_.makes_lost(opinion.silence, now)) continue;
+      if (!doubt_.makes_lost(opinion.silence, now) || opinion.silence < least_silence()) continue;
       judgement.losses.push_back(
           {opinion.name, "coordinator", "silent for " + rounded(milliseconds(opinion.silence)) + " ms"});
       continue;

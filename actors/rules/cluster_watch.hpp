@@ -78,6 +78,7 @@ class ClusterWatch {
   std::optional<Shedding::Move> shed();
 
  private:
+  Time least_silence() const;
   std::vector<Party> parties() const;
   SelfDoubt::Sight look(Time now);
   Event late_event(const HeldUp& message, const Member& late) const;

@@ -264,6 +264,15 @@ TEST(ClusterWatch, ASilentNodeIsSuspectedThenLost) {
   EXPECT_EQ(all.losses[0].reason, "silent for 1000 ms");
 }
 
+TEST(ClusterWatch, BeforeTheFirstViewANodeMayBeSilentForLonger) {
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  live(watch, {replica(0), replica(1)}, milliseconds(0), milliseconds(2000));
+  EXPECT_TRUE(live(watch, {replica(0)}, milliseconds(2050), milliseconds(6900)).losses.empty());
+  const auto later = live(watch, {replica(0)}, milliseconds(6950), milliseconds(7050));
+  ASSERT_FALSE(later.losses.empty());
+  EXPECT_EQ(later.losses[0].name, replica(1));
+}
+
 TEST(ClusterWatch, ABrokenLinkTakesTheFewestAndADeadNodeIsNotALink) {
   const std::vector<NodeName> all{replica(0), replica(1), replica(2)};
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
