@@ -163,6 +163,8 @@ class CoordinatorState {
   bool learn_from(const Adopt& message);
   void go_on_with(const View& view);
   void returned(const Adopt& message, const node_actor& actor);
+  void returned_early(const Adopt& message, const node_actor& actor);
+  void some_were_here();
   void adopted_all();
   void none_came_back();
   void say_completed(const JournalEntry& entry);
@@ -264,6 +266,7 @@ class CoordinatorState {
   struct Unnoted {
     View view;
     Time again;
+    bool was_last = false;  // the disk has had its time
   };
   std::optional<Unnoted> unnoted_;
   std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing

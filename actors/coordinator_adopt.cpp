@@ -193,6 +193,7 @@ void CoordinatorState::on(const Adopt& message) {
     return;
   }
   const std::string refusal = roster_->adopt(message);
+  if (!refusal.empty() && phase_ == Phase::forming) some_were_here();
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[who] = actor;
   adopting_ticks_ = 0;
@@ -205,7 +206,7 @@ void CoordinatorState::on(const Adopt& message) {
 // The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
-  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
+  if (unnoted_since_ && (unnoted_->was_last || self_->clock().now() < unnoted_->again)) return false;
   auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
   std::swap(roster, roster_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
@@ -232,6 +233,20 @@ bool CoordinatorState::begin_anew() {
   short_said_ = false;
   if (wait_ticks_ == 0) admit_callers();
   return true;
+}
+
+// They joined the coordinator before this one. Who was there with them may be gone.
+void CoordinatorState::some_were_here() {
+  if (short_ticks_ || !parts_.by_hand) return;
+  short_ticks_ = 0;
+  short_said_ = false;
+  raise(make_event("notice",
+                   {{"text",
+                     "nodes that were here before this coordinator was started again are back; others are "
+                     "waited for " +
+                         std::to_string(parts_.job.cluster.start_patience.count()) +
+                         " ms (cluster.start_patience); then the run begins without them, if "
+                         "cluster.min_replicas are there"}}));
 }
 
 void CoordinatorState::try_to_begin_anew() {
@@ -297,9 +312,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   }
   actors_[who] = actor;
   self_->monitor(actor);
-  // Of a first view that waits for its journal nobody was told.
-  if (phase_ == Phase::noting && !begun_ && unnoted_->view.holds(who))
-    return self_->send(actor, Adopted{term_});
+  if (!begun_ && (phase_ == Phase::forming || phase_ == Phase::noting)) return returned_early(message, actor);
   if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
   roster_->returned(message);
@@ -315,6 +328,16 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   } else if (phase_ == Phase::installing || (phase_ == Phase::running && !up_to_date) || !fed.empty()) {
     close_view();
   }
+}
+
+// Nobody was told of a view yet: all that it can have missed is that it was heard.
+void CoordinatorState::returned_early(const Adopt& message, const node_actor& actor) {
+  const NodeName& who = message.join.name;
+  self_->send(actor, Adopted{term_});
+  if (roster_->at(who).stage != NodeStage::joined || message.prepared.address.empty()) return;
+  Prepared word = message.prepared;
+  word.name = who;
+  on(word);
 }
 
 // All members that are left have come back. Newcomers can be compared with them now.

@@ -125,7 +125,7 @@ void CoordinatorState::journal_refused(const View& view, const std::string& reas
   const auto give_up = parts_.job.cluster.give_up_after;
   if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
   const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
-  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0))};
+  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
   note_again_ = disk_back_off(note_again_);
   raise(make_event("journal_delayed",
                    {{"view", number(view.number)},
@@ -161,7 +161,7 @@ void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
   const auto give_up = parts_.job.cluster.give_up_after;
-  const bool over = unnoted_since_ && now - *unnoted_since_ >= give_up;
+  const bool over = unnoted_since_ && unnoted_->was_last;
   if (anew_ && !over) return;  // see begin_with_those_here
   if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
   if (!over && returns) return void(note_what_it_lacks());

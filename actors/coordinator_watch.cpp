@@ -61,7 +61,7 @@ bool CoordinatorState::judge() {
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
   if (judge_going_back()) return true;
-  const bool owed = !watch_->in_doubt(elapsed());
+  const bool owed = !watch_->in_doubt(elapsed()) && !anew_;  // of a view that is void nobody owes anything
   if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
   return follow(judgement);
 }

@@ -24,12 +24,12 @@ std::uint64_t NodeState::still_ms() {
   return 0;
 }
 
-// What is done in a round is for those to judge who wait in it.
+// Who waits for data is no hung thread.
 std::uint64_t NodeState::busy_ms() {
   const auto now = self_->clock().now();
   const ProgressWord word = progress_->word();
   if (std::exchange(busy_with_, word) != word) busy_since_ = now;
-  if (word.activity != Activity::updating) return 0;
+  if (word.activity != Activity::updating && word.activity != Activity::computing) return 0;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(now - busy_since_).count());
 }

@@ -140,6 +140,7 @@ class Invariants final : public Watch {
   bool all_told_to_end() const;
   bool any_to_compare_with() const;
   std::uint64_t told_to_end() const;
+  bool waits_to_begin() const;
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
   void made(const View& view);

@@ -26,7 +26,7 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (tally_.of("fault: freeze-for-good") > 0)
     patience += job_.cluster.give_up_after;  // it may be going back
   if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && faults_ > 0 && (!views_.latest() || too_few_to_begin())) {
+  if (!in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
     over_ = true;
     return;
@@ -48,7 +48,14 @@ bool Invariants::waits_for_hung_replica() const {
   return members == 1 || members + newcomers_wait() <= job_.cluster.min_replicas;
 }
 
-// The first view waits for nodes that somebody has to start.
+// The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
+// whose place nobody takes.
+bool Invariants::waits_to_begin() const {
+  const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
+  const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
+  return too_few_to_begin() || (may_hang && !views_.latest());
+}
+
 bool Invariants::too_few_to_begin() const {
   if (tally_.of("event: view") > 0) return false;
   std::map<bool, std::uint32_t> here;

@@ -216,6 +216,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (plan.completes && cluster.report() && !cluster.report()->completed())
       invariants.say({11, "the run is to complete, and has " + cluster.report()->outcome + ": " +
                               cluster.report()->reason});
+    if (plan.completes && !cluster.report()) invariants.say({11, "the run is to complete, and does not end"});
     if (plan.keeps && cluster.report() && !cluster.report()->completed() && !cluster.report()->kept)
       invariants.say({8, "the run is to keep its state, and has not: " + cluster.report()->reason});
     if (!invariants.wrong()) part(cluster, invariants, schedule, plan.job);
