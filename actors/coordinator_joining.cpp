@@ -74,8 +74,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
 void CoordinatorState::on(const Prepared& message) {
   if (ending_ || !roster_->alive(message.name)) return;
   if (const std::string reason = roster_->prepared(message); !reason.empty()) {
-    const bool is_spare = comes_later(message.name) || (parts_.by_hand && roster_->is_spare(message.name));
-    if (!begun_ && !is_spare) return fail(reason);
+    if (!begun_ && !comes_later(message.name)) return fail(reason);
     roster_->lost(message.name);
     return refuse(actors_.at(message.name), message.name, reason);
   }

@@ -91,8 +91,6 @@ class Roster {
   /// with fewer, for people; empty if nothing is.
   bool full() const;
   std::string missing_to_begin() const;
-  /// Before the first view: others are here for every place of its kind.
-  bool is_spare(const NodeName& name) const;
   /// Nobody is waited for any more who has not joined.
   void drop_expected();
   /// The latest view of which a member that is left has taken a record.

@@ -28,13 +28,6 @@ std::string Roster::missing_to_begin() const {
   return here < min_replicas_ ? missing_replicas(here) : misses_loader(first_view());
 }
 
-bool Roster::is_spare(const NodeName& name) const {
-  const auto others = std::ranges::count_if(nodes_, [&](const auto& node) {
-    return node.first.loader == name.loader && node.first != name && alive(node.first);
-  });
-  return std::cmp_greater_equal(others, name.loader ? places_.loader : places_.replica);
-}
-
 std::string Roster::missing_replicas(std::uint64_t here) const {
   return std::to_string(min_replicas_ - here) +
          " more replicas (cluster.min_replicas = " + std::to_string(min_replicas_) + ")";
