@@ -97,6 +97,7 @@ class CoordinatorState {
   bool judge_installing();
   std::string owed_by_hanging(const NodeName& who) const;
   void say_hanging(const NodeName& who);
+  bool starves_newcomers(const NodeName& who);
   bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back();

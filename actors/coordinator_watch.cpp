@@ -171,13 +171,20 @@ bool CoordinatorState::judge_hanging() {
     const std::string owed = any_works ? owed_by_hanging(who) : "";
     if (owed.empty()) {
       say_hanging(who);
-      continue;
+      if (!any_works || !starves_newcomers(who)) continue;
+      close_view();  // in the next one another member gives them the state, and then it can go
+      return true;
     }
     lost(who, "coordinator",
          "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
     return true;
   }
   return false;
+}
+
+bool CoordinatorState::starves_newcomers(const NodeName& who) {
+  return phase_ == Phase::running && !roster_->fed_by(who, view_.number).empty() &&
+         roster_->gives_nothing(who);
 }
 
 void CoordinatorState::say_hanging(const NodeName& who) {

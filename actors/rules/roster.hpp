@@ -43,6 +43,7 @@ struct NodeRecord {
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in` of that one
   std::uint32_t fed_in = 0;
   bool feed_again = false;           ///< in the same view
+  bool gives_nothing = false;        ///< it hung while a newcomer waited for its state
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
@@ -151,6 +152,9 @@ class Roster {
   /// again.
   void to_feed_again(const NodeName& name) { nodes_[name].feed_again = true; }
   std::optional<Member> donor() const;
+  /// It hangs, and newcomers wait for its state: others are donors from now on. Whether that is new, and one
+  /// of the others can be.
+  bool gives_nothing(const NodeName& who);
   /// Newcomers that have no state yet, for people: "replica 4, replica 5".
   std::string without_state() const;
   /// How many newcomers have come as far as that, and stay.

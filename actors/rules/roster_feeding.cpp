@@ -7,16 +7,25 @@
 namespace muster {
 
 // The last one: the first speaks for all, and has enough to do. Where all want to leave and others come, one
-// that leaves. A newcomer that counts as a member because it closes the view with the others is none.
+// that leaves; where all others hang, one that hung. A newcomer that counts as a member because it closes the
+// view with the others is none.
 std::optional<Member> Roster::donor() const {
-  std::optional<Member> leaves;
+  std::optional<Member> leaves, hung;
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const auto& [name, record] = *node;
     if (name.loader || !member(name) || !view_.holds(name)) continue;
-    if (!record.leaving) return member_of(name);
+    if (!record.leaving && !record.gives_nothing) return member_of(name);
+    if (!record.leaving && !hung) hung = member_of(name);
     if (!leaves && any_replica_stays() && !canary("held-back-gives-nothing")) leaves = member_of(name);
   }
-  return leaves;
+  return hung ? hung : leaves;
+}
+
+bool Roster::gives_nothing(const NodeName& who) {
+  NodeRecord& record = nodes_.at(who);
+  if (std::exchange(record.gives_nothing, true)) return false;
+  const auto next = donor();
+  return next && !nodes_.at(next->name).gives_nothing;
 }
 
 // Donors may be in an older view than this one: nobody was told of it where its coordinator died behind its

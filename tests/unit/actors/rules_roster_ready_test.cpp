@@ -60,6 +60,18 @@ TEST(Roster, WhoDoesNotGetReadyIsLateAndHoldsBackNobody) {
   EXPECT_TRUE(roster.donor());
 }
 
+TEST(Roster, OneThatHangsGivesNewcomersNothingIfAnotherCan) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view, 2);
+  ASSERT_EQ(roster.donor()->name, kReplica1);
+  EXPECT_TRUE(roster.gives_nothing(kReplica1));
+  EXPECT_FALSE(roster.gives_nothing(kReplica1)) << "it is known";
+  ASSERT_TRUE(roster.donor());
+  EXPECT_EQ(roster.donor()->name, kReplica0);
+  EXPECT_FALSE(roster.gives_nothing(kReplica0)) << "all hang";
+  EXPECT_TRUE(roster.donor()) << "one of them may go on";
+}
+
 TEST(Roster, NoRoundIsLeftOnlyIfOneIsThereThatHoldsTheLast) {
   View view;
   Roster roster = roster_in_view(3, 0, view, 3);
