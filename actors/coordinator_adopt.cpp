@@ -91,7 +91,7 @@ void CoordinatorState::look_into_journal() {
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
     roster_ = std::make_unique<Roster>(parts_.job, entry->free);
     first_view_ = entry->first_view;
-    if (first_view_ > 1) short_ticks_ = 0;  // all were there once
+    short_ticks_ = 0;  // some were here, and may be gone
     raise(make_event("notice",
                      {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
                                    std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
