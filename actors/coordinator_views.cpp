@@ -39,7 +39,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
 bool CoordinatorState::comes_later(const NodeName& who) const {
-  const View& made = unnoted_ ? unnoted_->view : view_;
+  const View& made = phase_ == Phase::noting ? unnoted_->view : view_;
   return !begun_ && made.number > 0 && !made.holds(who);
 }
 
