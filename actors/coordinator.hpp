@@ -156,6 +156,7 @@ class CoordinatorState {
   bool unknown_members_may_come() const { return phase_ == Phase::forming && wait_ticks_ > 0; }
   void wait_no_longer();
   void look_into_journal();
+  void note_beginning(bool nodes_may_live);
   void wait_for_members(const View& view, const FreeNumbers& free);
   void taken_over(const std::string& reason);
   void tell_resumed();

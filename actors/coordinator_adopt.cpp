@@ -91,10 +91,11 @@ void CoordinatorState::look_into_journal() {
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
     roster_ = std::make_unique<Roster>(parts_.job, entry->free);
     first_view_ = entry->first_view;
-    short_ticks_ = 0;  // some were here, and may be gone
-    raise(make_event("notice",
-                     {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
-                                   std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
+    if (entry->job_hash == parts_.job_hash) short_ticks_ = 0;  // some were here, and may be gone
+    if (wait_ticks_ > 0)
+      raise(make_event("notice",
+                       {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
+                                     std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
   }
   if (entry && !entry->ended && entry->view.number > 0 && parts_.resume)
     raise(
@@ -103,7 +104,8 @@ void CoordinatorState::look_into_journal() {
                                            ", which may live and be further, are not waited for. Without "
                                            "--resume they would be"}}));
   // A run that goes on from a checkpoint has no members to wait for.
-  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume) return note(View{});
+  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume)
+    return note_beginning(entry && !entry->ended);
   if (entry->job_hash != parts_.job_hash) {
     throw Error(Advice::fix_job,
                 "the journal is of another job (its mathematics differ); give this one another "
@@ -123,6 +125,18 @@ void CoordinatorState::look_into_journal() {
   note_what_it_lacks();
 }
 
+// Where nodes may live that were given numbers a full disk is waited for. Else the user sees that nothing was
+// begun.
+void CoordinatorState::note_beginning(bool nodes_may_live) {
+  try {
+    note(View{});
+  } catch (const Error& error) {
+    if (!nodes_may_live || taken_over_) throw;
+    journal_refused(View{}, error.what());
+    anew_ = true;
+  }
+}
+
 // The members of that view look for this coordinator.
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
@@ -136,6 +150,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   if (of_the_course && last->records > kept_.records) kept_ = kept_by(*last);
   report_.steps = std::max(report_.steps, kept_.step);
   watch_->entered(view_);
+  watch_->begun();
   going_back_.entered();
   begun_ = true;
   phase_ = Phase::adopting;
@@ -188,7 +203,9 @@ void CoordinatorState::on(const Adopt& message) {
   if (untold && view_.number > first_view_)
     return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
   if (untold) {
-    if (!begin_anew()) return;
+    try_to_begin_anew();
+    adopting_ticks_ = 0;  // it is back
+    if (anew_ || taken_over_) return;
   } else if (!learn_from(message)) {
     return;
   }
@@ -250,7 +267,7 @@ void CoordinatorState::some_were_here() {
 }
 
 void CoordinatorState::try_to_begin_anew() {
-  anew_ = !begin_anew();
+  anew_ = !begin_anew() && !taken_over_;
 }
 
 // The journal may be older than what members hold: it was restored from a copy.

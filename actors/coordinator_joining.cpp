@@ -136,9 +136,10 @@ bool CoordinatorState::begin_with_those_here() {
   if (anew_) try_to_begin_anew();
   if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
   if (!short_ticks_ || phase_ != Phase::forming) return false;
+  // Nobody could take a place, or what is sent may go nowhere.
+  if (wait_ticks_ > 0 || roster_->none_alive() || sight_ != SelfDoubt::Sight::clear) return false;
   const auto patience = (roster_->any_prepares() ? 2 : 1) * parts_.job.cluster.start_patience;
-  const bool waits = ++*short_ticks_ * kTick < patience || wait_ticks_ > 0;
-  if (waits) return false;
+  if (++*short_ticks_ * kTick < patience) return false;
   if (const std::string missing = roster_->missing_to_begin(); !missing.empty()) {
     if (!std::exchange(short_said_, true))
       raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));

@@ -244,6 +244,7 @@ void CoordinatorState::on(const Installed& message) {
 
 void CoordinatorState::set_out() {
   phase_ = Phase::running;
+  watch_->begun();
   paused_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;

@@ -154,6 +154,7 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
   if (phase_ != Phase::running) return {};
   if (who.loader) return "replicas wait for its micro-batches";
   if (roster_->trained()) return "others are done";
+  if (view_.last && view_.replicas.size() > 1) return "the last checkpoint is owed";
   // While parts are dealt newcomers are given nothing.
   const auto stage =
       took_effect_ || !parts_.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;
@@ -165,8 +166,9 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
 bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
   const auto hanging = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
-  const auto replicas = std::ranges::count_if(hanging, [](const NodeName& who) { return !who.loader; });
-  const bool any_works = std::cmp_less(replicas, view_.replicas.size());
+  const bool any_works = std::ranges::any_of(view_.replicas, [&](const Member& each) {
+    return roster_->member(each.name) && std::ranges::find(hanging, each.name) == hanging.end();
+  });
   for (const NodeName& who : hanging) {
     const std::string owed = any_works ? owed_by_hanging(who) : "";
     if (owed.empty()) {

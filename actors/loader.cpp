@@ -36,7 +36,8 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> s
 }
 
 loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState>,
-                                          std::shared_ptr<DataPlane> plane, PeerId loader_peer) {
+                                          std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                          PeerId loader_peer) {
   return {[=](const Demand& demand) {
     Frame frame;
     frame.kind = FrameKind::demand;
@@ -45,23 +46,27 @@ loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteL
     frame.offset = demand.cursor.step;
     frame.extra = static_cast<std::uint32_t>(demand.cursor.phase);
     frame.more = demand.cursor.epoch;
-    plane->post([=](Engine& engine) { engine.send_loading(loader_peer, frame, {}); });
+    plane->post([=](Engine& engine) {
+      if (engine.view() == view) engine.send_loading(loader_peer, frame, {});
+    });
   }};
 }
 
 shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState>,
-                                        std::shared_ptr<DataPlane> plane, PeerId replica_peer) {
-  return {
-      [](const Need&) {},
-      [=](const Delivery& delivery) {
-        Frame frame;
-        frame.kind = FrameKind::batch;
-        frame.node = delivery.item.shard;
-        frame.round = delivery.ticket;
-        auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
-        plane->post([=](Engine& engine) { engine.send_loading(replica_peer, frame, std::move(*payload)); });
-      },
-      [](const RemoteDelivery&) {}};
+                                        std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                        PeerId replica_peer) {
+  return {[](const Need&) {},
+          [=](const Delivery& delivery) {
+            Frame frame;
+            frame.kind = FrameKind::batch;
+            frame.node = delivery.item.shard;
+            frame.round = delivery.ticket;
+            auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
+            plane->post([=](Engine& engine) {
+              if (engine.view() == view) engine.send_loading(replica_peer, frame, std::move(*payload));
+            });
+          },
+          [](const RemoteDelivery&) {}};
 }
 
 }  // namespace muster

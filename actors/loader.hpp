@@ -22,17 +22,19 @@ struct RemoteLoaderState {
 };
 
 /// Stands for a loader on another node: sends each demand over the data plane. The answer comes to the shard
-/// as RemoteDelivery.
+/// as RemoteDelivery. In that view only: the next one has others, and numbers demands anew.
 loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState> self,
-                                          std::shared_ptr<DataPlane> plane, PeerId loader_peer);
+                                          std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                          PeerId loader_peer);
 
 struct RemoteShardState {
   static inline const char* name = "remote_shard";
 };
 
 /// Stands, on a loader's node, for the shards of one replica elsewhere: sends each delivery over the data
-/// plane.
+/// plane, in that view only.
 shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState> self,
-                                        std::shared_ptr<DataPlane> plane, PeerId replica_peer);
+                                        std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                        PeerId replica_peer);
 
 }  // namespace muster

@@ -14,7 +14,7 @@ void NodeState::install_loader(const View& view) {
   for (const Member& member : view.replicas) {
     if (view.loader_of(member.name.slot).name != parts_.name) continue;
     const PeerId peer = peer_of(member.name);
-    actors_.remote_shards[peer] = self_->spawn(remote_shard, plane_, peer);
+    actors_.remote_shards[peer] = self_->spawn(remote_shard, plane_, view.number, peer);
   }
   install_engine(view, peers_in(view), nullptr);
   const Installed word{parts_.name, view.number};
@@ -46,7 +46,7 @@ loader_actor NodeState::make_loader(const View& view) {
   }
   if (std::exchange(opens_data_, false)) loading_->submit([bench = bench_] { close_data(*bench); });
   if (view.loaders.empty()) return {};  // the last view of a run: no step is made in it
-  return self_->spawn(remote_loader, plane_, peer_of(view.loader_of(parts_.name.slot).name));
+  return self_->spawn(remote_loader, plane_, view.number, peer_of(view.loader_of(parts_.name.slot).name));
 }
 
 std::uint32_t NodeState::prefetch_depth_for(const View& view, std::uint32_t shards) const {

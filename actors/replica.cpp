@@ -75,6 +75,7 @@ void ReplicaState::on(const Assignment& message) {
   donations_.clear();
   stopping_.reset();
   done_.reset();
+  entering_ = true;
   behind_ = records_ < part_.view.records;
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
   clean_.clear();
@@ -90,10 +91,12 @@ void ReplicaState::on(const Assignment& message) {
       });
 }
 
-// The view is in force. Who holds all records gives the last ones to those who miss them; they go on when
-// they have applied them.
+// The view is in force. A newcomer may still apply what it was given in a pause. Who holds all records gives
+// the last ones to those who miss them; they go on when they have applied them.
 void ReplicaState::go_on() {
   halted_ = false;
+  if (updating_) return;  // see next_round
+  entering_ = false;
   progress_at_ = {};
   lap();
   if (going_back_) return go_back();
@@ -105,7 +108,7 @@ void ReplicaState::go_on() {
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
   halted_ = true;
-  observing_ = false;
+  observing_ = entering_ = false;
   closed_view_ = message.view;
   if (message.result_begun) mean_whole_ = false;
   result_abandoned_ |= message.result_abandoned;
@@ -136,6 +139,7 @@ void ReplicaState::next_round() {
   updating_ = false;
   look_at_place();
   donate();
+  if (entering_) return halted_ ? void() : go_on();
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();

@@ -197,16 +197,17 @@ class ReplicaState {
   std::uint64_t turn_ = 0;
   std::uint64_t records_ = 0;
   bool halted_ = true;     // until Begin
+  bool entering_ = false;  // a view, until what it is to begin with is applied
   bool updating_ = false;  // a record is taken, its update not applied yet
   bool behind_ = false;    // waits for the donor's records
   std::uint32_t closed_view_ = 0;
   // Records that were handed out to this replica, by number; see replica_handout.cpp.
   using Payload = std::shared_ptr<const std::vector<std::byte>>;
   std::map<std::uint64_t, Payload> pending_;
-  bool observing_ = false;  // a newcomer, outside the view
-  bool given_ = false;      // it has been given its state
-  bool restored_ = false;   // its state is in place
-  bool caught_up_ = false;  // it has said so
+  bool observing_ = false;                  // a newcomer, outside the view
+  bool given_ = false;                      // it has been given its state
+  bool restored_ = false;                   // its state is in place
+  std::optional<std::uint64_t> caught_up_;  // with as many records it has said so
   PeerId donor_ = 0;
   std::uint64_t taken_said_ = 0;
   std::uint64_t newest_ = 0;  // of what it was given; more waited behind that

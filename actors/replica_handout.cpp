@@ -155,7 +155,8 @@ void ReplicaState::on(const StateCopied& message) {
 void ReplicaState::on(const Observing& message) {
   next_turn();
   observing_ = true;
-  given_ = restored_ = caught_up_ = false;
+  given_ = restored_ = entering_ = false;
+  caught_up_.reset();
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
   donor_ = message.donor;
@@ -236,7 +237,9 @@ void ReplicaState::catch_up() {
 void ReplicaState::say_caught_up() {
   if (observing_) {
     if (more_waits_) return;  // steps are on their way that would be waited for
-    if (!std::exchange(caught_up_, true)) self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_});
+    // Again with each record: in a pause those that it lacked before may be what the others do not keep.
+    if (std::exchange(caught_up_, records_) != records_)
+      self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_});
     return;
   }
   if (records_ < part_.view.records) return;  // more will come

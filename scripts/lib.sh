@@ -3,7 +3,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-say() { printf '== %s\n' "$*"; }
+say() { printf '== %s %s\n' "$(date +%T)" "$*"; }
 die() {
   printf '%s: %s\n' "${0##*/}" "$*" >&2
   exit 1

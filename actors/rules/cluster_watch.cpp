@@ -125,7 +125,7 @@ std::string ClusterWatch::missing() const {
 // A host is busiest while its nodes start: nobody waits for a step then, and a run that fails for a second of
 // silence has to be started again.
 ClusterWatch::Time ClusterWatch::least_silence() const {
-  if (view_.number > 0) return Time{0};
+  if (begun_) return Time{0};
   return std::min<Time>(kStartPatiences * cluster_.detect.patience, cluster_.start_patience);
 }
 

@@ -37,6 +37,8 @@ class ClusterWatch {
   View dealt(View view) const;
   /// The view that is watched from now on.
   void entered(const View& view);
+  /// A view is in force, or was: from now on silence counts after one patience.
+  void begun() { begun_ = true; }
 
   struct Loss {
     NodeName name;
@@ -95,6 +97,7 @@ class ClusterWatch {
   std::map<NodeName, std::chrono::milliseconds> still_;  // as the last heartbeat says: Heartbeat::still_ms
   Shedding shedding_;
   View view_;
+  bool begun_ = false;
   std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck
   Dropping dropping_;                     // over views: the last step that went on without some,
   std::set<std::uint32_t> dropped_from_;  // and who was too late for it,

@@ -43,7 +43,7 @@ struct NodeRecord {
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in` of that one
   std::uint32_t fed_in = 0;
   bool feed_again = false;           ///< in the same view
-  bool gives_nothing = false;        ///< it hung while a newcomer waited for its state
+  bool gives_nothing = false;        ///< it hangs, and a newcomer waits for its state
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
@@ -246,6 +246,7 @@ class Roster {
   FreeNumbers free_;
   FreeNumbers places_;  // how many the job has
   std::uint32_t min_replicas_;
+  std::chrono::milliseconds stuck_after_;
   bool strict_, may_differ_;
   bool needs_loader_, loads_here_;
   bool in_parts_, buddies_within_hosts_;

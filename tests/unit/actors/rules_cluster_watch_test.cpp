@@ -253,6 +253,7 @@ ClusterWatch::Judgement live(ClusterWatch& watch, const std::vector<NodeName>& b
 TEST(ClusterWatch, ASilentNodeIsSuspectedThenLost) {
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
   watch.entered(view_of(2, 2));
+  watch.begun();
   live(watch, {replica(0), replica(1)}, milliseconds(0), milliseconds(2000));
   const auto all = live(watch, {replica(0)}, milliseconds(2050), milliseconds(4000));
   ASSERT_EQ(all.events.size(), 1u);
@@ -264,10 +265,12 @@ TEST(ClusterWatch, ASilentNodeIsSuspectedThenLost) {
   EXPECT_EQ(all.losses[0].reason, "silent for 1000 ms");
 }
 
-TEST(ClusterWatch, BeforeTheFirstViewANodeMayBeSilentForLonger) {
+TEST(ClusterWatch, BeforeTheFirstViewIsInForceANodeMayBeSilentForLonger) {
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
   live(watch, {replica(0), replica(1)}, milliseconds(0), milliseconds(2000));
-  EXPECT_TRUE(live(watch, {replica(0)}, milliseconds(2050), milliseconds(6900)).losses.empty());
+  EXPECT_TRUE(live(watch, {replica(0)}, milliseconds(2050), milliseconds(4000)).losses.empty());
+  watch.entered(view_of(2, 2));
+  EXPECT_TRUE(live(watch, {replica(0)}, milliseconds(4050), milliseconds(6900)).losses.empty());
   const auto later = live(watch, {replica(0)}, milliseconds(6950), milliseconds(7050));
   ASSERT_FALSE(later.losses.empty());
   EXPECT_EQ(later.losses[0].name, replica(1));
@@ -277,6 +280,7 @@ TEST(ClusterWatch, ABrokenLinkTakesTheFewestAndADeadNodeIsNotALink) {
   const std::vector<NodeName> all{replica(0), replica(1), replica(2)};
   ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
   watch.entered(view_of(3, 2));
+  watch.begun();
   live(watch, all, milliseconds(0), milliseconds(1000));
   watch.complained({replica(1), 3, true, replica(0), "of an older view"}, milliseconds(1010));
   watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(1010));

@@ -70,6 +70,13 @@ TEST(Roster, OneThatHangsGivesNewcomersNothingIfAnotherCan) {
   EXPECT_EQ(roster.donor()->name, kReplica0);
   EXPECT_FALSE(roster.gives_nothing(kReplica0)) << "all hang";
   EXPECT_TRUE(roster.donor()) << "one of them may go on";
+  Heartbeat word;
+  for (const NodeName& name : {kReplica0, kReplica1}) {
+    word.name = name;
+    roster.heard(word);
+  }
+  EXPECT_EQ(roster.donor()->name, kReplica1) << "they have gone on";
+  EXPECT_TRUE(roster.gives_nothing(kReplica1)) << "it hangs again";
 }
 
 TEST(Roster, NoRoundIsLeftOnlyIfOneIsThereThatHoldsTheLast) {
