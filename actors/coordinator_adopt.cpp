@@ -310,6 +310,7 @@ void CoordinatorState::go_on_with(const View& view) {
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
+  anew_ = false;
   suspect_from_.reset();  // what the journal said of is an older view
   doubt_.reset();
   suspected_before_ = false;

@@ -93,7 +93,7 @@ void CoordinatorState::on(const Prepared& message) {
 
 // Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || unknown_members_may_come()) return;
+  if (phase_ != Phase::forming || unknown_members_may_come() || anew_) return;
   short_ticks_.reset();
   View view = roster_->first_view();
   view.number = first_view_;
@@ -135,7 +135,7 @@ void CoordinatorState::wait_no_longer() {
 bool CoordinatorState::begin_with_those_here() {
   if (anew_) try_to_begin_anew();
   if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
-  if (!short_ticks_ || phase_ != Phase::forming) return false;
+  if (!short_ticks_ || phase_ != Phase::forming || anew_) return false;
   // Nobody could take a place, or what is sent may go nowhere.
   if (wait_ticks_ > 0 || roster_->none_alive() || sight_ != SelfDoubt::Sight::clear) return false;
   const auto patience = (roster_->any_prepares() ? 2 : 1) * parts_.job.cluster.start_patience;

@@ -139,7 +139,8 @@ void ReplicaState::next_round() {
   updating_ = false;
   look_at_place();
   donate();
-  if (entering_) return halted_ ? void() : go_on();
+  if (entering_ && halted_) return void(parts_.bench->progress->now(Activity::idle));
+  if (entering_) return go_on();
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();

@@ -29,7 +29,6 @@ Roster::Roster(const Job& job, const FreeNumbers& first)
       free_(first),
       places_{job.cluster.replicas, job.cluster.loaders},
       min_replicas_(std::max(job.cluster.min_replicas, 1u)),
-      stuck_after_(job.cluster.straggler.stuck_after),
       strict_(job.cluster.reproducible == Reproducible::strict),
       may_differ_(job.cluster.on_corruption == OnCorruption::report),
       needs_loader_(job.cluster.loaders > 0),
@@ -165,10 +164,10 @@ void Roster::installed(const NodeName& name) {
 void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
+  if (message.step > found->second.last_step) found->second.gives_nothing = false;  // it has gone on
   found->second.last_step = message.step;  // a lower one than before, if all have gone back
   const auto busy_ms = found->first.loader ? 0 : message.busy_ms;
   found->second.hangs = std::chrono::milliseconds(std::max(message.still_ms, busy_ms));
-  if (found->second.hangs < stuck_after_) found->second.gives_nothing = false;
   found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 

@@ -42,8 +42,8 @@ struct NodeRecord {
   bool begun = false;                     ///< adopted in a view that is in force
   std::uint32_t fed_by = 0;               ///< the donor of its state, in view `fed_in` of that one
   std::uint32_t fed_in = 0;
-  bool feed_again = false;           ///< in the same view
-  bool gives_nothing = false;        ///< it hangs, and a newcomer waits for its state
+  bool feed_again = false;     ///< in the same view
+  bool gives_nothing = false;  ///< it hung while a newcomer waited for its state, and has done no step since
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
@@ -246,7 +246,6 @@ class Roster {
   FreeNumbers free_;
   FreeNumbers places_;  // how many the job has
   std::uint32_t min_replicas_;
-  std::chrono::milliseconds stuck_after_;
   bool strict_, may_differ_;
   bool needs_loader_, loads_here_;
   bool in_parts_, buddies_within_hosts_;

@@ -73,6 +73,7 @@ TEST(Roster, OneThatHangsGivesNewcomersNothingIfAnotherCan) {
   Heartbeat word;
   for (const NodeName& name : {kReplica0, kReplica1}) {
     word.name = name;
+    word.step = 7;
     roster.heard(word);
   }
   EXPECT_EQ(roster.donor()->name, kReplica1) << "they have gone on";
