@@ -24,8 +24,12 @@ std::optional<Member> Roster::donor() const {
 bool Roster::gives_nothing(const NodeName& who) {
   NodeRecord& record = nodes_.at(who);
   if (std::exchange(record.gives_nothing, true)) return false;
-  const auto next = donor();
-  return next && !nodes_.at(next->name).gives_nothing;
+  auto next = donor();
+  if (next && nodes_.at(next->name).gives_nothing) {  // all have hung once: the others have their turn again
+    for (auto& [name, other] : nodes_) other.gives_nothing = name == who;
+    next = donor();
+  }
+  return next && next->name != who;
 }
 
 // Donors may be in an older view than this one: nobody was told of it where its coordinator died behind its
