@@ -76,7 +76,7 @@ void Core::vanish(Node& node, bool told) {
   }
   node.links.clear();
   // Frames that waited for the end of a pause come to nothing; what they were is counted there.
-  for (Event& event : std::exchange(node.waiting, {})) after_(hop(), std::move(event));
+  for (Node::Waiting& waiting : std::exchange(node.waiting, {})) after_(hop(), std::move(waiting.event));
   for (auto& [place, link] : node.inbound) {
     if (link->state != Link::State::open) continue;
     sever(*link, true);
@@ -97,12 +97,12 @@ void Core::pause(const std::string& name) {
 void Core::resume(const std::string& name) {
   Node* node = live(name);
   if (!node || !std::exchange(node->paused, false)) return;
-  for (Event& event : std::exchange(node->waiting, {})) after_(hop(), std::move(event));
+  for (Node::Waiting& waiting : std::exchange(node->waiting, {})) after_(hop(), std::move(waiting.event));
 }
 
-bool Core::waits(Node& node, Event event) {
+bool Core::waits(Node& node, Event event, const Link* arriving) {
   if (!node.alive || !node.paused) return false;
-  node.waiting.push_back(std::move(event));
+  node.waiting.push_back({std::move(event), arriving});
   return true;
 }
 
@@ -324,7 +324,7 @@ void Core::finish(const std::shared_ptr<Transfer>& transfer) {
   const Event again = [self = shared_from_this(), transfer] { self->finish(transfer); };
   if (waits(to, again)) return;
   if (to.alive && !link->severed &&
-      (waits(from, again) || holds(way(from, to), link, again, true) ||
+      (waits(from, again, link.get()) || holds(way(from, to), link, again, true) ||
        holds(way(to, from), link, again, true))) {
     return;
   }

@@ -51,7 +51,11 @@ struct Node {
   std::map<Place, std::shared_ptr<Link>> inbound;         ///< of others to this one
   std::map<std::uint32_t, std::uint32_t> connections;     ///< to each other node, so far
   std::set<Place> ended_before;  ///< ended by the other side before this one's was made
-  std::vector<Event> waiting;    ///< for the end of the pause
+  struct Waiting {
+    Event event;
+    const Link* arriving;  ///< null: it has nothing to do with what arrives elsewhere
+  };
+  std::vector<Waiting> waiting;  ///< for the end of the pause
   Traffic traffic;
 };
 
@@ -123,7 +127,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Way* way(const Node& from, const Node& to);
   bool holds(Way* way, const std::shared_ptr<Link>& link, Event event, bool arriving = false);
   bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);
-  static bool waits(Node& node, Event event);
+  static bool waits(Node& node, Event event, const Link* arriving = nullptr);
   void let_go(Way& way);
   void let_go(const Link& link);
   void stalled(const std::shared_ptr<Link>& link, std::uint64_t stall);

@@ -36,8 +36,13 @@ void Core::let_go(Way& way) {
   }
 }
 
-// A connection that is cut waits for no way any more: what stood still half arrived ends.
+// A connection that is cut waits for no way any more, nor for a sender that stands still: what stood still
+// half arrived ends.
 void Core::let_go(const Link& link) {
+  for (Node::Waiting& waiting : link.owner->waiting) {
+    if (waiting.arriving == &link) after_(hop(), std::move(waiting.event));
+  }
+  std::erase_if(link.owner->waiting, [&](const Node::Waiting& waiting) { return waiting.arriving == &link; });
   for (auto& [between_whom, way] : ways_) {
     for (Way::Held& held : way.held) {
       if (held.link.get() != &link || !held.arriving) continue;
