@@ -84,6 +84,8 @@ class Roster {
   }
   /// The newcomers that get, or got, their state from it in that view.
   std::vector<NodeName> fed_by(const NodeName& donor, std::uint32_t view) const;
+  /// Those that have not said yet that they have it.
+  std::vector<NodeName> starved_by(const NodeName& donor) const;
   const FreeNumbers& free_numbers() const { return free_; }
   /// Others were given, as a node says.
   void given(const FreeNumbers& free) { free_.beyond(free); }
@@ -103,7 +105,7 @@ class Roster {
   void weights_compared() {
     for (auto& [name, record] : nodes_) {
       record.alone_from = 0;
-      if (record.member) record.holds_of.clear();
+      if (record.member && view_.holds(name)) record.holds_of.clear();  // no newcomer that closes with them
     }
   }
   std::uint32_t view_of(const NodeName& name) const { return nodes_.at(name).in_view; }
