@@ -72,6 +72,8 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
         Reduction::Hooks{done, hooks_.reduction_failed, hooks_.now, hooks_.reduction_broke,
                          [this](PeerId peer, const std::string& reason) { refuse(peer, reason); },
                          hooks_.unlike});
+  } else {
+    reduction_.reset();  // a newcomer that was a member
   }
   replay_early_frames();
 }
@@ -414,7 +416,8 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   const bool let_go = ended && ended.mapped().let_go;
   if (!ok && !let_go) blame(to, "a send to it failed");  // said before what follows from it
   if (loads) {
-    if (ended && ended.mapped().frame.kind == FrameKind::batch) demands_.given(to, ended.mapped().frame);
+    const bool given = ended && ended.mapped().frame.kind == FrameKind::batch;
+    if (given && ended.mapped().frame.view == view_) demands_.given(to, ended.mapped().frame);
   } else if (reduction_) {
     reduction_->sent(to, token, ok);
     if (!reduction_->sending()) go_on_giving();

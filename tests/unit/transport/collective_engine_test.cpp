@@ -31,6 +31,7 @@ struct Pair {
       Engine::Hooks hooks;
       hooks.round_done = [](std::shared_ptr<const RoundRecord>) {};
       hooks.reduction_failed = [](const std::string&) {};
+      hooks.closed = [](std::uint32_t, bool, bool) {};
       hooks.batch = [side](const Frame& frame, std::vector<std::byte> payload) {
         side->batches.emplace_back(frame, std::move(payload));
       };
@@ -248,6 +249,22 @@ TEST(Engine, EveryReplicaOfALargeViewMayGreetEarly) {
     ASSERT_FALSE(pair.replica.engine->place(frame).empty()) << from;
   }
   EXPECT_TRUE(pair.replica.refusals.empty());
+}
+
+// In a pause it may be given the state by one donor after the other, in one view.
+TEST(Engine, AFormerMemberMayBeFedTwiceInOneView) {
+  Pair pair;
+  ReductionShape shape;
+  shape.view = 1;
+  shape.shards = 1;
+  shape.elements = 8;
+  shape.members.push_back({kReplica, 10, 0, 1});
+  pair.replica.engine->install(1, kReplica, 10, {}, &shape, {kBytesMax, 0, 0});
+  pair.replica.engine->close(1, {});
+  pair.run();
+  pair.install_alone(2);
+  pair.install_alone(2);
+  EXPECT_EQ(pair.replica.engine->reduction(), nullptr);
 }
 
 TEST(Engine, ViewsOnlyGrow) {
