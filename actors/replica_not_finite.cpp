@@ -20,11 +20,12 @@ bool ReplicaState::raise_not_finite(const NotFinite& found) {
 void ReplicaState::stop_before(Event event) {
   const std::string reason = not_finite_reason(event);
   take_back();
-  if (entering_) return next_round();
+  if (entering_ || observing_) return next_round();
   if (halted_) return answer_halt();
   if (!parts_.checkpoints || course_->steps() == 0) return trouble(reason, {std::move(event)});
   stopping_ = Trouble{reason, {std::move(event)}, {}, true};
   if (speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
+  parts_.bench->progress->now(Activity::idle);  // however long it is written
   if (in_parts()) give_for_checkpoint();
 }
 

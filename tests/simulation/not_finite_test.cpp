@@ -38,7 +38,6 @@ Ended run_with(const Job& job, SimulationOptions options) {
   Ended ended;
   auto disk = std::make_shared<FaultyDisk>(options.seed);
   options.disk = disk;
-  options.disk_max = milliseconds(50);
   ended.result = simulate(job, builtin_registry(), options);
   if (!ended.result.report) return ended;
   const Report& report = *ended.result.report;
@@ -61,14 +60,15 @@ TEST_P(NotFinite, TheWeightsBeforeItAreKeptWhoeverIsLostMeanwhile) {
   const Job job = overflowing_job(GetParam());
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    const Ended undisturbed = run_with(job, {.seed = seed});
+    const Ended undisturbed = run_with(job, {.seed = seed, .disk_max = milliseconds(50)});
     ASSERT_TRUE(undisturbed.result.report) << "hung: seed " << seed;
     ASSERT_EQ(undisturbed.result.report->outcome, "failed");
     ASSERT_FALSE(undisturbed.weights.empty());
     for (const char* victim : {"replica 0", "replica 1"}) {
       for (int before = 0; before < 150; before += 10) {
         const Nanoseconds when = undisturbed.result.virtual_time - milliseconds(before);
-        const Ended ended = run_with(job, {.seed = seed, .losses = {{when, victim}}});
+        const Ended ended =
+            run_with(job, {.seed = seed, .losses = {{when, victim}}, .disk_max = milliseconds(50)});
         const std::string what =
             std::string(victim) + " " + std::to_string(before) + " ms before, seed " + std::to_string(seed);
         ASSERT_TRUE(ended.result.report) << "hung: " << what;
@@ -80,6 +80,18 @@ TEST_P(NotFinite, TheWeightsBeforeItAreKeptWhoeverIsLostMeanwhile) {
     }
   }
   EXPECT_GT(lost, 100u);
+}
+
+// Those who do not write wait for the one that does: they do not hang.
+TEST_P(NotFinite, NobodyIsLostWhileItIsWritten) {
+  Job job = overflowing_job(GetParam());
+  job.cluster.straggler.stuck_after = milliseconds(200);
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Ended ended = run_with(job, {.seed = seed, .disk_max = milliseconds(2000)});
+    ASSERT_TRUE(ended.result.report) << "hung: seed " << seed;
+    EXPECT_FALSE(ended.weights.empty()) << "seed " << seed;
+    EXPECT_FALSE(ended.lost) << "seed " << seed;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, NotFinite, ::testing::Bool(),
