@@ -80,6 +80,7 @@ void ReplicaState::on(const Assignment& message) {
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
   clean_.clear();
   for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
+  restoring_.reset();
   going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
   if (going_back_) back_in_ = part_.view.number;
   proven_ = !unproven_.contains(parts_.slot);
@@ -138,13 +139,13 @@ bool ReplicaState::speaks() const {
 void ReplicaState::next_round() {
   updating_ = false;
   look_at_place();
+  if (keep_wanted_) keep_state();
   donate();
   if (entering_ && halted_) return void(parts_.bench->progress->now(Activity::idle));
   if (entering_) return go_on();
   if (observing_ || (behind_ && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();
-  for (const SnapshotUse use : std::exchange(snapshots_wanted_, {})) take_snapshot(use);
   if (check_due()) return begin_check();
   if (part_.view.last) return keep_last();
   consider_checkpoint();

@@ -291,7 +291,7 @@ class ReplicaState {
   std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
   std::optional<Trouble> stopping_;  // why the run ends, once the last checkpoint is written
-  std::vector<SnapshotUse> snapshots_wanted_;
+  bool keep_wanted_ = false;         // KeepState came while a record was applied
   // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
   // end.
   CoursePoint looked_at_;

@@ -112,6 +112,7 @@ void ReplicaState::on(const DonateTo& message) {
   if (message.view != part_.view.number) return;
   if (message.ends) {
     fed_.erase(message.peer);
+    std::erase(donations_, message.peer);
     if (fed_.empty() && took_ == part_.view.number) kept_.clear();  // else members may miss them
     return;
   }
@@ -157,6 +158,7 @@ void ReplicaState::on(const Observing& message) {
   observing_ = true;
   given_ = restored_ = entering_ = false;
   caught_up_.reset();
+  restoring_.reset();
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
   donor_ = message.donor;
@@ -173,6 +175,7 @@ void ReplicaState::on(const Observing& message) {
 
 void ReplicaState::on(const HandedOut& message) {
   if (message.view != part_.view.number) return;
+  if (observing_ && message.from != donor_) return;  // in a pause it may have had another one
   if (message.kind == FrameKind::taken) return on_taken(message);
   if (message.kind == FrameKind::part) return take_part(message);
   if (message.kind == FrameKind::gathered) return take_gathered(message);
@@ -209,6 +212,7 @@ void ReplicaState::on(const Restored& message) {
   if (!message.error.empty()) return trouble(message.error);
   restore(*message.place);
   restored_ = true;
+  going_back_ = false;  // as a member of a view before it may have had to
   for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
   catch_up();
 }
@@ -236,7 +240,7 @@ void ReplicaState::catch_up() {
 
 void ReplicaState::say_caught_up() {
   if (observing_) {
-    if (more_waits_) return;  // steps are on their way that would be waited for
+    if (more_waits_ || !pending_.empty()) return;  // steps are on their way that would be waited for
     // Again with each record: in a pause those that it lacked before may be what the others do not keep.
     if (std::exchange(caught_up_, records_) != records_)
       self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_});

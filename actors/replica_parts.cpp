@@ -143,11 +143,13 @@ void ReplicaState::go_back() {
 }
 
 // The view is over. A state that is not replaced yet stays; one that is being replaced is told of when that
-// is done.
+// is done, however often the view is closed.
 bool ReplicaState::is_being_restored() {
   if (!restoring_) return false;
   auto waits = Restoring::waits;
-  return !std::exchange(restoring_, nullptr)->compare_exchange_strong(waits, Restoring::given_up);
+  if (!restoring_->compare_exchange_strong(waits, Restoring::given_up)) return true;
+  restoring_.reset();
+  return false;
 }
 
 // One that cannot waits for what the coordinator makes of it.

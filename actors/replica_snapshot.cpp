@@ -48,7 +48,7 @@ void ReplicaState::restore(const ReplicaPlace& place) {
 }
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
-  if (!between_rounds()) return snapshots_wanted_.push_back(use);
+  MUSTER_CHECK(between_rounds());
   const bool compared = checked_ == std::pair(part_.view.number, records_);
   compute([use, place = place(), view = part_.view.number, history = part_.view.history,
            known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
@@ -126,11 +126,18 @@ void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written
 }
 
 void ReplicaState::keep_state() {
+  keep_wanted_ = updating_;
+  if (keep_wanted_) return;  // see next_round
   if (!parts_.checkpoints)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+  if (going_back_) {  // what it holds is what all give up
+    const std::string& to = part_.view.source.checkpoint;
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
+                                              (to.empty() ? "that of the beginning" : to)});
+  }
   if (in_parts() && (part_.view.replicas.size() > 1 || !parts_dealt_))
     return self_->send(
         parts_.node,
@@ -217,7 +224,8 @@ void ReplicaState::on(const Written& message) {
     return;
   }
   if (stopping_) return say_stopped(message);
-  if (message.error.empty()) last_written_ = message;
+  const bool of_the_end = course_->finished() && message.records == records_;
+  if (message.error.empty() && of_the_end) last_written_ = message;
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
   say_done(message.state_sha256, message.path);
