@@ -98,6 +98,7 @@ class CoordinatorState {
   std::string owed_by_hanging(const NodeName& who) const;
   void say_hanging(const NodeName& who);
   bool starves_newcomers(const NodeName& who);
+  void ask_another_donor(const NodeName& hanging);
   bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back();

@@ -339,8 +339,11 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   self_->send(actor, Adopted{term_});
   const std::vector<NodeName> fed = roster_->fed_by(who, message.view.number);
   // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
-  for (const NodeName& newcomer : fed)
+  // What it was asked for since then was lost: in a pause they are fed anew.
+  for (const NodeName& newcomer : fed) {
     self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, false});
+    if (!roster_->member(newcomer)) roster_->to_feed_again(newcomer);
+  }
   if (phase_ == Phase::closing) {
     self_->send(actor, Close{term_, message.view.number, lost_});
   } else if (phase_ == Phase::installing || (phase_ == Phase::running && !up_to_date) || !fed.empty()) {

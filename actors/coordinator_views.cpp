@@ -105,7 +105,7 @@ void CoordinatorState::close_view() {
     // Many may be lost at once; those who still wait for one of them are told of all together.
     self_->delayed_send(self_, kCloseAgain, Tick{true});
   }
-  if (roster_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
+  if (!anew_ && roster_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
 }
 
 void CoordinatorState::ask_to_close() {
@@ -120,7 +120,8 @@ void CoordinatorState::on(const Closed& message) {
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
-  if (is_going_back()) roster_->begin_again();  // it may speak of what it held before
+  took_effect_ |= message.took == view_.number;  // told of no step: it was the last one, or none is left
+  if (is_going_back()) roster_->begin_again();   // it may speak of what it held before
   if (roster_->all(NodeStage::closed)) next_view();
 }
 

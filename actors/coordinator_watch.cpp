@@ -146,11 +146,8 @@ bool CoordinatorState::judge_closing() {
 }
 
 // What is waited for of a replica that hangs; empty: nothing, or it cannot be spared. In a round others
-// complain of it, too; nobody does behind the last one, while parts of the state are dealt or gathered, and
-// in a pause.
+// complain of it, too; nobody does behind the last one, and while parts of the state are dealt or gathered.
 std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
-  if (phase_ == Phase::paused && !roster_->fed_by(who, roster_->view_of(who)).empty())
-    return "newcomers wait for the state that it is to give them";
   if (phase_ != Phase::running) return {};
   if (who.loader) return "replicas wait for its micro-batches";
   if (roster_->trained()) return "others are done";
@@ -174,7 +171,7 @@ bool CoordinatorState::judge_hanging() {
     if (owed.empty()) {
       say_hanging(who);
       if (!any_works || !starves_newcomers(who)) continue;
-      close_view();  // in the next one another member gives them the state, and then it can go
+      ask_another_donor(who);  // then this one can go
       return true;
     }
     lost(who, "coordinator",
@@ -185,8 +182,15 @@ bool CoordinatorState::judge_hanging() {
 }
 
 bool CoordinatorState::starves_newcomers(const NodeName& who) {
-  return phase_ == Phase::running && !roster_->fed_by(who, view_.number).empty() &&
-         roster_->gives_nothing(who);
+  if (phase_ != Phase::running && phase_ != Phase::paused) return false;
+  return !roster_->starved_by(who).empty() && roster_->gives_nothing(who);
+}
+
+// In the next view; there is none in a pause, and the hanging one may hold what nobody else does.
+void CoordinatorState::ask_another_donor(const NodeName& hanging) {
+  if (phase_ == Phase::running) return close_view();
+  for (const NodeName& newcomer : roster_->starved_by(hanging)) roster_->to_feed_again(newcomer);
+  feed_newcomers();
 }
 
 void CoordinatorState::say_hanging(const NodeName& who) {

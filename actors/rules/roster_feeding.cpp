@@ -6,19 +6,22 @@
 
 namespace muster {
 
-// The last one: the first speaks for all, and has enough to do. Where all want to leave and others come, one
-// that leaves; where all others hang, one that hung. A newcomer that counts as a member because it closes the
-// view with the others is none.
+// The last one: the first speaks for all, and has enough to do. Where all others want to leave or hang, and
+// others come, one that leaves; where these hang, too, one that hung. A newcomer that counts as a member
+// because it closes the view with the others is none.
 std::optional<Member> Roster::donor() const {
-  std::optional<Member> leaves, hung;
+  std::optional<Member> best;
+  int best_rank = 0;
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const auto& [name, record] = *node;
     if (name.loader || !member(name) || !view_.holds(name)) continue;
-    if (!record.leaving && !record.gives_nothing) return member_of(name);
-    if (!record.leaving && !hung) hung = member_of(name);
-    if (!leaves && any_replica_stays() && !canary("held-back-gives-nothing")) leaves = member_of(name);
+    if (record.leaving && (!any_replica_stays() || canary("held-back-gives-nothing"))) continue;
+    const int rank = (record.gives_nothing ? 2 : 0) + (record.leaving ? 1 : 0);
+    if (best && rank >= best_rank) continue;
+    best = member_of(name);
+    best_rank = rank;
   }
-  return hung ? hung : leaves;
+  return best;
 }
 
 bool Roster::gives_nothing(const NodeName& who) {
@@ -90,6 +93,14 @@ std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) 
     if (donor.loader || name.loader || !alive(name)) continue;
     if (record.fed_in == view && record.fed_by == donor.slot) names.push_back(name);
   }
+  return names;
+}
+
+std::vector<NodeName> Roster::starved_by(const NodeName& donor) const {
+  std::vector<NodeName> names = fed_by(donor, view_of(donor));
+  std::erase_if(names, [this](const NodeName& name) {
+    return at(name).member || at(name).stage != NodeStage::prepared;
+  });
   return names;
 }
 

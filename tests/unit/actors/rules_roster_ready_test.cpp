@@ -80,6 +80,17 @@ TEST(Roster, OneThatHangsGivesNewcomersNothingIfAnotherCan) {
   EXPECT_TRUE(roster.gives_nothing(kReplica1)) << "it hangs again";
 }
 
+TEST(Roster, OneThatLeavesGivesTheStateBeforeOneThatHangs) {
+  View view;
+  Roster roster = roster_in_view(3, 0, view, 2);
+  ASSERT_EQ(roster.donor()->name, kReplica2);
+  ASSERT_TRUE(roster.gives_nothing(kReplica2));
+  ASSERT_TRUE(roster.gives_nothing(kReplica1));
+  roster.leaving(kReplica0);
+  ASSERT_TRUE(roster.donor());
+  EXPECT_EQ(roster.donor()->name, kReplica0);
+}
+
 TEST(Roster, NoRoundIsLeftOnlyIfOneIsThereThatHoldsTheLast) {
   View view;
   Roster roster = roster_in_view(3, 0, view, 3);
