@@ -172,6 +172,14 @@ bool has_wrong_bits(const Plan& plan) {
   });
 }
 
+// A later checkpoint that no member could read, by one that is lost: nobody has compared what is in it, and
+// `--resume` on another host goes on from it.
+bool may_keep_unread_bits(const Plan& plan) {
+  return has_wrong_bits(plan) && std::ranges::any_of(plan.faults, [](const Fault& each) {
+           return each.kind == "unshared-folder";
+         });
+}
+
 // Of a run that was killed as a whole the last checkpoint is there.
 Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
                         bool told, Tally& tally) {
@@ -237,7 +245,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
       invariants.say(go_on_after_death(plan, registry, disk, invariants.told_of_checkpoint(), result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
   }
-  if (kept && !invariants.wrong() && !invariants.bits_lost()) {
+  if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
     result.tally.count("run: goes on from its last checkpoint");
     invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare));
   }
