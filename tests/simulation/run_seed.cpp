@@ -175,9 +175,8 @@ bool has_wrong_bits(const Plan& plan) {
 // A later checkpoint that no member could read, by one that is lost: nobody has compared what is in it, and
 // `--resume` on another host goes on from it.
 bool may_keep_unread_bits(const Plan& plan) {
-  return has_wrong_bits(plan) && std::ranges::any_of(plan.faults, [](const Fault& each) {
-           return each.kind == "unshared-folder";
-         });
+  return has_wrong_bits(plan) &&
+         std::ranges::any_of(plan.faults, [](const Fault& each) { return each.kind == "unshared-folder"; });
 }
 
 // Of a run that was killed as a whole the last checkpoint is there.

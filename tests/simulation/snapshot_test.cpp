@@ -25,7 +25,9 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
   auto& state = self->state;
   state.start(self, std::move(parts));
   if (wrapping.from) state.restore(wrapping.from);
-  const auto keep = [self] { self->state.take_snapshot(SnapshotUse::donation); };
+  const auto keep = [self] {
+    if (self->state.between_rounds()) self->state.take_snapshot(SnapshotUse::donation);
+  };
   return {[=](const Begin&) { self->state.go_on(); },
           [=](const MicroBatch& message) { self->state.on(message); },
           [=](const Computed& message) { self->state.on(message); },
@@ -33,7 +35,10 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
             self->state.on(message);
             keep();
           },
-          [=](const Updated& message) { self->state.on(message); },
+          [=](const Updated& message) {
+            self->state.on(message);
+            keep();
+          },
           [=](const Hashed& message) { self->state.on(message); },
           [=](const Snapped& message) {
             if (message.snapshot->place.finished) return;  // comes only if others are slower
