@@ -163,7 +163,9 @@ Wrong ViewRule::made(const View& view, const std::map<std::uint32_t, Holds>& hol
     if (has.least > view.records)
       return {3, name + " goes on from record " + text(view.records) + ", but " + member.name.text() +
                      " holds " + text(has.least) + ": a step would be done twice"};
-    if (should < has.least || should > has.most)
+    // A newcomer in a pause may be given what was on its way to it before it hears of the view.
+    const bool is_new = member.since == view.number;
+    if ((should < has.least && !is_new) || should > has.most)
       return {3, name + " takes " + member.name.text() + " to hold " + text(should) + " records; it holds " +
                      text(has.least)};
     if (!behind && member.name.slot == view.donor) donor = true;

@@ -122,6 +122,16 @@ TEST(ViewRule, FindsAViewThatGoesOnFromTooFewOrTooMany) {
   EXPECT_EQ(rule.made(view_of(2, 5), {{0, {5, 5}}, {1, {5, 5}}}).invariant, 6) << "its number is not new";
 }
 
+// What was on its way in a pause comes to a newcomer before the view does; a member has said what it holds.
+TEST(ViewRule, ANewcomerMayHoldMoreThanItHasSaid) {
+  View view = view_of(1, 5);
+  view.behind = {{1, 4}};
+  EXPECT_EQ(ViewRule(4).made(view, {{0, {5, 5}}, {1, {5, 5}}}).invariant, 3);
+  view.replicas[1].since = 1;
+  EXPECT_FALSE(ViewRule(4).made(view, {{0, {5, 5}}, {1, {5, 5}}}));
+  EXPECT_EQ(ViewRule(4).made(view, {{0, {5, 5}}, {1, {3, 3}}}).invariant, 3);
+}
+
 TEST(ViewRule, FindsShardsThatNobodyOrTwoHold) {
   View gap = view_of(1, 0);
   gap.replicas[1].begin = 3;
