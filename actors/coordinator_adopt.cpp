@@ -338,6 +338,9 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   if (phase_ == Phase::adopting) return;
   self_->send(actor, Adopted{term_});
   const std::vector<NodeName> fed = roster_->fed_by(who, message.view.number);
+  for (const NodeName& newcomer :
+       roster_->fed_by_others(who))  // it may have missed that it does not any more
+    self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, true});
   // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
   // What it was asked for since then was lost: in a pause they are fed anew.
   for (const NodeName& newcomer : fed) {

@@ -173,7 +173,7 @@ void CoordinatorState::note_again() {
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");
-  if (!keep_state("failed", reason)) fail(reason);
+  if (anew_ || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
 }
 
 }  // namespace muster

@@ -13,7 +13,12 @@ void CoordinatorState::on(const Failing& message) {
   };
   if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;
-    if (newcomer(who) && roster_->is_fed(who, message.view)) return turn_away(who, message.reason, true);
+    const NodeName& other = who == message.name ? message.peer : message.name;
+    if (newcomer(who) && roster_->is_fed(who, message.view)) {
+      // A donor that it had before is none any more.
+      return !other.loader && roster_->at(who).fed_by == other.slot ? turn_away(who, message.reason, true)
+                                                                    : void();
+    }
   }
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new. Who was not told
@@ -26,8 +31,9 @@ void CoordinatorState::on(const Failing& message) {
   if (!roster_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   for (const Event& event : message.events) raise(event);
-  // No further micro-batch is asked for, and another one may still write what this one cannot.
-  if (keeping_ && message.at.known()) return;
+  // No further micro-batch is asked for, and another one may still write what this one cannot. A step that is
+  // not finite was not applied.
+  if (keeping_ && (message.at.known() || !message.events.empty())) return;
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
   if (!begun_ && parts_.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);

@@ -194,7 +194,8 @@ void CoordinatorState::ask_another_donor(const NodeName& hanging) {
 }
 
 void CoordinatorState::say_hanging(const NodeName& who) {
-  if (phase_ != Phase::running || !hangs_said_.emplace(view_.number, who).second) return;
+  const bool counts = phase_ == Phase::running || phase_ == Phase::paused;
+  if (!counts || !hangs_said_.emplace(view_.number, who).second) return;
   raise(
       make_event("notice", {{"text", "one of the threads of " + who.text() +
                                          " has done nothing for cluster.straggler.stuck_after; it is waited "

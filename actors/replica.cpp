@@ -401,12 +401,13 @@ void ReplicaState::go_on_evaluating() {
   });
 }
 
-// One who speaks writes the last checkpoint, and is done when it is there.
+// One who speaks writes the last checkpoint, and is done when it is there. In the view before it may have
+// been another one.
 void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
+  if (parts_.checkpoints && in_parts() && !speaks()) give_for_checkpoint();
   if (last_written_) return say_done(last_written_->state_sha256, last_written_->path);
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
-  if (parts_.checkpoints && in_parts()) give_for_checkpoint();
   compute([](Workbench& bench) {
     const auto state = host_state(bench);
     Sha256 hash;

@@ -212,7 +212,9 @@ void ReplicaState::on(const Restored& message) {
   if (!message.error.empty()) return trouble(message.error);
   restore(*message.place);
   restored_ = true;
-  going_back_ = false;  // as a member of a view before it may have had to
+  going_back_ = false;  // as a member of a view before it may have had to; or have ended the run
+  last_written_.reset();
+  done_.reset();
   for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
   catch_up();
 }

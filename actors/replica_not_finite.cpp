@@ -1,6 +1,7 @@
 // A step whose numbers are not finite. Where that ends the run, the weights before it are still good: the
 // step is taken back, and one replica writes a last checkpoint before it says why the run ends.
 #include "muster/actors/replica.hpp"
+#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -20,6 +21,7 @@ bool ReplicaState::raise_not_finite(const NotFinite& found) {
 void ReplicaState::stop_before(Event event) {
   const std::string reason = not_finite_reason(event);
   take_back();
+  if (keep_wanted_) keep_state();
   if (entering_ || observing_) return next_round();
   if (halted_) return answer_halt();
   if (!parts_.checkpoints || course_->steps() == 0) return trouble(reason, {std::move(event)});
@@ -31,7 +33,7 @@ void ReplicaState::stop_before(Event event) {
 
 // The last record was not applied, and nothing in it has been counted.
 void ReplicaState::take_back() {
-  --records_;
+  if (!canary("not-finite-counts")) --records_;
   record_hash_ = hash_before_;
   record_.reset();
   mean_whole_ = false;

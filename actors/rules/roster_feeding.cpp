@@ -96,6 +96,15 @@ std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) 
   return names;
 }
 
+std::vector<NodeName> Roster::fed_by_others(const NodeName& donor) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    const bool newcomer = !name.loader && alive(name) && !view_.holds(name);
+    if (newcomer && record.fed_in > 0 && record.fed_by != donor.slot) names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<NodeName> Roster::starved_by(const NodeName& donor) const {
   std::vector<NodeName> names = fed_by(donor, view_of(donor));
   std::erase_if(names, [this](const NodeName& name) {

@@ -81,6 +81,7 @@ std::vector<Branch> make_table() {
       {"run: completed", true},
       {"run: fails before its first view", false},
       {"run: fails below min_replicas", false},
+      {"run: goes on from before a step that was not finite", false},
       {"run: goes on from its last checkpoint", true},
       {"run: keeps its state when it is told to end", true},
       {"run: keeps its state when no replica can go on", false},

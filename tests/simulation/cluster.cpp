@@ -114,6 +114,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off,
   started.pid = static_cast<std::int64_t>(started.number + 1) / 2;
   started.errors = std::make_shared<PlantedErrors>();
   started.errors->cursed = cursed_;
+  started.errors->spoiled = spoiled_;
   started.errors->unlike = unlike;
   started.arrivals->twice = joins && newcomers_hear_twice_;
   started.node = joins ? NodeName{name.loader, 0} : name;

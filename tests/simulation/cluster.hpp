@@ -82,6 +82,7 @@ class Cluster {
   /// What the process meets by itself; null: there is none of the name.
   std::shared_ptr<PlantedErrors> errors_of(const std::string& name);
   CursedBatch& cursed() { return *cursed_; }
+  SpoiledBatch& spoiled() { return *spoiled_; }
   /// Greetings do not arrive there any more.
   void deafen(const std::string& name);
   /// Each frame that comes from there comes twice, or once again.
@@ -228,6 +229,7 @@ class Cluster {
   Ways data_ways_, control_ways_;
   std::vector<NodeProcess> nodes_;
   std::shared_ptr<CursedBatch> cursed_ = std::make_shared<CursedBatch>();
+  std::shared_ptr<SpoiledBatch> spoiled_ = std::make_shared<SpoiledBatch>();
   std::optional<Report> report_;
   bool over_ = false;
   bool newcomers_hear_twice_ = false;

@@ -51,13 +51,16 @@ std::vector<FaultKind> faults_of_errors() {
 }
 
 std::vector<FaultKind> errors_everywhere() {
-  return {{"error-everywhere", "one gradient, or one sample, fails wherever it is tried",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             draw_kind(dice, fault);
-             return !scene.job.checkpoint.folder.empty();
-           },
-           [](Cluster& cluster, const Fault& fault) { cluster.cursed().planted = planted_in(fault); },
-           nullptr}};
+  return {
+      {"error-everywhere", "one gradient, or one sample, fails wherever it is tried",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         draw_kind(dice, fault);
+         return !scene.job.checkpoint.folder.empty();
+       },
+       [](Cluster& cluster, const Fault& fault) { cluster.cursed().planted = planted_in(fault); }, nullptr},
+      {"not-finite", "the loss of one micro-batch is not a number, whoever computes it",
+       [](Dice&, const Scene& scene, Fault&) { return !scene.job.checkpoint.folder.empty(); },
+       [](Cluster& cluster, const Fault&) { cluster.spoiled().planted = true; }, nullptr}};
 }
 
 }  // namespace muster::simulation

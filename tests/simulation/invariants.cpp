@@ -79,6 +79,11 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (!is_recorded(record.kind)) return;
   say(process, seen(process).frames.record(view, record.round));
+  if (is_not_finite(record)) {  // whoever takes it takes it back
+    tally_.count("round: not finite");
+    progress_at_ = now();
+    return;
+  }
   if (record_of_wrong_bits(process, view, record)) return;
   if (views_.given_up(view)) return seen(process).replica.strays();
   Seen& who = seen(process);
@@ -113,11 +118,6 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   const View* latest = views_.latest();
   if (latest && view < latest->number) tally_.count("view: a record is taken by one left behind");
   if (closing_ == view && view > 0) tally_.count("view: a record is taken while the view is being closed");
-}
-
-// The replica of a job for one leaves its sums on its card, and forms no mean that could be hashed.
-bool Invariants::is_alone_on_card(std::uint32_t view) const {
-  return cluster_->has_cards() && job_.cluster.replicas == 1 && members_of(view).size() == 1;
 }
 
 // A step that goes on without some shards, as its view says, has other bits from then on; unless another

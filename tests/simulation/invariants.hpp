@@ -40,6 +40,7 @@ class Invariants final : public Watch {
   bool over() const { return over_; }
   void expect_good_end(const Report& report);
   void expect_kept(const Report& report);
+  void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
   /// The coordinator has said that one is on the disk.
   /// Before the wrong results of a replica.
@@ -56,6 +57,8 @@ class Invariants final : public Watch {
   const Wrong& wrong() const { return wrong_; }
   /// Nobody could find out that bits are wrong: the result is not the oracle's.
   bool bits_lost() const { return bits_lost_; }
+  /// The weights before a step that was not finite; none: empty.
+  const std::string& kept_file() const { return kept_file_; }
   std::uint64_t commits() const { return commits_; }
 
   void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
@@ -183,6 +186,7 @@ class Invariants final : public Watch {
   bool in_force_ = false;  // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
+  std::string kept_file_;
   std::set<ProcessId> flipped_;
   std::set<std::string> given_wrong_;                    // who was given a state, or records, with wrong bits
   std::map<std::string, std::set<std::string>> fed_by_;  // newcomers: by whom, as these were told

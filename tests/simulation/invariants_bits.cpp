@@ -285,4 +285,9 @@ bool Invariants::stopped_by_wrong_bits(const Report& report) {
   return true;
 }
 
+// The replica of a job for one leaves its sums on its card, and forms no mean that could be hashed.
+bool Invariants::is_alone_on_card(std::uint32_t view) const {
+  return cluster_->has_cards() && job_.cluster.replicas == 1 && members_of(view).size() == 1;
+}
+
 }  // namespace muster::simulation

@@ -12,6 +12,8 @@ namespace muster::simulation {
 
 namespace {
 
+constexpr const char* kNotFinite = "the weights are still those of the step before";
+
 bool reason_is_planted(const Report& report) {
   return report.reason.find(kPlantedError) != std::string::npos;
 }
@@ -44,7 +46,8 @@ void Invariants::expect_progress(Nanoseconds patience) {
 // Of no more than cluster.min_replicas none is given up for being late.
 bool Invariants::waits_for_hung_replica() const {
   if (!in_force_ || tally_.of("fault: freeze-for-good") == 0) return false;
-  const std::size_t members = views_.latest()->replicas.size();  // of one nobody else has the state
+  const std::size_t members = views_.latest()->replicas.size();     // of one nobody else has the state
+  if (tally_.of("fault: freeze-for-good") >= members) return true;  // none of them works
   return members == 1 || members + newcomers_wait() <= job_.cluster.min_replicas;
 }
 
@@ -134,6 +137,8 @@ void Invariants::expect_good_end(const Report& report) {
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
+  if (tally_.of("round: not finite") > 0 && report.reason.find(kNotFinite) != std::string::npos)
+    return expect_kept_before_it(report);
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
   if (only_the_coordinator_died())
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
@@ -191,6 +196,19 @@ void Invariants::expect_kept(const Report& report) {
     if (may_keep_nothing(event.text("reason"))) return;
   }
   say({8, "the run was to end, and kept no state: " + report.reason});
+}
+
+// The weights before the step that is not finite.
+void Invariants::expect_kept_before_it(const Report& report) {
+  if (report.reason.find("; these weights are in ") != std::string::npos) {
+    tally_.count("run: keeps the weights before a step that is not finite");
+    kept_file_ = report.reason.substr(report.reason.rfind('/') + 1);
+    return;
+  }
+  tally_.count("run: has a first step that is not finite");
+  const bool any_step =
+      std::ranges::any_of(seen_, [](const auto& each) { return each.second.replica.steps_applied() > 0; });
+  if (any_step) say({8, "a step was not finite, and the weights before it are not kept: " + report.reason});
 }
 
 // How often somebody asked for it; all replicas that leave ask for it, too.

@@ -342,7 +342,22 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     plan.faults.push_back(std::move(fault));
   };
   if (!dice.one_in(3)) draw(faults_of_disks());
-  if (!dice.one_in(3)) draw(dice.one_in(5) ? errors_everywhere() : ends());
+  if (!dice.one_in(3)) draw(dice.one_in(5) ? std::vector{fault_kind("error-everywhere")} : ends());
+}
+
+// A step that is not finite ends the run, which keeps the weights before it. They are compared no more.
+void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 53);
+  const std::string kind = "not-finite";
+  const bool wrong_bits =
+      std::ranges::any_of(plan.faults, [](const auto& each) { return of_bits(each.kind); });
+  if (!plan.disk || wrong_bits || !dice.one_in(16) ||
+      std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
+    return;
+  Fault fault;
+  fault.kind = kind;
+  fault.moment = {"commit", dice.between(1, 40), Nanoseconds(0)};
+  plan.faults.push_back(std::move(fault));
 }
 
 // A coordinator that was started anew has nobody at first to compare a newcomer with.
@@ -401,6 +416,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_unlike(seed, options, plan);
   draw_bits(seed, options, plan);
   draw_together(seed, options, plan);
+  draw_not_finite(seed, options, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

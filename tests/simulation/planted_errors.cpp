@@ -1,6 +1,8 @@
 #include "tests/simulation/planted_errors.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "muster/config/error.hpp"
@@ -38,18 +40,26 @@ class FailingModel final : public Model {
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
     may_fail(key);
-    return model_->gradient(state, batch, key, gradient);
+    return spoiled(key, model_->gradient(state, batch, key, gradient));
   }
   Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
                             std::span<float> gradient, const PartReady& ready) override {
     may_fail(key);
-    return model_->gradient_in_parts(state, batch, key, gradient, ready);
+    return spoiled(key, model_->gradient_in_parts(state, batch, key, gradient, ready));
   }
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
     return model_->evaluate(state, batch);
   }
 
  private:
+  Metrics spoiled(const StepKey& key, Metrics metrics) {
+    SpoiledBatch& batch = *errors_->spoiled;
+    batch.newest = std::max(batch.newest, key.step);
+    if (batch.planted && !batch.key) batch.key = StepKey{key.seed, key.epoch, batch.newest + 1, key.shard};
+    const bool is_it = batch.key && batch.key->step == key.step && batch.key->shard == key.shard;
+    if (is_it) metrics.loss = std::numeric_limits<double>::quiet_NaN();
+    return metrics;
+  }
   void may_fail(const StepKey& key) {
     if (errors_->next == Planted::in_model) errors_->next = Planted::nothing, fail();
     CursedBatch& cursed = *errors_->cursed;

@@ -1,5 +1,5 @@
 // Errors of one process, or of one micro-batch wherever it is tried: a model that throws, a source that
-// cannot be read.
+// cannot be read, a loss that is not a number.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,18 @@ struct CursedBatch {
   std::optional<std::uint64_t> sample;  ///< that cannot be read, likewise
 };
 
+/// A micro-batch whose loss is not a number, whoever computes it: of a step that nobody has tried before it
+/// is planted, so that all who compare it find the same.
+struct SpoiledBatch {
+  bool planted = false;
+  std::optional<StepKey> key;
+  std::uint64_t newest = 0;  ///< the latest step that was tried
+};
+
 struct PlantedErrors {
   Planted next = Planted::nothing;  ///< the process's next gradient, or next sample
   std::shared_ptr<CursedBatch> cursed;
+  std::shared_ptr<SpoiledBatch> spoiled;
   bool unlike = false;  ///< its weights begin an ulp beside those of the others
 };
 

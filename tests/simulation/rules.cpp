@@ -1,6 +1,7 @@
 #include "tests/simulation/rules.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "muster/actors/report.hpp"
@@ -20,6 +21,11 @@ bool of_reduction(FrameKind kind) {
 }
 
 }  // namespace
+
+bool is_not_finite(const RoundRecord& record) {
+  return record.kind == RoundKind::train &&
+         std::ranges::any_of(record.metrics, [](const ShardMetrics& of) { return !std::isfinite(of.loss); });
+}
 
 // ---- ReplicaRule
 

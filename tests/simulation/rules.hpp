@@ -26,6 +26,9 @@ struct Wrong {
   explicit operator bool() const { return invariant != 0; }
 };
 
+/// A loss in it is not a number.
+bool is_not_finite(const RoundRecord& record);
+
 /// One replica: it takes the oracle's records, each once and in order; has the oracle's state after each
 /// step; when it has promised to take nothing more of a view, it does not; and as a newcomer it adds nothing
 /// before its state is the oracle's.

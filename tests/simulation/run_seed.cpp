@@ -1,6 +1,8 @@
 #include "tests/simulation/run_seed.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <ostream>
 
 #include "muster/actors/checkpoint_store.hpp"
@@ -23,7 +25,11 @@ constexpr std::uint64_t kTwiceOneIn = 16;
 class Schedule final : public Watch {
  public:
   Schedule(const Plan& plan, Cluster& cluster, Invariants& invariants, Tally& tally, std::ostream* trace)
-      : cluster_(cluster), invariants_(invariants), tally_(tally), trace_(trace) {
+      : cluster_(cluster),
+        invariants_(invariants),
+        tally_(tally),
+        trace_(trace),
+        patience_(plan.job.cluster.detect.patience) {
     for (const Fault& fault : plan.faults) waiting_.push_back(fault);
     moment("start");
   }
@@ -78,6 +84,7 @@ class Schedule final : public Watch {
     tally_.count("fault: " + fault.kind);
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
+    add_silences(fault);
     invariants_.disturbed();
     invariants_.fault_begun();
     cluster_.on_behalf_of(++begun_);
@@ -89,6 +96,21 @@ class Schedule final : public Watch {
     cluster_.world().after(fault.lasts, [this, number] {
       if (number < mends_.size()) std::exchange(mends_[number], [] {})();
     });
+  }
+
+  // One silence of a node and one of the coordinator's own link, each too short to cost anything, may be one
+  // long silence of the node alone.
+  void add_silences(const Fault& fault) {
+    const Nanoseconds now = cluster_.world().now();
+    if (fault.kind == "coordinator-cut-off" || fault.kind == "coordinator-gives-up") {
+      cut_until_ = now + fault.lasts;
+      for (const auto& [who, until] : silent_until_) {
+        if (now < until + patience_) invariants_.excuse(who);
+      }
+    } else if (fault.kind == "cut-off-short" || fault.kind == "pause-short") {
+      silent_until_[fault.a] = now + fault.lasts;
+      if (cut_until_ && now < *cut_until_ + patience_) invariants_.excuse(fault.a);
+    }
   }
 
   void mend(const Fault& fault, std::uint64_t number) {
@@ -103,6 +125,9 @@ class Schedule final : public Watch {
   Invariants& invariants_;
   Tally& tally_;
   std::ostream* trace_;
+  Nanoseconds patience_;
+  std::map<std::string, Nanoseconds> silent_until_;
+  std::optional<Nanoseconds> cut_until_;  // the coordinator from all
   std::vector<Fault> waiting_;
   std::map<std::string, std::uint64_t> moments_;
   std::vector<std::function<void()>> mends_;
@@ -164,6 +189,13 @@ Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<Fa
     if (damages_checkpoints(plan)) return {};
     return {8, std::string("its last checkpoint cannot be gone on from: ") + error.what()};
   }
+}
+
+Wrong go_on_from(const std::string& file, const Plan& plan, const Registry& registry,
+                 const std::vector<std::shared_ptr<FaultyDisk>>& disks) {
+  const auto disk = std::ranges::find_if(disks, [&](const auto& each) { return each->holds(file); });
+  if (disk == disks.end()) return {8, "the run has ended with " + file + ", which is not there"};
+  return go_on(plan, registry, *disk);
 }
 
 bool has_wrong_bits(const Plan& plan) {
@@ -247,6 +279,10 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
     result.tally.count("run: goes on from its last checkpoint");
     invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare));
+  }
+  if (!invariants.kept_file().empty() && !invariants.wrong() && !has_wrong_bits(plan)) {
+    result.tally.count("run: goes on from before a step that was not finite");
+    invariants.say(go_on_from(invariants.kept_file(), plan, registry, {disk, spare}));
   }
   result.wrong = invariants.wrong();
   if (trace && result.wrong) *trace << "WRONG: " << result.wrong.what << "\n";

@@ -41,6 +41,7 @@ const std::vector<Canary>& canaries() {
       {"stops-without-state", "a run that is told to end writes no last checkpoint"},
       {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
       {"damaged-words-count", "frames and words with a flipped bit are taken for good"},
+      {"not-finite-counts", "a step whose numbers are not finite counts as one that was done"},
       {"journal-full-fails", "a journal that cannot be written once ends the run"},
       {"local-error-ends-all", "an error of one replica ends the run for all"},
       {"installing-has-no-deadline", "a member that no greeting reaches holds up a view for good"},
