@@ -218,17 +218,26 @@ std::uint64_t CheckpointStore::bytes_of(const Snapshot& snapshot) const {
 // Files without a manifest are of no use, and a full disk needs their room.
 void CheckpointStore::take_back(const std::string& stem) {
   try {
-    const auto files = disk_->list();
     const auto is_manifest_of_it = [&](const auto& file) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
       return name && name->is_manifest() && name->stem == stem;
     };
-    if (std::ranges::any_of(files, is_manifest_of_it)) return;
-    for (const auto& file : files) {
-      if (file.name.starts_with(stem + ".") || file.name.starts_with(stem + "-")) disk_->remove(file.name);
+    for (const auto& file : disk_->list()) {
+      if (!file.name.starts_with(stem + ".") && !file.name.starts_with(stem + "-")) continue;
+      if (std::ranges::any_of(disk_->list(), is_manifest_of_it)) return;  // another writer's, by now
+      disk_->remove(file.name);
     }
   } catch (const DiskError&) {
     // The next save removes them.
+  }
+}
+
+// One who was to write the same checkpoint before, and whose disk refused it, may have removed its files.
+void CheckpointStore::expect_there(const Manifest& manifest) {
+  const auto files = disk_->list();
+  for (const CheckpointFile* file : {&manifest.weights, &manifest.optimizer, &manifest.place}) {
+    if (std::ranges::none_of(files, [&](const auto& each) { return each.name == file->name; }))
+      throw DiskError(EAGAIN, "another writer of this checkpoint has removed " + file->name);
   }
 }
 
@@ -270,6 +279,7 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
   const std::string name = manifest_name(stem, manifest.records);
   put(name, manifest_pieces);
   disk_->sync_folder();
+  expect_there(manifest);
   return {disk_->folder() + "/" + manifest.weights.name, name,
           manifest.weights.bytes + manifest.optimizer.bytes + manifest.place.bytes + text.size(),
           place.state_sha256};

@@ -138,6 +138,7 @@ class CheckpointStore {
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
+  void expect_there(const Manifest& manifest);
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);

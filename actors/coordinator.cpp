@@ -113,9 +113,10 @@ void CoordinatorState::takes_effect() {
   if (roster_->any_caught_up()) close_view();
 }
 
-// Every replica counts the ledger for itself; they must agree.
+// Every replica counts the ledger for itself; they must agree. What is told in a view before all went back is
+// of steps that are done again.
 void CoordinatorState::on(const EpochEnd& message) {
-  if (ending_ || counted_.count(message.epoch) > 0) return;
+  if (ending_ || message.view < back_in_ || counted_.count(message.epoch) > 0) return;
   auto& rows = epochs_[message.epoch];
   rows[message.slot] = message;
   for (const auto& [slot, row] : rows) {
@@ -213,9 +214,15 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 
 void CoordinatorState::on(const StopRequest& message) {
   if (ending_) return;
-  if (keeping_) return not_kept("the run was told to end for the second time");
+  if (keeping_ && std::exchange(keeping_->told, true))
+    return not_kept("the run was told to end for the second time");
+  if (keeping_)
+    return raise(make_event("notice", {{"text",
+                                        "the run ends already, and writes a last checkpoint; told to "
+                                        "end again, it ends without"}}));
   raise(make_event("interrupted", {{"reason", message.reason}}));
-  if (!keep_state("interrupted", message.reason)) conclude("interrupted", message.reason);
+  if (!keep_state("interrupted", message.reason)) return conclude("interrupted", message.reason);
+  if (keeping_) keeping_->told = true;  // else all is done
 }
 
 void CoordinatorState::on(const Tick& message) {

@@ -262,6 +262,7 @@ class CoordinatorState {
   struct Keeping {
     std::string outcome, reason;
     Time until;
+    bool told = false;  // to end
   };
   std::optional<Keeping> keeping_;
   // A view that is made, or whose members a restarted coordinator waits for, and that is not in the journal

@@ -78,6 +78,8 @@ void CoordinatorState::on(const Raised& message) {
 void CoordinatorState::state_kept(const Checkpointed& message) {
   report_.checkpoint = message.path;
   report_.kept = {message.step, message.folder};
+  if (keeping_->outcome == "failed" && !message.path.empty())
+    keeping_->reason += "; the state is kept in " + message.path;
   raise(
       make_event("state_kept",
                  {{"step", number(message.step)}, {"checkpoint", message.manifest}, {"path", message.path}}));

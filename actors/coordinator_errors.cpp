@@ -23,7 +23,9 @@ void CoordinatorState::on(const Failing& message) {
   if (message.peer_known) {
     // A complaint of an older view, or about one who is known to be gone, says nothing new. Who was not told
     // of the view sends nothing in it.
-    if (message.view == view_.number && roster_->alive(message.peer) &&
+    // So does one of a newcomer that closes the view with its members.
+    const bool of_members = view_.holds(message.name) && view_.holds(message.peer);
+    if (of_members && message.view == view_.number && roster_->alive(message.peer) &&
         roster_->view_of(message.peer) == view_.number)
       watch_->complained(message, elapsed());
     return;
@@ -32,9 +34,10 @@ void CoordinatorState::on(const Failing& message) {
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   for (const Event& event : message.events) raise(event);
   // No further micro-batch is asked for, and another one may still write what this one cannot. A step that is
-  // not finite was not applied.
+  // not finite was not applied: what all hold is whole.
   if (keeping_ && (message.at.known() || !message.events.empty())) return;
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
+  if (!message.events.empty() && keep_state("failed", message.name.text() + ": " + message.reason)) return;
   if (!begun_ && parts_.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);
   // When all have come back, or are lost, it says so again: until then nobody knows who is left.

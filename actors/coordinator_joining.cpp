@@ -197,6 +197,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 
 void CoordinatorState::on(const CaughtUp& message) {
   if (ending_ || !roster_->alive(message.name) || !roster_->is_fed(message.name, message.view)) return;
+  if (roster_->at(message.name).fed_by != message.donor) return;  // it is given another state now
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.
   if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(message.name);
   roster_->caught_up(message);

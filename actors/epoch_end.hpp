@@ -22,12 +22,14 @@ struct EpochEnd {
   bool evaluated = false;
   double loss = 0, accuracy = 0;  ///< of the test set
   double train_loss = 0;          ///< mean over the epoch
+  std::uint32_t view = 0;         ///< in which it is told
 
   static auto fields(EpochEnd& x) {
     return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
-                    x.evaluated, x.loss, x.accuracy, x.train_loss);
+                    x.evaluated, x.loss, x.accuracy, x.train_loss, x.view);
   }
-  /// Whoever counted it; to the bit, so that a loss that is not a number is the same as itself.
+  /// Whoever counted it, and in whichever view; to the bit, so that a loss that is not a number is the same
+  /// as itself.
   bool same_as(const EpochEnd& other) const {
     const auto bits = [](auto value) {
       if constexpr (std::is_same_v<decltype(value), double>) {
@@ -37,7 +39,7 @@ struct EpochEnd {
       }
     };
     const auto all = [&](EpochEnd x) {
-      x.slot = 0;
+      x.slot = x.view = 0;
       return std::apply([&](auto... field) { return std::make_tuple(bits(field)...); }, fields(x));
     };
     return all(*this) == all(other);

@@ -216,8 +216,9 @@ struct CaughtUp {
   NodeName name;
   std::uint32_t view = 0;
   std::uint64_t records = 0;
+  std::uint32_t donor = 0;  ///< whose state it has
 
-  static auto fields(CaughtUp& x) { return std::tie(x.name, x.view, x.records); }
+  static auto fields(CaughtUp& x) { return std::tie(x.name, x.view, x.records, x.donor); }
 };
 MUSTER_MESSAGE(CaughtUp)
 

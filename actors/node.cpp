@@ -370,6 +370,7 @@ void NodeState::on(const Donate& message) {
   const PeerId peer = peer_of(message.observer.name);
   if (message.gives || message.ends) self_->send(replica_, DonateTo{message.view, peer, message.ends});
   if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
+  std::erase_if(broken_, [&](const Failing& each) { return each.peer == message.observer.name; });
   plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
                 address = message.observer.address](Engine& engine) {
     if (engine.view() != view) return;
@@ -382,7 +383,7 @@ void NodeState::on(const Donate& message) {
 }
 
 void NodeState::on(const CaughtUp& message) {
-  self_->send(parts_.coordinator, CaughtUp{parts_.name, message.view, message.records});
+  self_->send(parts_.coordinator, CaughtUp{parts_.name, message.view, message.records, message.donor});
 }
 
 void NodeState::on(const Leaving& message) {

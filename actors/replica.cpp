@@ -46,18 +46,13 @@ void ReplicaState::next_turn() {
 }
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
-  if (const auto first = std::exchange(stopping_, std::nullopt)) {
-    return self_->send(
-        parts_.node,
-        Trouble{first->reason + "; no last checkpoint is written: " + reason, first->events, {}, true});
-  }
   const bool ends_run = !events.empty();
   self_->send(parts_.node, Trouble{reason, std::move(events), {}, ends_run});
 }
 
 // With one shard's micro-batch, or with all.
 void ReplicaState::model_failed(std::optional<std::uint32_t> shard, const std::string& error) {
-  if (!shard || stopping_) return trouble("the model failed: " + error);
+  if (!shard) return trouble("the model failed: " + error);
   const ErrorPlace at = place_of(gathering_, *shard);
   self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
 }
@@ -73,7 +68,6 @@ void ReplicaState::on(const Assignment& message) {
   pending_.clear();
   fed_.clear();
   donations_.clear();
-  stopping_.reset();
   done_.reset();
   entering_ = true;
   behind_ = records_ < part_.view.records;
@@ -83,6 +77,7 @@ void ReplicaState::on(const Assignment& message) {
   restoring_.reset();
   going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
   if (going_back_) back_in_ = part_.view.number;
+  if (part_.view.last && !last_since_) last_since_ = now().time_since_epoch();
   proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(
@@ -405,8 +400,9 @@ void ReplicaState::go_on_evaluating() {
 // been another one.
 void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
-  if (parts_.checkpoints && in_parts() && !speaks()) give_for_checkpoint();
-  if (last_written_) return say_done(last_written_->state_sha256, last_written_->path);
+  const bool gives = parts_.checkpoints && in_parts() && !speaks();
+  if (gives) give_for_checkpoint();
+  if (last_written_ && !gives) return say_done(last_written_->state_sha256, last_written_->path);
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
   compute([](Workbench& bench) {
     const auto state = host_state(bench);
@@ -441,13 +437,14 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
   if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = checkpoint;
   done.epochs = told_;
+  for (EpochEnd& epoch : done.epochs) epoch.view = part_.view.number;
   done_ = done;
   self_->send(parts_.node, done);
 }
 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
-  for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
+  if (!going_back_) tell_epochs();  // else they are of steps that are done again
   if (checkpointed_) self_->send(parts_.node, *checkpointed_);
   if (done_ && !halted_) self_->send(parts_.node, *done_);
 }

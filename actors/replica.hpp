@@ -142,11 +142,11 @@ class ReplicaState {
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
   bool count_step(const RoundRecord& record);
+  void tell(EpochEnd epoch);
+  void tell_epochs();
   bool raise_not_finite(const NotFinite& found);
   void stop_before(Event event);
   void take_back();
-  void say_stopped(const Written& message);
-  std::uint64_t gathering_number() const;
   void moved(const Course::Move& move);
   void close_epoch(bool data_ended);
   void report_epoch();
@@ -252,7 +252,7 @@ class ReplicaState {
     Written written;
   };
   std::optional<Gathering> gathering_parts_;                     // for a checkpoint
-  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by gathering_number()
+  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
   std::uint64_t gathered_to_ = 0;                                // later ones are still to come
   std::optional<Checkpointed> checkpointed_;                     // the last one that it wrote
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
@@ -290,7 +290,6 @@ class ReplicaState {
   EpochEnd epoch_;
   std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
-  std::optional<Trouble> stopping_;  // why the run ends, once the last checkpoint is written
   bool keep_wanted_ = false;         // KeepState came while a record was applied
   // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
   // end.
@@ -298,6 +297,7 @@ class ReplicaState {
   bool writing_ = false;
   Time snapped_at_{};
   std::optional<Written> last_written_;
+  std::optional<std::chrono::nanoseconds> last_since_;  // in the last view, or in one before it that was last
   std::uint64_t dropped_ = 0;
   double epoch_loss_ = 0, epoch_weight_ = 0;
   Time lap_{}, progress_at_{};

@@ -113,7 +113,8 @@ void ReplicaState::on(const DonateTo& message) {
   if (message.ends) {
     fed_.erase(message.peer);
     std::erase(donations_, message.peer);
-    if (fed_.empty() && took_ == part_.view.number) kept_.clear();  // else members may miss them
+    const bool of_this_view = took_ == part_.view.number && !halted_;  // else members may miss them
+    if (fed_.empty() && of_this_view) kept_.clear();
     return;
   }
   donations_.push_back(message.peer);
@@ -160,7 +161,7 @@ void ReplicaState::on(const Observing& message) {
   caught_up_.reset();
   restoring_.reset();
   if (canary("caught-up-early"))
-    self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records});
+    self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records, message.donor});
   donor_ = message.donor;
   taken_said_ = newest_ = 0;
   more_waits_ = false;
@@ -215,7 +216,7 @@ void ReplicaState::on(const Restored& message) {
   going_back_ = false;  // as a member of a view before it may have had to; or have ended the run
   last_written_.reset();
   done_.reset();
-  for (const EpochEnd& epoch : told_) self_->send(parts_.node, epoch);
+  tell_epochs();
   catch_up();
 }
 
@@ -245,7 +246,7 @@ void ReplicaState::say_caught_up() {
     if (more_waits_ || !pending_.empty()) return;  // steps are on their way that would be waited for
     // Again with each record: in a pause those that it lacked before may be what the others do not keep.
     if (std::exchange(caught_up_, records_) != records_)
-      self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_});
+      self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_, donor_});
     return;
   }
   if (records_ < part_.view.records) return;  // more will come

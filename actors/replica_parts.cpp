@@ -96,6 +96,7 @@ void ReplicaState::on(const PartTaken& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
   --parts_at_work_;
+  if (part_.view.last) parts_.bench->progress->now(Activity::idle);  // it has given its part
   parts_given_ |= message.gave;
   parts_in_ |= message.complete;
   if (parts_dealt_ || !parts_given_) return;
@@ -168,8 +169,7 @@ void ReplicaState::gone_back(const Restored& message) {
   looked_at_ = course_point(course_->cursor(), course_->steps());
   due_at_.reset();  // for all alike: some had come further
   write_due_ = false;
-  for (const EpochEnd& epoch : told_)
-    self_->send(parts_.node, epoch);  // this one may not have been there yet
+  tell_epochs();  // this one may not have been there yet
   parts_dealt_ = true;
   behind_ = false;
   halted_ ? answer_halt() : next_round();
@@ -180,7 +180,7 @@ void ReplicaState::gone_back(const Restored& message) {
 void ReplicaState::give_for_checkpoint() {
   ++parts_at_work_;
   compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
-           number = gathering_number(), reducer = reducer_](Workbench& bench) {
+           number = records_, reducer = reducer_](Workbench& bench) {
     const Part& part = bench.next_part ? *bench.next_part : *bench.part;
     for (const PartMove& move : moves_to_writer(bench, view, to)) {
       if (move.from != self || !part.has_vectors()) continue;
@@ -194,7 +194,7 @@ void ReplicaState::give_for_checkpoint() {
 
 void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   give_up_gathering("the next one was begun before all parts were there");
-  const std::uint64_t number = own.snapshot->place.records + (written.last && stopping_ ? 1 : 0);
+  const std::uint64_t number = own.snapshot->place.records;
   gathering_parts_.emplace(Gathering{number,
                                      {own.snapshot, part_slots(*parts_.bench),
                                       moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},

@@ -163,7 +163,16 @@ void ReplicaState::close_epoch(bool data_ended) {
 
 void ReplicaState::report_epoch() {
   told_.push_back(epoch_);
-  self_->send(parts_.node, epoch_);
+  tell(epoch_);
+}
+
+void ReplicaState::tell(EpochEnd epoch) {
+  epoch.view = part_.view.number;
+  self_->send(parts_.node, epoch);
+}
+
+void ReplicaState::tell_epochs() {
+  for (const EpochEnd& epoch : told_) tell(epoch);
 }
 
 void ReplicaState::evaluation_recorded(const RoundRecord& record) {

@@ -96,7 +96,7 @@ void ReplicaState::consider_checkpoint() {
   if (gathering_parts_)
     give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
-  if (in_parts()) take_no_more(gathering_number());
+  if (in_parts()) take_no_more(records_);
   self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
                                              {{"step", static_cast<std::int64_t>(course_->steps())}})});
 }
@@ -114,7 +114,8 @@ void ReplicaState::on(const Snapped& message) {
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   if (is_void(written)) return;
   snapped_at_ = now();
-  if (written.last) parts_.bench->progress->now(Activity::idle);  // the disk is not its own
+  if (written.last || part_.view.last)
+    parts_.bench->progress->now(Activity::idle);  // the disk is not its own
   if (in_parts()) return gather_parts(message, written);
   write(message.snapshot, written);
 }
@@ -138,7 +139,7 @@ void ReplicaState::keep_state() {
     return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
                                               (to.empty() ? "that of the beginning" : to)});
   }
-  if (in_parts() && (part_.view.replicas.size() > 1 || !parts_dealt_))
+  if (in_parts() && (observing_ || part_.view.replicas.size() > 1 || !parts_dealt_))
     return self_->send(
         parts_.node,
         StateKept{std::string("no checkpoint is written: it holds but a part of ") +
@@ -150,8 +151,8 @@ void ReplicaState::keep_state() {
 
 // All stand at the same record. The first one writes it, and is given the parts of the others.
 void ReplicaState::keep_last() {
-  parts_.bench->progress->now(Activity::idle);
   if (!parts_.checkpoints) return trouble("it has no folder for the last checkpoint");
+  parts_.bench->progress->now(speaks() || in_parts() ? Activity::updating : Activity::idle);
   if (speaks()) return take_snapshot(SnapshotUse::parting);
   if (in_parts()) give_for_checkpoint();
 }
@@ -165,6 +166,7 @@ bool ReplicaState::writes_again(const Written& message) {
   const Job& job = parts_.bench->job;
   Written again = message;
   if (++again.tries == 1) again.tried_since = now().time_since_epoch();
+  if (message.parting && last_since_) again.tried_since = *last_since_;  // the run's end is near
   const auto since = now().time_since_epoch() - again.tried_since;
   const std::chrono::nanoseconds give_up =
       message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
@@ -223,7 +225,6 @@ void ReplicaState::on(const Written& message) {
     writing_ = false;
     return;
   }
-  if (stopping_) return say_stopped(message);
   const bool of_the_end = course_->finished() && message.records == records_;
   if (message.error.empty() && of_the_end) last_written_ = message;
   if (message.turn != turn_ || halted_) return;

@@ -84,7 +84,7 @@ class Roster {
   }
   /// The newcomers that get, or got, their state from it in that view.
   std::vector<NodeName> fed_by(const NodeName& donor, std::uint32_t view) const;
-  /// Newcomers that this one may have fed before: others do now.
+  /// Newcomers that this one may have fed before: others do now, or they are gone.
   std::vector<NodeName> fed_by_others(const NodeName& donor) const;
   /// Those that have not said yet that they have it.
   std::vector<NodeName> starved_by(const NodeName& donor) const;

@@ -99,8 +99,8 @@ std::vector<NodeName> Roster::fed_by(const NodeName& donor, std::uint32_t view) 
 std::vector<NodeName> Roster::fed_by_others(const NodeName& donor) const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
-    const bool newcomer = !name.loader && alive(name) && !view_.holds(name);
-    if (newcomer && record.fed_in > 0 && record.fed_by != donor.slot) names.push_back(name);
+    const bool newcomer = !name.loader && record.fed_in > 0 && !view_.holds(name);
+    if (newcomer && (record.fed_by != donor.slot || !alive(name))) names.push_back(name);
   }
   return names;
 }

@@ -44,7 +44,7 @@ void expect_kept(const Ended& ended) {
   EXPECT_EQ(ended.checkpoint["step"], ended.event["step"].get<int>() - 1);
   const std::string path = ended.checkpoint["path"], reason = ended.run.report["reason"];
   EXPECT_TRUE(all_finite(path));
-  EXPECT_NE(reason.find("; these weights are in " + path), std::string::npos) << reason;
+  EXPECT_NE(reason.find("; the state is kept in " + path), std::string::npos) << reason;
 }
 
 // The rate is below the samples of a step: so sums are too large before updates are.

@@ -41,7 +41,7 @@ Ended run_with(const Job& job, SimulationOptions options) {
   ended.result = simulate(job, builtin_registry(), options);
   if (!ended.result.report) return ended;
   const Report& report = *ended.result.report;
-  const std::string where = "; these weights are in disk/";
+  const std::string where = "; the state is kept in disk/";
   const std::size_t found = report.reason.find(where);
   EXPECT_NE(found, std::string::npos) << report.reason;
   if (found == std::string::npos) return ended;

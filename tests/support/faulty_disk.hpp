@@ -21,7 +21,7 @@ class DiskCrashed : public DiskError {
   DiskCrashed() : DiskError(EIO, "the machine has stopped") {}
 };
 
-class FaultyDisk final : public Disk {
+class FaultyDisk : public Disk {
  public:
   explicit FaultyDisk(std::uint64_t seed = 1) : random_(seed) {}
 

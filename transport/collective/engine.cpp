@@ -98,6 +98,7 @@ void Engine::round_is_over(std::shared_ptr<RoundRecord> record) {
 
 void Engine::accept(const Peer& peer) {
   handover_.newcomer(peer.number);
+  blamed_.erase(peer.number);
   connect(peer);
 }
 

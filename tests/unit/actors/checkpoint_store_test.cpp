@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "muster/actors/checkpointer.hpp"
 #include "muster/gpu/safetensors.hpp"
@@ -49,6 +50,28 @@ TEST(CheckpointStore, WhatWasSavedIsFoundAgain) {
   std::uint64_t bytes = 0;
   for (const auto& file : disk->list()) bytes += file.bytes;
   EXPECT_EQ(saved.bytes, bytes);
+}
+
+// Another writer of the same checkpoint, whose disk refuses it, takes back what it had written.
+class SharedDisk final : public FaultyDisk {
+ public:
+  void rename(const std::string& from, const std::string& to) override {
+    FaultyDisk::rename(from, to);
+    if (!to.ends_with(".manifest.json") || std::exchange(other_is_gone_, true)) return;
+    remove(to.substr(0, to.rfind("-9.manifest")) + ".safetensors");
+  }
+
+ private:
+  bool other_is_gone_ = false;
+};
+
+TEST(CheckpointStore, NoneIsSaidToBeThereOfWhichAFileIsGone) {
+  auto disk = std::make_shared<SharedDisk>();
+  CheckpointStore store(disk, identity());
+  EXPECT_THROW(store.save(snapshot_at(7), 3), DiskError);
+  EXPECT_FALSE(store.newest().newest);
+  store.save(snapshot_at(7), 3);
+  expect_is(store.newest().newest, 7);
 }
 
 TEST(CheckpointStore, WeightsAndOptimizerAreTensorsByName) {

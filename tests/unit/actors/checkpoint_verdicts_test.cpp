@@ -20,7 +20,8 @@ Snapshot of_history(std::uint64_t history, std::uint64_t step) {
   return snapshot;
 }
 
-// Something happens just before the folder is listed: a thread stood still there.
+// Something happens just before the folder is listed for the second time, which is when a checkpoint is
+// written, and others are to be removed: a thread stood still there.
 class DiskWithAPause final : public Disk {
  public:
   DiskWithAPause(std::shared_ptr<Disk> disk, std::function<void()> meanwhile)
@@ -28,7 +29,8 @@ class DiskWithAPause final : public Disk {
 
   std::string folder() const override { return disk_->folder(); }
   std::vector<File> list() override {
-    if (const auto meanwhile = std::exchange(meanwhile_, nullptr)) meanwhile();
+    const auto meanwhile = ++listed_ == 2 ? std::exchange(meanwhile_, nullptr) : nullptr;
+    if (meanwhile) meanwhile();
     return disk_->list();
   }
   Bytes read(const std::string& name) override { return disk_->read(name); }
@@ -41,6 +43,7 @@ class DiskWithAPause final : public Disk {
  private:
   std::shared_ptr<Disk> disk_;
   std::function<void()> meanwhile_;
+  int listed_ = 0;
 };
 
 class ACheckpointThatComesLate : public testing::Test {
