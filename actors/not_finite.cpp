@@ -48,7 +48,9 @@ std::string hint(const RoundRecord& record, const Job& job) {
   if (record.step == 1)
     return "nothing has been learned yet: look for samples that are not finite or far too large, and at the "
            "model's first weights";
-  return "a lower train.optimizer.learning_rate, or its warm_up, may help; so may a look at the samples";
+  return "a new run with a lower train.optimizer.learning_rate, or its warm_up, may help; so may a look at "
+         "the "
+         "samples";
 }
 
 }  // namespace

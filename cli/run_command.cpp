@@ -175,9 +175,15 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
   if (!report_file.empty()) write_report(report, report_file);
   if (!report.completed() && report.kept) {
-    std::fprintf(stderr, "muster: the state of step %llu is kept; go on with: %s\n",
-                 static_cast<unsigned long long>(report.kept->step),
-                 command_to_go_on(training.command, arguments, *report.kept).c_str());
+    const std::string command = command_to_go_on(training.command, arguments, *report.kept);
+    const bool again =
+        parsed.job->train.not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
+    std::fprintf(
+        stderr, "muster: the state of step %llu is kept; %s: %s%s\n",
+        static_cast<unsigned long long>(report.kept->step),
+        again ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
+              : "go on with",
+        command.c_str(), again ? " --set train.not_finite=report" : "");
   }
   return code;
 }

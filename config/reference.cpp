@@ -114,7 +114,8 @@ std::string job_reference_markdown(const Declarations& declarations) {
       "# The job file\n\n"
       "A job is one TOML file. Every key but `data.source` and one of `model.name`, `model.file` and "
       "`model.library` may be left out. On the command line "
-      "`--set table.key=value` overrides any key; it cannot take one away. A mistake is shown with its place "
+      "`--set table.key=value` overrides any key; it cannot take one away. Paths are relative to the folder "
+      "in which the command is run. A mistake is shown with its place "
       "and the nearest key or "
       "value.\n";
   for (const Section& section : all_sections(declarations)) {

@@ -174,11 +174,6 @@ std::vector<Key> train_keys() {
                "`shard_optimizer`.",
                "none: no bound"),
            MUSTER_MEMBER(train.clip_norm)),
-      bind(key(kFree, "train.not_finite", one_of({"stop", "report"}),
-               "What follows when a loss or an element of the mean gradient is infinite or not a number: the "
-               "run fails before the weights are changed, and writes a last checkpoint of them where it "
-               "writes any; or it goes on. In both cases the event `not_finite` names the parameter."),
-           MUSTER_MEMBER(train.not_finite)),
   };
 }
 
@@ -325,7 +320,10 @@ std::vector<Key> cluster_keys() {
                "what."),
            MUSTER_MEMBER(cluster.reproducible)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
-               "With fewer replicas training pauses until others join; matters with on_loss = \"continue\"."),
+               "With fewer replicas training pauses until others join, for at most `cluster.give_up_after`; "
+               "then one writes a last checkpoint, and the run fails. Under `muster run` others come only "
+               "with "
+               "`cluster.restart`. Matters with on_loss = \"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
                "How long the run waits before it fails: for replicas or loaders, for a word from any "
@@ -416,7 +414,8 @@ std::vector<Key> checkpoint_keys() {
            MUSTER_MEMBER(checkpoint.every)),
       bind(key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
                "The last so many stay in the folder; with more than one, a damaged one costs only the way "
-               "from the one before. With `train.shard_optimizer` or `train.compression` also all that the "
+               "from the one before. Those of later steps stay, too. With `train.shard_optimizer` or "
+               "`train.compression` also all that the "
                "coordinator does not know to be replaced yet."),
            MUSTER_MEMBER(checkpoint.keep)),
       bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
@@ -439,7 +438,7 @@ std::vector<Key> checkpoint_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (std::vector<Key> part : {top_keys(), model_keys(), data_keys(), train_keys(), audit_keys(),
+  for (std::vector<Key> part : {top_keys(), model_keys(), data_keys(), train_keys(), step_check_keys(),
                                 compression_keys(), optimizer_keys(), schedule_keys()}) {
     keys.insert(keys.end(), part.begin(), part.end());
   }

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-std::vector<Key> audit_keys();       ///< of [train]
+std::vector<Key> step_check_keys();  ///< of [train]
 std::vector<Key> corruption_keys();  ///< of [cluster]
 
 }  // namespace muster

@@ -78,7 +78,7 @@ TEST(NotFinite, TheReasonSaysWhatWhereAndWhatMayHelp) {
   gradient[7] = kNaN;
   EXPECT_EQ(not_finite_reason(event_of(gradient, record)),
             "element 1 of first.bias in the mean gradient of step 2 is NaN, and the loss of shard 0 is not "
-            "finite either; the weights are still those of the step before: a lower "
+            "finite either; the weights are still those of the step before: a new run with a lower "
             "train.optimizer.learning_rate, or its warm_up, may help; so may a look at the samples");
 }
 
