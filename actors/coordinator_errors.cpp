@@ -32,10 +32,10 @@ void CoordinatorState::on(const Failing& message) {
   }
   if (!roster_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
-  for (const Event& event : message.events) raise(event);
   // No further micro-batch is asked for, and another one may still write what this one cannot. A step that is
   // not finite was not applied: what all hold is whole.
   if (keeping_ && (message.at.known() || !message.events.empty())) return;
+  for (const Event& event : message.events) raise(event);
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
   if (!message.events.empty() && keep_state("failed", message.name.text() + ": " + message.reason)) return;
   if (!begun_ && parts_.by_hand && !message.ends_run)

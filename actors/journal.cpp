@@ -1,5 +1,6 @@
 #include "muster/actors/journal.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "muster/actors/folder_lease.hpp"
@@ -105,10 +106,16 @@ Json to_json(EpochEnd epoch) {
   return std::apply([](const auto&... field) { return Json::array({field...}); }, EpochEnd::fields(epoch));
 }
 
+constexpr std::size_t kEpochFieldsMin = 13;  // an older program wrote no view
+
 EpochEnd epoch_from(const Json& json) {
   EpochEnd epoch;
   std::size_t at = 0;
-  std::apply([&](auto&... field) { (json.at(at++).get_to(field), ...); }, EpochEnd::fields(epoch));
+  const std::size_t written = std::max(json.size(), kEpochFieldsMin);
+  const auto take = [&](auto& field) {
+    if (at < written) json.at(at++).get_to(field);
+  };
+  std::apply([&](auto&... field) { (take(field), ...); }, EpochEnd::fields(epoch));
   return epoch;
 }
 

@@ -77,7 +77,10 @@ void ReplicaState::on(const Assignment& message) {
   restoring_.reset();
   going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
   if (going_back_) back_in_ = part_.view.number;
-  if (part_.view.last && !last_since_) last_since_ = now().time_since_epoch();
+  if (!part_.view.last)
+    last_since_.reset();
+  else if (!last_since_)
+    last_since_ = now().time_since_epoch();
   proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(

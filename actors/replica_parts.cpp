@@ -96,7 +96,7 @@ void ReplicaState::on(const PartTaken& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
   --parts_at_work_;
-  if (part_.view.last) parts_.bench->progress->now(Activity::idle);  // it has given its part
+  if (part_.view.last && parts_dealt_) parts_.bench->progress->now(Activity::idle);  // it has given its part
   parts_given_ |= message.gave;
   parts_in_ |= message.complete;
   if (parts_dealt_ || !parts_given_) return;

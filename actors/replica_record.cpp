@@ -163,7 +163,7 @@ void ReplicaState::close_epoch(bool data_ended) {
 
 void ReplicaState::report_epoch() {
   told_.push_back(epoch_);
-  tell(epoch_);
+  if (!going_back_) tell(epoch_);  // else its steps are done again
 }
 
 void ReplicaState::tell(EpochEnd epoch) {

@@ -166,7 +166,8 @@ bool ReplicaState::writes_again(const Written& message) {
   const Job& job = parts_.bench->job;
   Written again = message;
   if (++again.tries == 1) again.tried_since = now().time_since_epoch();
-  if (message.parting && last_since_) again.tried_since = *last_since_;  // the run's end is near
+  if (message.parting && part_.view.last && last_since_)
+    again.tried_since = *last_since_;  // the run's end is near
   const auto since = now().time_since_epoch() - again.tried_since;
   const std::chrono::nanoseconds give_up =
       message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;

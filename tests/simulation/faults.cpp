@@ -111,9 +111,9 @@ std::vector<FaultKind> deaths() {
              cluster.crash(fault.b, true);
            },
            nullptr},
-          {"power", "a replica's machine is gone, and nobody says so",
+          {"power", "a node's machine is gone, and nobody says so",
            [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_replica(dice, scene);
+             fault.a = any_node(dice, scene);
              fault.costs = {fault.a};
              return true;
            },
@@ -133,9 +133,9 @@ std::vector<FaultKind> standstills() {
          return true;
        },
        pause, resume},
-      {"pause-long", "a replica's process stands still for longer than the patience, and wakes again",
+      {"pause-long", "a node's process stands still for longer than the patience, and wakes again",
        [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = any_replica(dice, scene);
+         fault.a = any_node(dice, scene);
          fault.lasts = long_time(dice, scene);
          fault.costs = {fault.a};
          return true;
@@ -182,17 +182,17 @@ std::vector<FaultKind> partitions() {
              return true;
            },
            cut, heal},
-          {"cut-off-long", "a replica is cut off from all others, for longer than the patience",
+          {"cut-off-long", "a node is cut off from all others, for longer than the patience",
            [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_replica(dice, scene);
+             fault.a = any_node(dice, scene);
              fault.lasts = dice.one_in(4) ? endless_time(dice) : long_time(dice, scene);
              fault.costs = {fault.a};
              return true;
            },
            cut, heal},
-          {"mute", "nothing of a replica gets out, for longer than the patience; it hears everybody",
+          {"mute", "nothing of a node gets out, for longer than the patience; it hears everybody",
            [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_replica(dice, scene);
+             fault.a = any_node(dice, scene);
              fault.both = false;
              fault.lasts = dice.one_in(4) ? endless_time(dice) : long_time(dice, scene);
              fault.costs = {fault.a};
@@ -288,9 +288,9 @@ std::vector<FaultKind> comings_and_goings() {
          return true;
        },
        [](Cluster& cluster, const Fault& fault) { cluster.crash(fault.a, true); }, nullptr},
-      {"leave", "a replica is asked to leave (SIGTERM)",
+      {"leave", "a node is asked to leave (SIGTERM)",
        [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = any_replica(dice, scene);
+         fault.a = any_node(dice, scene);
          fault.costs = {fault.a};
          return true;
        },

@@ -292,6 +292,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     seen(to).observed = observe->view.number;
   } else if (const auto* kept = as<Checkpointed>(message)) {
     if (counts_to_ && kept->view >= back_view_) counts_to_ = std::max(*counts_to_, kept->step);
+    if (kept->folder.empty()) newest_told_ = std::max(newest_told_.value_or(0), kept->step);
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {
@@ -401,6 +402,7 @@ void Invariants::event(const Event& event) {
       event.text("reason").ends_with("is no member of the last view; it may join again"))
     turned_away(who_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
+  if (event.name == "state_kept") expect_keeps_all(event);
   if (event.name == "left") left_.insert(who_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};

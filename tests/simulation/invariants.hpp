@@ -59,6 +59,8 @@ class Invariants final : public Watch {
   bool bits_lost() const { return bits_lost_; }
   /// The weights before a step that was not finite; none: empty.
   const std::string& kept_file() const { return kept_file_; }
+  /// The step of the newest checkpoint that must be there, where that is known.
+  std::optional<std::uint64_t> newest_durable() const;
   std::uint64_t commits() const { return commits_; }
 
   void process_began(ProcessId process, const NodeName& name, std::uint64_t incarnation) override;
@@ -154,6 +156,7 @@ class Invariants final : public Watch {
   void turned_away(const std::string& who);
   void expect_newcomers_fed();
   void began_course(const View& view);
+  void expect_keeps_all(const Event& event);
   void expect_counts_on_no_abandoned(const Pulse& pulse);
   bool is_of_the_course(std::uint64_t step) const;
   bool is_excused(const WrongCheckpoint& checkpoint);
@@ -207,7 +210,8 @@ class Invariants final : public Watch {
   // The newest checkpoint that was told of since all went back, in this view; or that they went back to.
   std::optional<std::uint64_t> counts_to_;
   std::uint32_t back_view_ = 0;
-  std::string last_named_;  // by a run that has completed
+  std::optional<std::uint64_t> newest_told_;  // step of the newest checkpoint that the coordinator knows of
+  std::string last_named_;                    // by a run that has completed
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost

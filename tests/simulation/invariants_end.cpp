@@ -124,9 +124,10 @@ void Invariants::expect_good_end(const Report& report) {
   if (report.completed()) {
     tally_.count("run: completed");
     last_named_ = report.checkpoint;
-    if (bits_lost_) return;
-    return say(report_rule(report, oracle_));
+    const bool known = !bits_lost_ || job_.cluster.straggler.action != StragglerAction::drop;
+    return known && !over_ ? say(report_rule(report, oracle_, !bits_lost_)) : void();
   }
+  if (report.reason.starts_with("a bug in the coordinator")) return say({11, report.reason});
   if (stopped_by_wrong_bits(report)) return;
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
@@ -220,7 +221,8 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_;
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.
-  return reason.rfind("no member wrote a checkpoint within", 0) == 0 && faults_ > 1;
+  const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
+  return reason.rfind("no member wrote a checkpoint within", 0) == 0 && (faults_ > 1 || little_time);
 }
 
 void Invariants::expect_all_ended() {
@@ -272,11 +274,40 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
   }
 }
 
+// What is kept is the last step of all who are left.
+void Invariants::expect_keeps_all(const Event& event) {
+  const View* view = views_.latest();
+  if (bits_lost_ || !view) return;
+  for (const ProcessId process : members_of(view->number)) {
+    const Seen& member = seen(process);
+    const bool counts = cluster_->world().alive(process) && !lost_.contains(member.name.text()) &&
+                        !member.replica.is_astray() && !to_go_back_.contains(process);
+    if (!counts) continue;
+    if (std::cmp_less(event.integer("step"), member.replica.steps_applied()))
+      say({8, "the state of step " + std::to_string(event.integer("step")) + " is kept, and " +
+                  member.name.text() + " has done " + std::to_string(member.replica.steps_applied())});
+  }
+}
+
+// The last one that was told of is on the disk, whatever happens, and the newest that counts.
+std::optional<std::uint64_t> Invariants::newest_durable() const {
+  const bool counts = !told_back_ && went_back_.empty() && !suspects_stay_ &&
+                      tally_.of("fault: damaged-checkpoints") == 0 && !flips_ && !odd_;
+  return counts ? newest_told_ : std::nullopt;
+}
+
 // All steps from here on are done again: what was written of them before, or is written late, counts no more.
 void Invariants::began_course(const View& view) {
   const View* before = views_.latest();
   if (before && before->history == view.history && !views_.goes_back(*before))
     say({8, "view " + std::to_string(view.number) + " goes back, and begins no course of its own"});
+  const bool can_be_read = tally_.of("fault: unshared-folder") + tally_.of("fault: coordinator-old-journal") +
+                               tally_.of("fault: coordinator-second") ==
+                           0;
+  const auto newest = can_be_read ? newest_durable() : std::nullopt;
+  if (!view.back && newest && view.source.step < *newest)
+    say({8, "all go back to step " + std::to_string(view.source.step) +
+                ", and there is a checkpoint of step " + std::to_string(*newest)});
   counts_to_ = view.source.step;
   back_view_ = view.number;
   // Where a checkpoint cannot be read it goes back further, in the same course. A verdict has a step of its

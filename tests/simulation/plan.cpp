@@ -266,6 +266,8 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   plan.job.reduce.algorithm = dice.one_of(algorithms);
   if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;
   if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
+  if (plan.job.train.wire == GradientWire::bfloat16 && dice.one_in(3))
+    plan.job.train.wire = GradientWire::float16;
 }
 
 void draw_checkpoints(Dice& dice, Plan& plan) {
@@ -358,6 +360,13 @@ void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan)
   plan.faults.push_back(std::move(fault));
 }
 
+// Disks that take long, and little time for the last checkpoint.
+void draw_pace_of_disks(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 71);
+  if (dice.one_in(6)) plan.cluster.pace.disk_max = milliseconds(dice.between(50, 400));
+  if (dice.one_in(8)) plan.job.checkpoint.grace = milliseconds(dice.between(300, 5000));
+}
+
 // A coordinator that was started anew has nobody at first to compare a newcomer with.
 void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 37);
@@ -415,6 +424,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_bits(seed, options, plan);
   draw_together(seed, options, plan);
   draw_not_finite(seed, options, plan);
+  draw_pace_of_disks(seed, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

@@ -151,6 +151,6 @@ class FrameRule {
 };
 
 /// The report at the end, against the oracle's.
-Wrong report_rule(const Report& report, const OracleResult& oracle);
+Wrong report_rule(const Report& report, const OracleResult& oracle, bool bits = true);
 
 }  // namespace muster::simulation

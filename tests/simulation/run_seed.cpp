@@ -213,13 +213,19 @@ bool may_keep_unread_bits(const Plan& plan) {
 
 // Of a run that was killed as a whole the last checkpoint is there.
 Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
-                        bool told, Tally& tally) {
+                        const Invariants& invariants, Tally& tally) {
   const std::string hash = job_hash(plan.job, registry.declarations());
-  if (list_checkpoints(*disk, hash).empty()) {
+  const auto all = list_checkpoints(*disk, hash);
+  if (all.empty()) {
     tally.count("run: is killed before its first checkpoint");
-    if (told && !damages_checkpoints(plan)) return {8, "a checkpoint was told of, and none is left"};
+    if (invariants.told_of_checkpoint() && !damages_checkpoints(plan))
+      return {8, "a checkpoint was told of, and none is left"};
     return {};
   }
+  const auto newest = invariants.newest_durable();
+  if (newest && all.back().step < *newest)
+    return {8, "the checkpoint of step " + std::to_string(*newest) + " was told of, and that of step " +
+                   std::to_string(all.back().step) + " is the newest that is left"};
   tally.count("run: goes on from a checkpoint after all were killed");
   return go_on(plan, registry, disk);
 }
@@ -273,7 +279,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
     if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
     if (cluster.all_killed() && !unseen && !invariants.wrong())
-      invariants.say(go_on_after_death(plan, registry, disk, invariants.told_of_checkpoint(), result.tally));
+      invariants.say(go_on_after_death(plan, registry, disk, invariants, result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {

@@ -4,9 +4,13 @@
 
 #include <caf/deep_to_string.hpp>
 #include <concepts>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "muster/gpu/state_hash.hpp"
 
 namespace muster {
 namespace {
@@ -40,6 +44,21 @@ TEST(Journal, KeepsEveryFieldOfAView) {
   const auto read = decode_journal(encode_journal(entry));
   ASSERT_TRUE(read);
   EXPECT_EQ(caf::deep_to_string(read->view), caf::deep_to_string(entry.view));
+}
+
+// A run that was completed by a program whose epochs had no view yet.
+TEST(Journal, OfAnOlderProgramIsRead) {
+  JournalEntry entry;
+  entry.epochs.push_back({.epoch = 3, .steps = 70, .train_loss = 0.5, .view = 9});
+  const std::string text = encode_journal(entry);
+  auto json = nlohmann::json::from_cbor(text.begin(), text.end() - 64);
+  json["epochs"][0].erase(13);
+  const auto bytes = nlohmann::json::to_cbor(json);
+  const auto read = decode_journal(std::string(bytes.begin(), bytes.end()) +
+                                   sha256_hex(std::as_bytes(std::span(bytes))));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->epochs.at(0).view, 0u);
+  EXPECT_TRUE(read->epochs.at(0).same_as(entry.epochs[0]));
 }
 
 }  // namespace
