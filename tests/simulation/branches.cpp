@@ -76,6 +76,8 @@ std::vector<Branch> make_table() {
       {"lost: told by the launcher", true},
       {"lost: while a view is being closed", true},
       {"lost: while a view is being installed", true},
+      {"resume: a replica is killed", false},
+      {"resume: all machines lose their power", false},
       {"round: end of an epoch", true},
       {"round: evaluation", true},
       {"run: completed", true},

@@ -164,27 +164,70 @@ bool damages_checkpoints(const Plan& plan) {
                              [](const Fault& each) { return each.kind == "damaged-checkpoints"; });
 }
 
-// What a run that was told to end has kept is gone on from, undisturbed, and comes to the oracle's end. Where
-// late gradients are dropped, what was decided is not known here.
-Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk) {
+// What befalls a run that goes on from a checkpoint: nothing, or one replica is killed, or all machines lose
+// their power, and it goes on once more.
+class Relapse final : public Watch {
+ public:
+  Relapse(Dice& dice, const Job& job) : at_(dice.one_in(2) ? dice.between(1, 40) : 0), all_(dice.one_in(2)) {
+    const ClusterConfig& cluster = job.cluster;
+    const bool can_spare = cluster.replicas > std::max(cluster.min_replicas, 1u);
+    if (!all_ && !can_spare) at_ = 0;
+    victim_ = NodeName{false, static_cast<std::uint32_t>(dice.below(cluster.replicas))}.text();
+  }
+  void record(ProcessId, std::uint32_t, const RoundRecord& record) override {
+    if (is_recorded(record.kind)) ++commits_;
+  }
+  /// Whether it happens now.
+  bool due() { return at_ > 0 && commits_ >= at_ && std::exchange(at_, 0) > 0; }
+  std::string begin(Cluster& cluster) const {
+    all_ ? cluster.kill_all(true) : cluster.crash(victim_, true);
+    return all_ ? "resume: all machines lose their power" : "resume: a replica is killed";
+  }
+
+ private:
+  std::uint64_t at_, commits_ = 0;
+  bool all_;
+  std::string victim_;
+};
+
+// Nothing is returned where all have lost their power.
+std::optional<Wrong> go_on_once(const Plan& plan, const Registry& registry, const ClusterOptions& options,
+                                Relapse& relapse, Tally& tally) {
+  Watches watches;
+  watches.add(relapse);
+  Cluster cluster(plan.job, registry, options, &watches);
+  cluster.start();
+  while (!cluster.report() && !cluster.all_killed() && cluster.world().deliveries() < kDeliveriesMax &&
+         cluster.step()) {
+    if (relapse.due()) tally.count(relapse.begin(cluster));
+  }
+  if (cluster.all_killed()) return std::nullopt;
+  if (!cluster.report()) return Wrong{11, "the run that goes on from its last checkpoint does not end"};
+  const Report& report = *cluster.report();
+  if (!report.completed())
+    return Wrong{11, "the run that goes on from its last checkpoint fails: " + report.reason};
+  if (plan.job.cluster.straggler.action == StragglerAction::drop) return Wrong{};
+  Wrong wrong = report_rule(report, train_plainly(plan.job, registry));
+  if (wrong) wrong.what = "gone on from its last checkpoint: " + wrong.what;
+  return wrong;
+}
+
+// What a run that was told to end has kept is gone on from, and comes to the oracle's end. Where late
+// gradients are dropped, what was decided is not known here.
+Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
+            Tally& tally) {
   disk->set_room(FaultyDisk::kNever);
   disk->set_read_only(false);
   ClusterOptions options = plan.cluster;
   options.disk = disk;
   options.resume = true;
+  Dice dice(plan.seed * 0x2545f4914f6cdd1dull + 83);
   try {
-    Cluster cluster(plan.job, registry, options, nullptr);
-    cluster.start();
-    while (!cluster.report() && cluster.world().deliveries() < kDeliveriesMax && cluster.step()) {
+    for (;;) {
+      Relapse relapse(dice, plan.job);
+      if (const auto wrong = go_on_once(plan, registry, options, relapse, tally)) return *wrong;
+      disk->start_again();
     }
-    if (!cluster.report()) return {11, "the run that goes on from its last checkpoint does not end"};
-    const Report& report = *cluster.report();
-    if (!report.completed())
-      return {11, "the run that goes on from its last checkpoint fails: " + report.reason};
-    if (plan.job.cluster.straggler.action == StragglerAction::drop) return {};
-    Wrong wrong = report_rule(report, train_plainly(plan.job, registry));
-    if (wrong) wrong.what = "gone on from its last checkpoint: " + wrong.what;
-    return wrong;
   } catch (const std::exception& error) {
     if (damages_checkpoints(plan)) return {};
     return {8, std::string("its last checkpoint cannot be gone on from: ") + error.what()};
@@ -192,10 +235,10 @@ Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<Fa
 }
 
 Wrong go_on_from(const std::string& file, const Plan& plan, const Registry& registry,
-                 const std::vector<std::shared_ptr<FaultyDisk>>& disks) {
+                 const std::vector<std::shared_ptr<FaultyDisk>>& disks, Tally& tally) {
   const auto disk = std::ranges::find_if(disks, [&](const auto& each) { return each->holds(file); });
   if (disk == disks.end()) return {8, "the run has ended with " + file + ", which is not there"};
-  return go_on(plan, registry, *disk);
+  return go_on(plan, registry, *disk, tally);
 }
 
 bool has_wrong_bits(const Plan& plan) {
@@ -227,7 +270,7 @@ Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::s
     return {8, "the checkpoint of step " + std::to_string(*newest) + " was told of, and that of step " +
                    std::to_string(all.back().step) + " is the newest that is left"};
   tally.count("run: goes on from a checkpoint after all were killed");
-  return go_on(plan, registry, disk);
+  return go_on(plan, registry, disk, tally);
 }
 
 }  // namespace
@@ -284,11 +327,11 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
     result.tally.count("run: goes on from its last checkpoint");
-    invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare));
+    invariants.say(go_on(plan, registry, kept->folder.empty() ? disk : spare, result.tally));
   }
   if (!invariants.kept_file().empty() && !invariants.wrong() && !has_wrong_bits(plan)) {
     result.tally.count("run: goes on from before a step that was not finite");
-    invariants.say(go_on_from(invariants.kept_file(), plan, registry, {disk, spare}));
+    invariants.say(go_on_from(invariants.kept_file(), plan, registry, {disk, spare}, result.tally));
   }
   result.wrong = invariants.wrong();
   if (trace && result.wrong) *trace << "WRONG: " << result.wrong.what << "\n";
