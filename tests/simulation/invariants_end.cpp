@@ -274,10 +274,10 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
   }
 }
 
-// What is kept is the last step of all who are left.
+// What is kept is the last step of all who are left; unless they are on their way back.
 void Invariants::expect_keeps_all(const Event& event) {
   const View* view = views_.latest();
-  if (bits_lost_ || !view) return;
+  if (bits_lost_ || !view || views_.goes_back(*view)) return;
   for (const ProcessId process : members_of(view->number)) {
     const Seen& member = seen(process);
     const bool counts = cluster_->world().alive(process) && !lost_.contains(member.name.text()) &&
