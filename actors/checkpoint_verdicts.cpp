@@ -41,6 +41,11 @@ std::uint64_t first_history(const std::string& job, const std::vector<std::uint6
   return run << kCourseBits | 1;
 }
 
+std::uint64_t history_of_chance(const std::string& job, std::uint64_t any) {
+  const std::string digits = sha256_hex(std::as_bytes(std::span(&any, 1))).substr(0, 4);
+  return first_history(job, {std::stoull(digits, nullptr, 16) << kCourseBits});
+}
+
 std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken) {
   for (const std::uint64_t each : taken) {
     if (goes_before(from, each)) from = each;

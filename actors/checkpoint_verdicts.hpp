@@ -31,6 +31,8 @@ constexpr bool goes_before(std::uint64_t history, std::uint64_t other) {
 
 /// For a run of this name that begins: none of those in `taken`.
 std::uint64_t first_history(const std::string& job, const std::vector<std::uint64_t>& taken);
+/// Where it cannot be read which are taken: drawn from `any`.
+std::uint64_t history_of_chance(const std::string& job, std::uint64_t any);
 /// For one that resumes `from`: the next course that is not in `taken`.
 std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken);
 

@@ -54,7 +54,8 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
                         suspect = suspect_from_, snapshot = std::move(snapshot), written = std::move(written),
                         done = std::move(done)]() mutable {
     if (snapshot->place.steps >= *suspect) return;
-    save(*store, snapshot, {keep, *known, [held] { return *held != 0; }}, written);
+    save(*store, snapshot,
+         {keep, *known, [held, parting = written.parting] { return parting || *held != 0; }}, written);
     if (written.error.empty() && written.step >= *suspect) {
       store->set_aside(written.manifest);
       return;

@@ -117,6 +117,7 @@ class CoordinatorState {
   std::vector<ListedCheckpoint> listed() const;
   bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
+  bool can_list() const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
@@ -158,6 +159,9 @@ class CoordinatorState {
   void wait_no_longer();
   void look_into_journal();
   void note_beginning(bool nodes_may_live);
+  View beginning() const;
+  void expect_resume(const View& view) const;
+  static std::string why_resume(const View& view);
   void wait_for_members(const View& view, const FreeNumbers& free);
   void taken_over(const std::string& reason);
   void tell_resumed();

@@ -103,6 +103,8 @@ void CoordinatorState::look_into_journal() {
                                            std::to_string(entry->view.number) +
                                            ", which may live and be further, are not waited for. Without "
                                            "--resume they would be"}}));
+  if (entry && !entry->ended && !entry->completed && entry->job_hash == parts_.job_hash)
+    expect_resume(entry->view);
   // A run that goes on from a checkpoint has no members to wait for.
   if (!entry || entry->ended || entry->view.number == 0 || parts_.resume)
     return note_beginning(entry && !entry->ended);
@@ -125,11 +127,33 @@ void CoordinatorState::look_into_journal() {
   note_what_it_lacks();
 }
 
+// In the journal before the first view: from which checkpoint the run goes on.
+View CoordinatorState::beginning() const {
+  View view;
+  if (parts_.resume) view.source.checkpoint = parts_.resume->manifest;
+  return view;
+}
+
+// A coordinator died before the first view of a run that was to go on from a checkpoint. Started again
+// without
+// --resume the run would begin at its first step.
+void CoordinatorState::expect_resume(const View& view) const {
+  if (parts_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
+  throw Error(Advice::fix_job, why_resume(view));
+}
+
+std::string CoordinatorState::why_resume(const View& view) {
+  return "the run was to go on from " + view.source.checkpoint +
+         ", and its coordinator ended before the first view: start it with --resume, or move the journal "
+         "away "
+         "to begin the run anew";
+}
+
 // Where nodes may live that were given numbers a full disk is waited for. Else the user sees that nothing was
 // begun.
 void CoordinatorState::note_beginning(bool nodes_may_live) {
   try {
-    note(View{});
+    note(beginning());
   } catch (const Error& error) {
     if (!nodes_may_live || taken_over_) throw;
     journal_refused(View{}, error.what());
@@ -223,12 +247,13 @@ void CoordinatorState::on(const Adopt& message) {
 // The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
+  if (!parts_.resume && view_.records > 0) return fail(why_resume(view_)), false;
   if (unnoted_since_ && (unnoted_->was_last || self_->clock().now() < unnoted_->again)) return false;
   auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
   std::swap(roster, roster_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
   try {
-    note(View{});
+    note(beginning());
   } catch (const Error& error) {
     std::swap(roster, roster_);
     first_view_ = first_before;

@@ -107,6 +107,8 @@ bool CoordinatorState::judge_going_back() {
       }
       return true;
     case GoingBack::Act::older:
+      if (!can_list() && ++back_ticks_ * kTick < parts_.job.cluster.give_up_after) return false;
+      back_ticks_ = 0;
       return go_back_further(), true;
   }
   return false;

@@ -66,6 +66,15 @@ std::vector<ListedCheckpoint> CoordinatorState::listed() const {
   }
 }
 
+bool CoordinatorState::can_list() const {
+  try {
+    if (parts_.checkpoints) parts_.checkpoints->list();
+    return true;
+  } catch (const DiskError&) {
+    return false;
+  }
+}
+
 // The newest checkpoint that does not hold this step: of this run, or else of one that it may have gone on
 // from.
 std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
@@ -125,9 +134,10 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 }
 
 // Until all have gone back. However the run ends before that, nobody goes on from what may be wrong.
-// Where there is nothing to go back to, a run that goes on does so with what it has.
+// Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
+// read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !good_before(from))) return;
+  if (canary("keeps-wrong-results") || (!ends && can_list() && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   has_verdict_ = true;
   note_suspects();
@@ -246,7 +256,8 @@ void CoordinatorState::begin_history() {
     history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
                             parts_.resume ? parts_.resume->manifest : std::string());
   } catch (const DiskError& error) {
-    history_ = first_history(parts_.job.name, {});
+    // One that no verdict in the folder is about, as far as chance goes.
+    history_ = history_of_chance(parts_.job.name, self_->clock().now().time_since_epoch().count());
     raise(make_event("notice", {{"text", std::string(error.what()) +
                                              "; as long as it is so, no older checkpoint is removed"}}));
   }

@@ -153,8 +153,12 @@ class FileJournal final : public Journal {
       : path_(std::move(path)), lease_(path_.string() + ".lock") {}
 
   std::optional<JournalEntry> read() override {
-    if (!std::filesystem::exists(path_)) return std::nullopt;
-    if (std::filesystem::is_directory(path_))
+    std::error_code unknown;
+    const auto status = std::filesystem::status(path_, unknown);
+    if (status.type() == std::filesystem::file_type::not_found) return std::nullopt;
+    if (unknown)
+      throw Error(Advice::give_up, "the journal " + path_.string() + " cannot be read: " + unknown.message());
+    if (std::filesystem::is_directory(status))
       throw Error(Advice::fix_job, "the journal " + path_.string() +
                                        " is a folder, and is to be a file; move it away, or give this job "
                                        "another checkpoint.folder");

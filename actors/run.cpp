@@ -242,14 +242,15 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   parts.observers = options.observers;
   if (!flight.job.checkpoint.folder.empty()) parts.checkpoints = open_disk(flight.job.checkpoint.folder);
   parts.by_hand = options.by_hand;
-  if (options.resume)
-    parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
   for (const std::string& text : flight.placement.notices)
     parts.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
     parts.journal =
         make_journal(std::filesystem::path(flight.job.checkpoint.folder) / (flight.job.name + ".journal"));
   }
+  if (options
+          .resume)  // behind the journal, whose lock another coordinator may hold: this renames checkpoints
+    parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
   parts.on_event = options.on_event;
   parts.on_progress = options.on_progress;
   parts.on_conclude = [&ending] { ending.begin(); };

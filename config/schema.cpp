@@ -414,7 +414,8 @@ std::vector<Key> checkpoint_keys() {
            MUSTER_MEMBER(checkpoint.every)),
       bind(key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
                "The last so many stay in the folder; with more than one, a damaged one costs only the way "
-               "from the one before. Those of later steps stay, too. With `train.shard_optimizer` or "
+               "from the one before. Those of later steps stay, too, and what a run "
+               "that ends early writes removes none. With `train.shard_optimizer` or "
                "`train.compression` also all that the "
                "coordinator does not know to be replaced yet."),
            MUSTER_MEMBER(checkpoint.keep)),

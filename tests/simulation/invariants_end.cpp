@@ -14,6 +14,16 @@ namespace {
 
 constexpr const char* kNotFinite = "the weights are still those of the step before";
 
+bool says_who_is_missing(const std::string& reason) {
+  static constexpr const char* kReasons[] = {"no nodes came",
+                                             "no replica that holds the state",
+                                             "no member of the last view has come back",
+                                             "no loader process is left",
+                                             "no word from any member",
+                                             "the nodes were not ready within"};
+  return std::ranges::any_of(kReasons, [&](const char* each) { return reason.starts_with(each); });
+}
+
 bool reason_is_planted(const Report& report) {
   return report.reason.find(kPlantedError) != std::string::npos;
 }
@@ -137,6 +147,10 @@ void Invariants::expect_good_end(const Report& report) {
   const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
+  const bool by_a_node =
+      reason_is_planted(report) || report.reason.find(" was lost at step ") != std::string::npos;
+  if (job_.cluster.on_loss == OnLoss::fail && by_a_node)
+    return tally_.count("run: fails by a node, as its job says");
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
   if (tally_.of("round: not finite") > 0 && report.reason.find(kNotFinite) != std::string::npos)
     return expect_kept_before_it(report);
@@ -162,7 +176,7 @@ void Invariants::expect_good_end(const Report& report) {
     tally_.count("run: gives up without a word from anybody");
   } else if (tally_.of("fault: coordinator-old-journal") > 0 && all_told_to_end()) {
     tally_.count("run: had ended, of which an older journal knows nothing");
-  } else if (too_few || no_loader) {
+  } else if ((too_few || no_loader) && says_who_is_missing(report.reason)) {
     tally_.count(too_few ? "run: fails below min_replicas" : "run: fails without a loader");
   } else {
     say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});

@@ -255,6 +255,7 @@ void draw_straggler_action(std::uint64_t seed, Plan& plan) {
   plan.job.cluster.straggler.action = dice.one_of(actions);
   plan.job.cluster.straggler.patience = milliseconds(dice.between(20, 400));
   if (dice.one_in(2)) plan.job.cluster.straggler.action = StragglerAction::drop;
+  if (dice.one_in(8)) plan.job.cluster.straggler.action = StragglerAction::evict;
 }
 
 // From dice of its own, too.
@@ -358,6 +359,13 @@ void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan)
   fault.kind = kind;
   fault.moment = {"commit", dice.between(1, 40), Nanoseconds(0)};
   plan.faults.push_back(std::move(fault));
+  if (dice.one_in(4)) plan.job.train.not_finite = OnNotFinite::report;
+}
+
+// The run ends with the first node that it loses.
+void draw_on_loss(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 73);
+  if (dice.one_in(40)) plan.job.cluster.on_loss = OnLoss::fail;
 }
 
 // Disks that take long, and little time for the last checkpoint.
@@ -425,6 +433,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_together(seed, options, plan);
   draw_not_finite(seed, options, plan);
   draw_pace_of_disks(seed, plan);
+  draw_on_loss(seed, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

@@ -170,7 +170,8 @@ class Relapse final : public Watch {
  public:
   Relapse(Dice& dice, const Job& job) : at_(dice.one_in(2) ? dice.between(1, 40) : 0), all_(dice.one_in(2)) {
     const ClusterConfig& cluster = job.cluster;
-    const bool can_spare = cluster.replicas > std::max(cluster.min_replicas, 1u);
+    const bool can_spare =
+        cluster.on_loss == OnLoss::go_on && cluster.replicas > std::max(cluster.min_replicas, 1u);
     if (!all_ && !can_spare) at_ = 0;
     victim_ = NodeName{false, static_cast<std::uint32_t>(dice.below(cluster.replicas))}.text();
   }

@@ -27,8 +27,10 @@ class AroundAView : public testing::Test {
  protected:
   AroundAView() { CheckpointStore(disk_, identity()).save(snapshot_at(4), 1); }
 
-  void write(std::uint64_t step) {
-    checkpointer_.write(std::make_shared<const Snapshot>(snapshot_at(step)), Written{},
+  void write(std::uint64_t step, bool parting = false) {
+    Written written;
+    written.parting = parting;
+    checkpointer_.write(std::make_shared<const Snapshot>(snapshot_at(step)), written,
                         [](const Written& written) { EXPECT_EQ(written.error, ""); });
   }
   std::vector<std::uint64_t> steps_there() {
@@ -63,6 +65,12 @@ TEST_F(AroundAView, AWriteThatIsLateRemovesNothingThatMembersMayGoBackTo) {
   EXPECT_EQ(steps_there(), (Steps{4, 5}));
   write(6);
   EXPECT_EQ(steps_there(), Steps{6});
+}
+
+// A run may just go on from the older one with --resume.
+TEST_F(AroundAView, WhoPartsRemovesNothing) {
+  write(5, true);
+  EXPECT_EQ(steps_there(), (Steps{4, 5}));
 }
 
 TEST_F(AroundAView, TheBeginningOfOneViewReleasesNothingThatTheEndOfTheNextHolds) {

@@ -4,12 +4,14 @@
 
 #include <caf/deep_to_string.hpp>
 #include <concepts>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "muster/config/error.hpp"
 #include "muster/gpu/state_hash.hpp"
 
 namespace muster {
@@ -54,11 +56,24 @@ TEST(Journal, OfAnOlderProgramIsRead) {
   auto json = nlohmann::json::from_cbor(text.begin(), text.end() - 64);
   json["epochs"][0].erase(13);
   const auto bytes = nlohmann::json::to_cbor(json);
-  const auto read = decode_journal(std::string(bytes.begin(), bytes.end()) +
-                                   sha256_hex(std::as_bytes(std::span(bytes))));
+  const auto read =
+      decode_journal(std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes))));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->epochs.at(0).view, 0u);
   EXPECT_TRUE(read->epochs.at(0).same_as(entry.epochs[0]));
+}
+
+// One whose place cannot be looked at may be there.
+TEST(Journal, ThatCannotBeReadIsNoneThatIsMissing) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "muster-journal-test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(folder / "job.journal", folder / "job.journal");
+  const auto journal = make_journal(folder / "job.journal");
+  EXPECT_THROW(journal->read(), Error);
+  std::filesystem::remove(folder / "job.journal");
+  EXPECT_FALSE(journal->read());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
