@@ -87,8 +87,11 @@ class JoinedTransport final : public Transport {
     const bool reaches = reaches_(other.near);
     const bool cards_go_far = far_->carries_cards() && other.carries_cards;
     const Way way{reaches && !cards_go_far ? near_.get() : far_.get(), reaches};
-    const auto old = ways_.find(peer);
-    if (old != ways_.end() && old->second.by != way.by) disconnect(peer);  // its process has another host now
+    auto old = ways_.find(peer);
+    if (old != ways_.end() && old->second.by != way.by) {  // its process has another host now
+      disconnect(peer);
+      old = ways_.end();
+    }
     way.by->connect(peer, way.by == near_.get() ? other.near : other.far);
     if (old != ways_.end() && old->second.by == way.by) return;
     ways_[peer] = way;

@@ -13,9 +13,13 @@ template <class T>
 class Ring {
  public:
   void push_back(T value) {
-    constexpr std::size_t kFirst = 16;
-    if (items_.full()) items_.set_capacity(std::max(kFirst, 2 * items_.capacity()));
+    make_room();
     items_.push_back(std::move(value));
+  }
+  /// Before the element `at`, which may be the end; those before it are moved.
+  void insert(std::size_t at, T value) {
+    make_room();
+    items_.rinsert(items_.begin() + static_cast<std::ptrdiff_t>(at), std::move(value));
   }
   void pop_front() { items_.pop_front(); }
   void clear() { items_.clear(); }
@@ -29,6 +33,11 @@ class Ring {
   auto end() const { return items_.end(); }
 
  private:
+  void make_room() {
+    constexpr std::size_t kFirst = 16;
+    if (items_.full()) items_.set_capacity(std::max(kFirst, 2 * items_.capacity()));
+  }
+
   boost::circular_buffer<T> items_;
 };
 

@@ -310,6 +310,7 @@ std::span<std::byte> Engine::place_early(const Frame& frame) {
 }
 
 std::span<std::byte> Engine::place(const Frame& frame) {
+  if (known(frame)) liveness_.heard(frame.from);  // also by what is refused
   if (frame.view > view_ && frame.kind == FrameKind::header) return place_early(frame);
   if (comes_whole(frame.kind)) return place_whole(frame);
   if (comes_in_pieces(frame.kind)) return place_piece(frame);

@@ -132,7 +132,7 @@ void ProgressThread::sleep(Lock& lock) {
   commands_.wake();
 }
 
-void ProgressThread::run(Command command) {
+void ProgressThread::run(Command command) noexcept {
   ++drivers_;
   {
     const Lock lock(driving_);
@@ -144,7 +144,7 @@ void ProgressThread::run(Command command) {
   }
 }
 
-void ProgressThread::drive(Command command) {
+void ProgressThread::drive(Command command) noexcept {
   ++drivers_;
   {
     const Lock lock(driving_);

@@ -67,12 +67,12 @@ class ProgressThread {
   /// Any thread but within a command or a callback: as `post`, but the calling thread runs the command, and
   /// what was posted before it, if the progress thread is not in the middle of something longer. What follows
   /// from it is left to the progress thread.
-  void run(Command command);
+  void run(Command command) noexcept;
 
   /// As `run`; then the calling thread goes on moving the transport, for as long as `busy` says that
   /// something is in flight, until nothing has moved for `spin_polls`, or for `drive_for`. The rest is left
   /// to the progress thread.
-  void drive(Command command);
+  void drive(Command command) noexcept;
 
   /// Only on the thread that drives, which is to say within commands and callbacks.
   Transport& transport() { return *transport_; }

@@ -125,32 +125,26 @@ void SharedMemoryTransport::watch(const Descriptor& socket, std::uint64_t number
 }
 
 bool SharedMemoryTransport::look() {
-  look_ = false;
   polls_ = 0;
-  bool any = false;
-  for (;;) {
-    epoll_event events[kEventsMax];
-    const int count = ::epoll_wait(sockets_.get(), events, kEventsMax, 0);
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t number = events[i].data.u64;
-      if (number == kListener) {
-        welcome();
-      } else if (const auto in = incoming_.find(number); in != incoming_.end()) {
-        hear(In(in->second));
-      } else {
-        // A socket that this side writes to is readable only when the other side is gone.
-        const auto out = std::find_if(outgoing_.begin(), outgoing_.end(),
-                                      [&](const auto& entry) { return entry.second->number == number; });
-        if (out != outgoing_.end())
-          fail(Out(out->second), "the process has ended, or has let go of this one");
-      }
-      any = true;
+  epoll_event events[kEventsMax];
+  const int count = ::epoll_wait(sockets_.get(), events, kEventsMax, 0);
+  look_ = count == kEventsMax;  // there may be more
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t number = events[i].data.u64;
+    if (number == kListener) {
+      welcome();
+    } else if (const auto in = incoming_.find(number); in != incoming_.end()) {
+      hear(In(in->second));
+    } else {
+      // A socket that this side writes to is readable only when the other side is gone.
+      const auto out = std::find_if(outgoing_.begin(), outgoing_.end(),
+                                    [&](const auto& entry) { return entry.second->number == number; });
+      if (out != outgoing_.end()) fail(Out(out->second), "the process has ended, or has let go of this one");
     }
-    if (count == kEventsMax) continue;
-    if (accept_pause_.over(std::chrono::steady_clock::now()))
-      listen_in(sockets_.get(), listener_.get(), kListener, true);
-    return any;
   }
+  if (accept_pause_.over(std::chrono::steady_clock::now()))
+    listen_in(sockets_.get(), listener_.get(), kListener, true);
+  return count > 0;
 }
 
 void SharedMemoryTransport::welcome() {
@@ -175,6 +169,7 @@ void SharedMemoryTransport::hear(const In& in) {
   if (in->box == nullptr && heard.hello) {
     try {
       begin(*in, *heard.hello, heard.memory);
+      if (in->closed) return;
       heard = shm::hear(in->socket);
     } catch (const std::exception& error) {
       sink_->refused(error.what());
@@ -225,6 +220,7 @@ void SharedMemoryTransport::refuse(const In& in, const std::string& why) {
 // Nothing of it is told any more.
 void SharedMemoryTransport::break_off(Incoming& in) {
   in.closed = true;
+  in.socket = Descriptor();  // at its end it would be readable for good
   if (in.back != nullptr) in.back->in = nullptr;
   in.back = nullptr;
   const std::uint64_t number = in.number;

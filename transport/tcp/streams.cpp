@@ -37,7 +37,11 @@ void SocketTransport::send(PeerId peer, const Frame& frame, std::span<const std:
   MUSTER_CHECK(payload.size() == frame.bytes, "payload", payload.size(), "frame", frame.bytes);
   const auto found = outgoing_.find(peer);
   if (found == outgoing_.end() || found->second->failed) return sink_->sent(peer, token, false);
-  found->second->queue.push_back({checked(frame), payload, token});
+  // Signs of life do not wait behind what takes long; but no frame is cut in two.
+  auto& queue = found->second->queue;
+  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  const bool begun = !queue.empty() && queue.front().put > 0;
+  queue.insert(!life ? queue.size() : begun ? 1 : 0, {checked(frame), payload, token});
   list(found->second);
 }
 
@@ -86,18 +90,20 @@ bool SocketTransport::write(const Out& out) {
   return true;
 }
 
-// Ends of sends are told at once, and may lead to new sends and to the end of the connection.
+// Ends of sends are told when all is counted: they may lead to new sends, in front of others, and to the end
+// of the connection.
 void SocketTransport::written(Outgoing& out, std::size_t bytes) {
-  while (bytes > 0 && out.open()) {
+  std::vector<SendToken> done;
+  while (bytes > 0) {
     Pending& pending = out.queue.front();
     const std::size_t part = std::min(bytes, pending.bytes() - pending.put);
     pending.put += part;
     bytes -= part;
-    if (pending.put < pending.bytes()) return;
-    const SendToken token = pending.token;
+    if (pending.put < pending.bytes()) break;
+    done.push_back(pending.token);
     out.queue.pop_front();
-    sink_->sent(out.peer, token, true);
   }
+  for (const SendToken token : done) sink_->sent(out.peer, token, true);
 }
 
 // ---- reading

@@ -23,6 +23,7 @@ using namespace muster;
 using namespace std::chrono_literals;
 using muster::testing::frame_of;
 using muster::testing::pattern;
+using muster::testing::RecordingSink;
 using muster::testing::ScopedVariable;
 using muster::testing::WorldNode;
 using tcp::Descriptor;
@@ -243,6 +244,29 @@ TEST(Tcp, RestsOnlyWhenAllIsSaid) {
   pollfd woken{b.transport->event_descriptor(), POLLIN, 0};
   EXPECT_EQ(::poll(&woken, 1, 20'000), 1);
   EXPECT_TRUE(progress_until(*b.transport, [&] { return b.sink.whole.size() == 1; }));
+}
+
+// A link may need longer for what is queued than a member may be silent.
+TEST(Tcp, SignsOfLifeDoNotWaitBehindWhatTakesLong) {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;  // more than sockets hold
+  WorldNode a, b;
+  muster::testing::connect(with(a), kA, with(b), kB);
+  for (std::uint64_t message = 1; message <= 4; ++message) a.send(kB, kA, message, kBytes);
+  for (int i = 0; i < 10; ++i) a.transport->progress();  // the first one is begun
+  Frame ping = frame_of(kA, 5, 0);
+  ping.kind = FrameKind::ping;
+  a.transport->send(kB, ping, {}, 5);
+  const RecordingSink::Key life{kA, 5};
+  EXPECT_TRUE(progress_until(*a.transport, [&] {
+    b.transport->progress();
+    return b.sink.whole.contains(life);
+  }));
+  EXPECT_EQ(b.sink.whole.size(), 2u) << "behind the first payload";
+  EXPECT_TRUE(progress_until(*a.transport, [&] {
+    b.transport->progress();
+    return b.sink.whole.size() == 5 && a.sink.sent_ok == 5;
+  }));
+  EXPECT_EQ(a.sink.tokens, (std::multiset<SendToken>{1, 2, 3, 4, 5}));
 }
 
 std::string carried_by(const char* tls, const char* devices = "") {
