@@ -41,8 +41,9 @@ void CoordinatorState::note(const View& view, bool ended) {
   const bool goes_back = view.back && view.number != view_.number;
   try {
     if (noted_term_ != term_) refuse_equal();
-    parts_.journal->write({parts_.job_hash, term_, view, roster_->free_numbers(), ended, report_.completed(),
-                           report_.steps, report_.samples, report_.weights_sha256,
+    parts_.journal->write({parts_.job_hash, term_, view.number == 0 ? beginning() : view,
+                           roster_->free_numbers(), ended, report_.completed(), report_.steps,
+                           report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
     noted_term_ = term_;
@@ -153,7 +154,7 @@ std::string CoordinatorState::why_resume(const View& view) {
 // begun.
 void CoordinatorState::note_beginning(bool nodes_may_live) {
   try {
-    note(beginning());
+    note(View{});
   } catch (const Error& error) {
     if (!nodes_may_live || taken_over_) throw;
     journal_refused(View{}, error.what());
@@ -253,7 +254,7 @@ bool CoordinatorState::begin_anew() {
   std::swap(roster, roster_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
   try {
-    note(beginning());
+    note(View{});
   } catch (const Error& error) {
     std::swap(roster, roster_);
     first_view_ = first_before;

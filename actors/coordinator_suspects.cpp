@@ -142,7 +142,7 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
   has_verdict_ = true;
   note_suspects();
   set_suspects_aside(*suspect_from_);
-  if (kept_.step < *suspect_from_) return;
+  if (kept_.step < *suspect_from_ || !can_list()) return;
   const auto good = last_before(*suspect_from_);
   kept_ = good ? kept_by(*good) : Checkpointed{};
 }

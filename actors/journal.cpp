@@ -153,17 +153,9 @@ class FileJournal final : public Journal {
       : path_(std::move(path)), lease_(path_.string() + ".lock") {}
 
   std::optional<JournalEntry> read() override {
-    std::error_code unknown;
-    const auto status = std::filesystem::status(path_, unknown);
-    if (status.type() == std::filesystem::file_type::not_found) return std::nullopt;
-    if (unknown)
-      throw Error(Advice::give_up, "the journal " + path_.string() + " cannot be read: " + unknown.message());
-    if (std::filesystem::is_directory(status))
-      throw Error(Advice::fix_job, "the journal " + path_.string() +
-                                       " is a folder, and is to be a file; move it away, or give this job "
-                                       "another checkpoint.folder");
-    const auto bytes = read_file(path_);
-    const auto entry = decode_journal(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    const auto bytes = bytes_there();
+    if (!bytes) return std::nullopt;
+    const auto entry = decode_journal(*bytes);
     if (entry) return entry;
     throw Error(Advice::give_up, "the journal " + path_.string() +
                                      " is damaged; move it away, and go on from a checkpoint with --resume");
@@ -183,14 +175,26 @@ class FileJournal final : public Journal {
   }
 
  private:
-  // 0: none, or one that cannot be read, which is replaced.
-  std::uint64_t term_there() {
-    try {
-      const auto entry = read();
-      return entry ? entry->term : 0;
-    } catch (const Error&) {
-      return 0;
-    }
+  // None where there is no journal, and not where that cannot be known now.
+  std::optional<std::string> bytes_there() const {
+    std::error_code unknown;
+    const auto status = std::filesystem::status(path_, unknown);
+    if (status.type() == std::filesystem::file_type::not_found) return std::nullopt;
+    if (unknown)
+      throw Error(Advice::give_up, "the journal " + path_.string() + " cannot be read: " + unknown.message());
+    if (std::filesystem::is_directory(status))
+      throw Error(Advice::fix_job, "the journal " + path_.string() +
+                                       " is a folder, and is to be a file; move it away, or give this job "
+                                       "another checkpoint.folder");
+    const auto bytes = read_file(path_);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+  // 0: none, or a damaged one, which is replaced.
+  std::uint64_t term_there() const {
+    const auto bytes = bytes_there();
+    const auto entry = bytes ? decode_journal(*bytes) : std::nullopt;
+    return entry ? entry->term : 0;
   }
 
   std::string room_for(std::size_t bytes) const {

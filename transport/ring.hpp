@@ -18,6 +18,7 @@ class Ring {
   }
   /// Before the element `at`, which may be the end; those before it are moved.
   void insert(std::size_t at, T value) {
+    if (at == items_.size()) return push_back(std::move(value));
     make_room();
     items_.rinsert(items_.begin() + static_cast<std::ptrdiff_t>(at), std::move(value));
   }

@@ -39,6 +39,14 @@ std::vector<Branch> sums_table() {
   };
 }
 
+std::vector<Branch> resume_table() {
+  return {
+      {"resume: a replica is killed", false},
+      {"resume: all machines lose their power", false},
+      {"run: goes on from before a step that was not finite", false},
+  };
+}
+
 std::vector<Branch> make_table() {
   std::vector<Branch> table = {
       {"event: dropped", false},
@@ -76,14 +84,11 @@ std::vector<Branch> make_table() {
       {"lost: told by the launcher", true},
       {"lost: while a view is being closed", true},
       {"lost: while a view is being installed", true},
-      {"resume: a replica is killed", false},
-      {"resume: all machines lose their power", false},
       {"round: end of an epoch", true},
       {"round: evaluation", true},
       {"run: completed", true},
       {"run: fails before its first view", false},
       {"run: fails below min_replicas", false},
-      {"run: goes on from before a step that was not finite", false},
       {"run: goes on from its last checkpoint", true},
       {"run: keeps its state when it is told to end", true},
       {"run: keeps its state when no replica can go on", false},
@@ -106,7 +111,7 @@ std::vector<Branch> make_table() {
       {"zombie: is told that it was evicted", true},
   };
   for (const auto& more :
-       {dealt_table("parts", true, true), dealt_table("states", false, false), sums_table()})
+       {dealt_table("parts", true, true), dealt_table("states", false, false), sums_table(), resume_table()})
     table.insert(table.end(), more.begin(), more.end());
   for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
   return table;

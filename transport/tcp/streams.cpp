@@ -23,6 +23,10 @@ iovec part_of(const void* bytes, std::size_t count) {
   return {const_cast<void*>(bytes), count};
 }
 
+bool is_life(const Frame& frame) {
+  return frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+}
+
 bool is_full_or_empty(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
@@ -39,9 +43,12 @@ void SocketTransport::send(PeerId peer, const Frame& frame, std::span<const std:
   if (found == outgoing_.end() || found->second->failed) return sink_->sent(peer, token, false);
   // Signs of life do not wait behind what takes long; but no frame is cut in two.
   auto& queue = found->second->queue;
-  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
-  const bool begun = !queue.empty() && queue.front().put > 0;
-  queue.insert(!life ? queue.size() : begun ? 1 : 0, {checked(frame), payload, token});
+  std::size_t at = queue.size();
+  if (is_life(frame)) {
+    at = !queue.empty() && queue.front().put > 0 ? 1 : 0;
+    while (at < queue.size() && is_life(queue[at].frame)) ++at;
+  }
+  queue.insert(at, {checked(frame), payload, token});
   list(found->second);
 }
 
