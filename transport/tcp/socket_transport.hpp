@@ -75,6 +75,7 @@ class SocketTransport final : public Transport {
   bool greeting_ = false;                          // some dial, or have not said their hello
   Time next_check_{};                              // of those
   std::vector<Out> to_write_, writing_;            // with something in the queue, and perhaps room
+  std::vector<SendToken> done_;                    // of one write
   std::vector<In> to_read_, reading_;              // with something to be read, perhaps
   std::vector<std::pair<Out, std::string>> lost_;  // failed outside of progress, and not told yet
   // What disconnect has ended, to be told by the next progress.

@@ -100,17 +100,17 @@ bool SocketTransport::write(const Out& out) {
 // Ends of sends are told when all is counted: they may lead to new sends, in front of others, and to the end
 // of the connection.
 void SocketTransport::written(Outgoing& out, std::size_t bytes) {
-  std::vector<SendToken> done;
+  done_.clear();
   while (bytes > 0) {
     Pending& pending = out.queue.front();
     const std::size_t part = std::min(bytes, pending.bytes() - pending.put);
     pending.put += part;
     bytes -= part;
     if (pending.put < pending.bytes()) break;
-    done.push_back(pending.token);
+    done_.push_back(pending.token);
     out.queue.pop_front();
   }
-  for (const SendToken token : done) sink_->sent(out.peer, token, true);
+  for (const SendToken token : done_) sink_->sent(out.peer, token, true);
 }
 
 // ---- reading
