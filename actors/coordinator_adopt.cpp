@@ -135,9 +135,8 @@ View CoordinatorState::beginning() const {
   return view;
 }
 
-// A coordinator died before the first view of a run that was to go on from a checkpoint. Started again
-// without
-// --resume the run would begin at its first step.
+// A coordinator died before the first view of a run that was to go on from a checkpoint. Without --resume the
+// run would now begin at its first step.
 void CoordinatorState::expect_resume(const View& view) const {
   if (parts_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
   throw Error(Advice::fix_job, why_resume(view));
