@@ -21,6 +21,7 @@ namespace {
 // Within a host there is no latency that more would hide, and what is under way stays in the processor's
 // cache.
 constexpr int kBufferWithinHost = 512 << 10;
+constexpr int kUnsentBetweenHosts = 256 << 10;
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -100,6 +101,9 @@ Descriptor dial(const Address& address, bool same_host) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);
   if (same_host)
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kBufferWithinHost, sizeof kBufferWithinHost);
+  else  // what the kernel has taken goes before every sign of life that follows
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBetweenHosts,
+                 sizeof kUnsentBetweenHosts);
   if (::connect(socket.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) return {};
   return socket;
 }
