@@ -61,8 +61,8 @@ void CoordinatorState::refuse_equal() const {
   std::optional<JournalEntry> there;
   try {
     there = parts_.journal->read();
-  } catch (const Error&) {
-    return;  // the write replaces it, or says what is wrong
+  } catch (const DamagedJournal&) {
+    return;  // the write replaces it
   }
   if (there && there->term >= term_ && there->writer != writer_)
     throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +

@@ -157,8 +157,9 @@ class FileJournal final : public Journal {
     if (!bytes) return std::nullopt;
     const auto entry = decode_journal(*bytes);
     if (entry) return entry;
-    throw Error(Advice::give_up, "the journal " + path_.string() +
-                                     " is damaged; move it away, and go on from a checkpoint with --resume");
+    throw DamagedJournal(Advice::give_up,
+                         "the journal " + path_.string() +
+                             " is damaged; move it away, and go on from a checkpoint with --resume");
   }
 
   void write(const JournalEntry& entry) override {

@@ -39,10 +39,16 @@ class TakenOver : public Error {
   using Error::Error;
 };
 
+/// It can be read, and is no journal.
+class DamagedJournal : public Error {
+ public:
+  using Error::Error;
+};
+
 class Journal {
  public:
   virtual ~Journal() = default;
-  /// Nothing if there is none. Throws Error(give_up) if it cannot be read or is damaged.
+  /// Nothing if there is none. Throws Error(give_up) if it cannot be read, DamagedJournal if it is damaged.
   virtual std::optional<JournalEntry> read() = 0;
   /// On disk when it returns. Throws Error(give_up); TakenOver if what lies there has a higher term.
   virtual void write(const JournalEntry& entry) = 0;
