@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "muster/actors/message.hpp"
+#include "muster/actors/rules/disk_retry.hpp"
 #include "muster/actors/view.hpp"
 
 namespace muster {
@@ -60,6 +61,12 @@ struct Written {
 /// A replica to itself: this is to be written again.
 struct WriteAgain {
   Written written;
+};
+
+/// A replica to itself: the checkpoint that all go back to is to be read again.
+struct ReadAgain {
+  std::uint64_t turn = 0;
+  DiskTries tries;
 };
 
 /// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back

@@ -296,7 +296,8 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
     const auto files = disk_->list();
     const auto verdicts = read_verdicts(*disk_, identity_.job_hash);
     bool counts = false;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::string>> own;  // by step and records
+    using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // step, history, records
+    std::map<Place, std::set<std::string>> own;
     for (const auto& file : files) {
       const auto name = parse_checkpoint_name(file.name, identity_.job);
       if (!name || !name->is_manifest()) continue;
@@ -314,12 +315,12 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       if (name->step > step || others || file.name == manifest_name)
         kept.insert(files_of.begin(), files_of.end());
       else
-        own[{name->step, manifest->records}].insert(files_of.begin(), files_of.end());
+        own[{name->step, manifest->history, manifest->records}].insert(files_of.begin(), files_of.end());
     }
     if (!counts) return;
     std::set<std::uint64_t> steps{step};
     for (auto each = own.rbegin(); each != own.rend(); ++each) {
-      const std::uint64_t of = each->first.first;
+      const std::uint64_t of = std::get<0>(each->first);
       const bool older_place = !steps.insert(of).second && of != step;
       if ((older_place || steps.size() > keep.last) && of < keep.from_step) continue;
       kept.insert(each->second.begin(), each->second.end());

@@ -118,6 +118,8 @@ class CheckpointStore {
   std::uint64_t bytes_of(const Snapshot& snapshot) const;
   std::optional<std::uint64_t> room() { return disk_->room(); }
   std::string folder() const { return disk_->folder(); }
+  /// Whether its folder can be listed now.
+  bool can_be_reached() const { return can_list(*disk_); }
 
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Replicas that
   /// keep their state without a coordinator compare it with nobody: where whole ones of one step hold

@@ -184,6 +184,8 @@ class CoordinatorState {
   void ask_to_close();
   void next_view();
   bool ends_without_loader();
+  bool waits_for_folder(const View& view, bool parts_lost);
+  void fail_without_folder();
   void go_back(View& view, const PartHolder& lost);
   void begin_with_kept(View& view) const;
   void avoid_unreadable(View& view) const;
@@ -275,6 +277,7 @@ class CoordinatorState {
     View view;
     Time again;
     bool was_last = false;  // the disk has had its time
+    bool made = true;       // or is to be made when the folder of checkpoints is there
   };
   std::optional<Unnoted> unnoted_;
   std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
@@ -294,7 +297,9 @@ class CoordinatorState {
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;  // since somebody could not, and others have not said
+  int back_ticks_ = 0;            // since somebody could not, and others have not said
+  bool folder_was_away_ = false;  // when they said so
+  std::optional<Time> folder_away_since_;
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {
     std::uint64_t from;

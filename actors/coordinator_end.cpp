@@ -61,6 +61,7 @@ void CoordinatorState::on(const Checkpointed& message) {
     unreadable_.erase(found);  // its steps were done again, and it is written anew
   }
   if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
+  if (message.folder.empty() && !verdicts_.empty() && is_gone(message.manifest)) return;
   if (message.folder.empty() && message.records >= kept_.records) kept_ = message;
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
 }
@@ -167,6 +168,7 @@ void CoordinatorState::note_again() {
   if (anew_ && !over) return;  // see begin_with_those_here
   if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
   if (!over && returns) return void(note_what_it_lacks());
+  if (!over && !unnoted_->made) return next_view();
   if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();
   if (!over) return install(View(unnoted_->view));
   const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +

@@ -67,12 +67,7 @@ std::vector<ListedCheckpoint> CoordinatorState::listed() const {
 }
 
 bool CoordinatorState::can_list() const {
-  try {
-    if (parts_.checkpoints) parts_.checkpoints->list();
-    return true;
-  } catch (const DiskError&) {
-    return false;
-  }
+  return !parts_.checkpoints || muster::can_list(*parts_.checkpoints);
 }
 
 // The newest checkpoint that does not hold this step: of this run, or else of one that it may have gone on
@@ -86,14 +81,13 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
   return own ? own : other;
 }
 
-// A newer one has taken its place, of which nobody told.
+// A newer one has taken its place, of which nobody told; or there is a verdict on it.
 bool CoordinatorState::is_gone(const std::string& manifest) const {
   if (!parts_.checkpoints) return false;
   try {
     // Without any of this job it is another folder, perhaps.
     return holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash) &&
-           std::ranges::none_of(parts_.checkpoints->list(),
-                                [&](const auto& file) { return file.name == manifest; });
+           std::ranges::none_of(listed(), [&](const auto& each) { return each.manifest == manifest; });
   } catch (const DiskError&) {
     return false;
   }
@@ -142,7 +136,7 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
   has_verdict_ = true;
   note_suspects();
   set_suspects_aside(*suspect_from_);
-  if (kept_.step < *suspect_from_ || !can_list()) return;
+  if (kept_.step < *suspect_from_) return;
   const auto good = last_before(*suspect_from_);
   kept_ = good ? kept_by(*good) : Checkpointed{};
 }
@@ -276,6 +270,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
   const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
+    if (suspected_before_) set_suspects_aside(*suspect_from_);  // the one before may not have come to it
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},

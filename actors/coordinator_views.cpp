@@ -134,6 +134,7 @@ void CoordinatorState::next_view() {
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view) return pause(next.missing);
+  if (waits_for_folder(*next.view, next.lost.has_value())) return;
   lost_.clear();
   View view = *next.view;
   if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/rules/disk_retry.hpp"
 #include "muster/transport/collective/parcel.hpp"
 #include "muster/transport/transport.hpp"
 
@@ -65,6 +66,8 @@ struct Restored {
   std::uint64_t turn = 0;
   std::shared_ptr<const ReplicaPlace> place;
   std::string error;
+  bool disk = false;  ///< its folder cannot be reached now
+  DiskTries tries;
 };
 
 }  // namespace muster

@@ -474,6 +474,7 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const KeepState&) { self->state.keep_state(); },
           [=](const PartTaken& message) { self->state.on(message); },
           [=](const WriteAgain& message) { self->state.on(message); },
+          [=](const ReadAgain& message) { self->state.on(message); },
           [=](const Borrowed& message) { self->state.on(message); },
           [=](const Audited& message) { self->state.on(message); },
           [=](const Weighed& message) { self->state.on(message); }};

@@ -69,6 +69,7 @@ class ReplicaState {
   void on(const StandIn& message);
   void on(const PartTaken& message);
   void on(const WriteAgain& message);
+  void on(const ReadAgain& message);
   void on(const Borrowed& message);
   void on(const Audited& message);
   void on(const Weighed& message);
@@ -169,7 +170,8 @@ class ReplicaState {
   void view_takes_effect();
   void deal_parts();
   void take_part(const HandedOut& message);
-  void go_back();
+  void go_back(DiskTries tries = {});
+  bool reads_again(const Restored& message);
   void gone_back(const Restored& message);
   bool is_being_restored();
   void give_for_checkpoint();

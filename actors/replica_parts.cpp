@@ -28,6 +28,11 @@ std::vector<PartMove> moves_to_writer(const Workbench& bench, const View& view, 
   return parts_for(writer, part_tiles(bench, holders_in(view)), elements_in_parts(bench));
 }
 
+// One that is not on the job's way: train.steps or the data were others when it was written.
+std::string why_not_from(Course course, const ReplicaPlace& place) {
+  return course.resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+}
+
 }  // namespace
 
 // ---- from view to view
@@ -111,18 +116,18 @@ void ReplicaState::on(const PartTaken& message) {
 
 // ---- back to a checkpoint, or to the beginning: parts were lost, or none were dealt yet
 
-void ReplicaState::go_back() {
+void ReplicaState::go_back(DiskTries tries) {
   const PartSource& source = part_.view.source;
   kept_.clear();
   parts_.bench->progress->now(Activity::restoring);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
-                        turn = turn_,
+                        turn = turn_, tries,
                         restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](
-                           std::shared_ptr<const Snapshot> snapshot, const std::string& why) {
-    compute->submit([bench, replica, turn, restoring, snapshot = std::move(snapshot), why] {
+                           std::shared_ptr<const Snapshot> snapshot, const std::string& why, bool disk) {
+    compute->submit([bench, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, disk] {
       auto waits = Restoring::waits;
       if (!restoring->compare_exchange_strong(waits, Restoring::begun)) return;
-      Restored restored{turn, nullptr, snapshot ? std::string() : why};
+      Restored restored{turn, nullptr, snapshot ? std::string() : why, disk, tries};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
         if (snapshot) go_back_to(*bench, *snapshot);
@@ -134,13 +139,33 @@ void ReplicaState::go_back() {
   };
   if (part_.view.back && parts_.checkpoints)
     parts_.checkpoints->set_aside(source.step, part_.view.history - 1);
-  if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {});
-  if (from_ && from_->place.records == source.records) return restore(from_, {});
+  if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {}, false);
+  if (from_ && from_->place.records == source.records) return restore(from_, {}, false);
   if (!parts_.checkpoints)
-    return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to");
-  parts_.checkpoints->read(source.checkpoint, [restore, name = source.checkpoint](auto snapshot, auto why) {
-    restore(std::move(snapshot), "it cannot go back to " + name + ": " + why);
+    return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to", false);
+  parts_.checkpoints->read(source.checkpoint, [restore, name = source.checkpoint, course = *course_](
+                                                  auto snapshot, auto why, bool disk) {
+    if (snapshot) why = why_not_from(course, snapshot->place);
+    restore(why.empty() ? std::move(snapshot) : nullptr, "it cannot go back to " + name + ": " + why, disk);
   });
+}
+
+// A folder that cannot be reached for a while is no reason to go back further, or to lose this replica.
+bool ReplicaState::reads_again(const Restored& message) {
+  if (!message.disk || halted_ || canary("reads-once")) return false;
+  DiskTries tries = message.tries;
+  if (++tries.refused == 1) tries.since = now().time_since_epoch();
+  const auto wait = disk_again_in(disk_wait(tries.refused), now().time_since_epoch() - tries.since,
+                                  parts_.bench->job.cluster.give_up_after);
+  if (!wait) return false;
+  if (tries.refused == 1)
+    self_->send(parts_.node, Raised{make_event("notice", {{"text", message.error + "; it tries again"}})});
+  self_->delayed_send(self_, *wait, ReadAgain{turn_, tries});
+  return true;
+}
+
+void ReplicaState::on(const ReadAgain& message) {
+  if (message.turn == turn_ && !halted_) go_back(message.tries);
 }
 
 // The view is over. A state that is not replaced yet stays; one that is being replaced is told of when that
@@ -156,6 +181,7 @@ bool ReplicaState::is_being_restored() {
 // One that cannot waits for what the coordinator makes of it.
 void ReplicaState::gone_back(const Restored& message) {
   restoring_.reset();
+  if (reads_again(message)) return;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
   self_->send(parts_.node, WentBack{{}, part_.view.number, message.error});
   if (!message.error.empty()) return halted_ ? answer_halt() : void();

@@ -153,6 +153,7 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const KeepState&) {},
           [](const PartTaken&) {},
           [](const WriteAgain&) {},
+          [](const ReadAgain&) {},
           [](const Borrowed&) {},
           [](const Audited&) {},
           [](const Weighed&) {}};

@@ -25,6 +25,12 @@ inline std::optional<std::chrono::nanoseconds> disk_again_in(std::chrono::nanose
   return std::min(wait, give_up - since);
 }
 
+/// What the disk has refused so far.
+struct DiskTries {
+  std::uint32_t refused = 0;
+  std::chrono::nanoseconds since{0};  ///< on the clock of who tries
+};
+
 /// The wait after the `tries`-th refusal, from 1.
 inline std::chrono::nanoseconds disk_wait(std::uint32_t tries) {
   std::chrono::nanoseconds wait = kDiskAgainMin;

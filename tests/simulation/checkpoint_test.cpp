@@ -149,6 +149,35 @@ TEST(Checkpoint, TheWriterIsLostAndAnotherOneGoesOn) {
   }
 }
 
+// The run was to end in the middle of an epoch, and is given more steps. Then parts of its state are lost.
+TEST(Checkpoint, NobodyGoesBackToOneThatIsNotOnTheWay) {
+  Job job = job_with({3, Interval::Unit::steps}, 1000, 4);
+  job.train.shard_optimizer = true;
+  job.train.epochs.reset();
+  job.train.steps = 18;  // three epochs
+  job.data.repeat = 3;
+  job.cluster.min_replicas = 1;
+  const auto oracle = train_plainly(job, builtin_registry());
+  std::uint64_t passed_over = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    auto disk = std::make_shared<FaultyDisk>(seed);
+    Job cut = job;
+    cut.train.steps = 10;
+    ASSERT_TRUE(run_on(disk, cut, {.seed = seed}).result.report->completed());
+    SimulationOptions options{.seed = seed, .resume = true};
+    const std::chrono::milliseconds at(60 + seed * 15);
+    options.losses = {{at, "replica 2"}, {at, "replica 3"}};
+    const Outcome again = run_on(disk, job, options);
+    expect_whole(again, oracle, "seed " + std::to_string(seed));
+    passed_over += std::ranges::count_if(again.events, [](const Event& event) {
+      return event.name == "notice" &&
+             event.text("text").find("was cut short by another train.steps; the run goes to") !=
+                 std::string::npos;
+    });
+  }
+  EXPECT_GT(passed_over, 0u) << "no loss came when the newest one was not on the way";
+}
+
 TEST(Checkpoint, AFullDiskOnTheWayIsAnEventAndTheRunCompletes) {
   const Job job = job_with(kEveryEpoch, 3, 2);
   const auto oracle = train_plainly(job, builtin_registry());

@@ -1,5 +1,5 @@
 #include "tests/simulation/cluster.hpp"
-#include "tests/support/blind_disk.hpp"
+#include "tests/support/mounted_disk.hpp"
 
 #include <algorithm>
 
@@ -69,8 +69,8 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.show_frames = options_.show_frames;
   seams.cards = options_.cards;
   seams.carries_cards = options_.cards && options_.carries_cards;
-  if (options_.disk) seams.disk = std::make_shared<BlindDisk>(options_.disk, started.blind);
-  seams.spare = options_.spare ? options_.spare : options_.disk;
+  if (options_.disk) seams.disk = mounted(started.blind);
+  seams.spare = options_.spare ? options_.spare : seams.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
   seams.bench = started.bench;
@@ -327,6 +327,10 @@ void Cluster::ask_to_end() {
 
 void Cluster::blind(const std::string& name) {
   if (NodeProcess* who = find(name)) *who->blind = true;
+}
+
+std::shared_ptr<Disk> Cluster::mounted(std::shared_ptr<const bool> blind) const {
+  return std::make_shared<MountedDisk>(options_.disk, std::move(blind), disk_away_);
 }
 
 void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen) {

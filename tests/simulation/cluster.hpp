@@ -91,6 +91,8 @@ class Cluster {
   void damage_frame(const std::string& at, const std::string& from, std::uint64_t bit);
   /// Nothing can be read any more where it looks for checkpoints.
   void blind(const std::string& name);
+  /// Whether no process can reach the folder of checkpoints.
+  void set_disk_away(bool away) { *disk_away_ = away; }
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);
@@ -203,6 +205,7 @@ class Cluster {
   NodeProcess* find(const std::string& name);
   const NodeProcess* find(const std::string& name) const;
   NodeProcess& at(ProcessId process);
+  std::shared_ptr<Disk> mounted(std::shared_ptr<const bool> blind) const;
 
   const Job job_;
   Registry registry_;
@@ -215,6 +218,7 @@ class Cluster {
   std::unique_ptr<SimulatedNetwork> network_;
   std::unique_ptr<ControlNet> control_;
   std::shared_ptr<Alive> things_ = std::make_shared<Alive>();
+  std::shared_ptr<bool> disk_away_ = std::make_shared<bool>(false);
   std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;

@@ -79,7 +79,10 @@ std::vector<FaultKind> faults_of_disks() {
            [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(FaultyDisk::kNever); }},
           {"disk-refuses", "the disk of the checkpoints takes no change for a while", draw_trouble,
            [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(true); },
-           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(false); }}};
+           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(false); }},
+          {"disk-away", "no process can reach the disk of the checkpoints for a while", draw_trouble,
+           [](Cluster& cluster, const Fault&) { cluster.set_disk_away(true); },
+           [](Cluster& cluster, const Fault&) { cluster.set_disk_away(false); }}};
 }
 
 std::vector<FaultKind> ends() {

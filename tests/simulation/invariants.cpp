@@ -454,7 +454,8 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
   if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
   // It was damaged behind those who had read it already.
-  if (reason.rfind("it cannot go back to ", 0) == 0 && tally_.of("fault: damaged-checkpoints") > 0)
+  if (reason.rfind("it cannot go back to ", 0) == 0 &&
+      (tally_.of("fault: damaged-checkpoints") > 0 || disk_was_away_for_long()))
     return true;
   // Before the first view others may take their places.
   if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)

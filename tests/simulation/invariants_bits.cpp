@@ -116,6 +116,20 @@ void Invariants::suspects_noted(const std::string& text) {
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
   suspects_stay_ |= says("cannot be renamed") || says("but not marked");
   if (says("are marked now")) suspects_stay_ = false;
+  if (says("the run goes on with what it has")) expect_nothing_to_go_back_to();
+}
+
+// All see the folder now, and a checkpoint that no verdict is about would have been there.
+void Invariants::expect_nothing_to_go_back_to() {
+  const bool some_cannot_read =
+      tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
+  const std::shared_ptr<Disk>& disk = cluster_->disk();
+  if (!disk || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long()) return;
+  const std::string hash = job_hash(job_, cluster_->registry().declarations());
+  for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
+    if (each.step < least_suspect_)
+      say({8, "the run goes on with results that may be wrong, although " + each.manifest + " is there"});
+  }
 }
 
 // Who is told that all go back may be killed the next moment, and be gone on from what is on the disk.
@@ -130,6 +144,7 @@ void Invariants::expect_marked(const Event& event) {
 }
 
 void Invariants::corrupt(const Event& event) {
+  least_suspect_ = std::min(least_suspect_, static_cast<std::uint64_t>(event.integer("from_step")));
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) {
     must_go_back_ = told_back_ = true;
     expect_marked(event);

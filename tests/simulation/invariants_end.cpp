@@ -62,11 +62,12 @@ bool Invariants::waits_for_hung_replica() const {
 }
 
 // The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
-// whose place nobody takes.
+// whose place nobody takes; or each of two coordinators has some of the nodes, until one of them is ended.
 bool Invariants::waits_to_begin() const {
   const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
   const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
-  return too_few_to_begin() || (may_hang && !views_.latest());
+  const bool shared_out = tally_.of("fault: coordinator-second") > 0;
+  return too_few_to_begin() || ((may_hang || shared_out) && !views_.latest());
 }
 
 bool Invariants::too_few_to_begin() const {
@@ -163,8 +164,10 @@ void Invariants::expect_good_end(const Report& report) {
              report.reason.find("begins with other weights") != std::string::npos) {
     tally_.count("run: begins anew with one that does not fit");
   } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
-             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind())) {
+             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind() || disk_was_away_for_long())) {
     tally_.count("run: fails without a checkpoint that can be read");
+  } else if (report.reason.rfind("checkpoint.folder (", 0) == 0 && disk_was_away_for_long()) {
+    tally_.count("run: fails without its folder of checkpoints");
   } else if (tally_.of("fault: journal-full") > 0 &&
              (report.reason.find("the journal could not be written for") != std::string::npos ||
               (report.reason.find("the journal cannot be kept") != std::string::npos &&
@@ -231,7 +234,8 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "a part of the state was lost with a replica") return !lost_.empty();
   if (reason.rfind("no replica that holds the state", 0) == 0) return !lost_.empty();
   if (reason == "no checkpoint is left that can be read")
-    return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
+    return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
+           disk_was_away_for_long();
   if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_;
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.

@@ -17,9 +17,11 @@ void draw_a_way_back(Dice& dice, Plan& plan) {
   plan.disk = true;
 }
 
-// What all would go back to cannot be read, by all or by one of them.
+// What all would go back to cannot be read, by all or by one of them, or not now.
 void draw_unreadable(Dice& dice, const Moment& moment, const PlanOptions& options, Plan& plan) {
-  const FaultKind kind = dice.one_of(faults_of_reading());
+  auto kinds = faults_of_reading();
+  kinds.push_back(fault_kind("disk-away"));
+  const FaultKind kind = dice.one_of(kinds);
   if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
   Fault fault;
   fault.kind = kind.name;

@@ -84,6 +84,7 @@ class Schedule final : public Watch {
     tally_.count("fault: " + fault.kind);
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
+    if (fault.kind == "disk-away") invariants_.disk_away(fault.lasts);
     add_silences(fault);
     invariants_.disturbed();
     invariants_.fault_begun();

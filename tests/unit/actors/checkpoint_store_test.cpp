@@ -11,8 +11,8 @@
 #include "muster/actors/checkpointer.hpp"
 #include "muster/gpu/safetensors.hpp"
 #include "muster/gpu/state_hash.hpp"
-#include "tests/support/blind_disk.hpp"
 #include "tests/support/faulty_disk.hpp"
+#include "tests/support/mounted_disk.hpp"
 #include "tests/unit/actors/small_checkpoints.hpp"
 
 namespace muster {
@@ -104,7 +104,8 @@ TEST(CheckpointStore, TheHighestCountsAndTheLastAreKept) {
 TEST(CheckpointStore, NobodyPrunesWhatCannotBeReadNow) {
   const auto disk = std::make_shared<FaultyDisk>();
   const auto blind = std::make_shared<bool>(false);
-  CheckpointStore store(std::make_shared<BlindDisk>(disk, blind), identity());
+  CheckpointStore store(std::make_shared<MountedDisk>(disk, blind, std::make_shared<bool>(false)),
+                        identity());
   for (const std::uint64_t step : {1, 2, 3}) store.save(snapshot_at(step), 9);
   *blind = true;
   store.save(snapshot_at(4), 2);
@@ -113,6 +114,19 @@ TEST(CheckpointStore, NobodyPrunesWhatCannotBeReadNow) {
   EXPECT_EQ(disk->list().size(), 16u);
   store.save(snapshot_at(5), 2);
   EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 2u) << "now they can be read";
+}
+
+TEST(CheckpointStore, OfAStepThatOfTheLastCourseStays) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointStore store(disk, identity());
+  Snapshot before = snapshot_at(7, 10), now = snapshot_at(7, 9), next = snapshot_at(8, 11);
+  before.history = 1;  // ended there, with an evaluation
+  now.history = next.history = 2;
+  for (const Snapshot* each : {&before, &now, &next}) store.save(*each, 2);
+  const auto left = list_checkpoints(*disk, identity().job_hash);
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left.front().history, 2u);
+  EXPECT_EQ(left.front().records, 9u);
 }
 
 TEST(CheckpointStore, NobodyPrunesWhatIsNewerThanItsOwnStep) {
