@@ -91,8 +91,9 @@ struct WentBack {
   NodeName name;
   std::uint32_t view = 0;
   std::string error;  ///< not empty: why it cannot
+  bool disk = false;  ///< its disk refused until cluster.give_up_after: the checkpoint may be whole
 
-  static auto fields(WentBack& x) { return std::tie(x.name, x.view, x.error); }
+  static auto fields(WentBack& x) { return std::tie(x.name, x.view, x.error, x.disk); }
 };
 MUSTER_MESSAGE(WentBack)
 

@@ -16,7 +16,6 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
 constexpr const char* kSlots = "slots";
 constexpr const char* kDiffers =
     "another one of the same step holds other weights, and nobody can tell which are right: ";
@@ -75,104 +74,13 @@ Layout layout_of_slots(const Layout& model, const std::vector<std::string>& slot
   return layout;
 }
 
-std::optional<Manifest> manifest_in(Disk& disk, const std::string& name, std::string& why) {
-  try {
-    const Disk::Bytes bytes = disk.read(name);
-    if (bytes.size() <= kManifestBytesMax)
-      return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, why);
-    why = "its manifest is too large to be one";
-  } catch (const DiskError& error) {
-    why = error.what();
-  }
-  return std::nullopt;
-}
-
 bool is_of(const std::vector<std::string>& stems, const std::string& name) {
   return std::ranges::any_of(stems, [&](const std::string& stem) {
     return name.starts_with(stem + ".") || name.starts_with(stem + "-");
   });
 }
 
-std::string without_suffix(const std::string& name, const std::string& suffix) {
-  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
-}
-
-ListedCheckpoint listed(const std::string& name, const Manifest& manifest) {
-  return {name,
-          manifest.step,
-          manifest.records,
-          manifest.weights.name,
-          manifest.weights_sha256,
-          manifest.history};
-}
-
-// Of this job, by file. With those that were set aside, or without.
-std::vector<std::pair<std::string, Manifest>> manifests(Disk& disk, const std::string& job_hash,
-                                                        bool with_set_aside) {
-  std::vector<std::pair<std::string, Manifest>> all;
-  for (const auto& file : disk.list()) {
-    const auto name =
-        parse_checkpoint_name(with_set_aside ? without_suffix(file.name, kSetAside) : file.name, "");
-    if (!name || !name->is_manifest()) continue;
-    std::string why;
-    auto manifest = manifest_in(disk, file.name, why);
-    if (manifest && manifest->job_hash == job_hash) all.emplace_back(file.name, std::move(*manifest));
-  }
-  return all;
-}
-
-// With a verdict on them or not.
-std::vector<ListedCheckpoint> list_all(Disk& disk, const std::string& job_hash) {
-  std::vector<ListedCheckpoint> all;
-  for (const auto& [name, manifest] : manifests(disk, job_hash, false)) all.push_back(listed(name, manifest));
-  std::sort(all.begin(), all.end(), [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
-    return std::tie(a.step, a.records, a.manifest) < std::tie(b.step, b.records, b.manifest);
-  });
-  return all;
-}
-
 }  // namespace
-
-bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
-  return !manifests(disk, job_hash, true).empty();
-}
-
-std::uint64_t next_history(Disk& disk, const std::string& job, const std::string& job_hash,
-                           const std::string& resumed) {
-  std::vector<std::uint64_t> taken;
-  std::optional<std::uint64_t> from;
-  for (const Verdict& verdict : readable_verdicts(disk, job_hash)) taken.push_back(verdict.history);
-  for (const auto& [name, manifest] : manifests(disk, job_hash, true)) {
-    taken.push_back(manifest.history);
-    if (name == resumed && manifest.job == job) from = manifest.history;
-  }
-  return from ? history_after(*from, taken) : first_history(job, taken);
-}
-
-std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash) {
-  std::vector<ListedCheckpoint> all = list_all(disk, job_hash);
-  const auto verdicts = readable_verdicts(disk, job_hash);
-  std::erase_if(all,
-                [&](const ListedCheckpoint& each) { return is_void(verdicts, each.history, each.step); });
-  return all;
-}
-
-// Several replicas may do so at once: what is gone is no mistake.
-void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step,
-                           std::uint64_t history) {
-  for (const ListedCheckpoint& each : list_all(disk, job_hash)) {
-    if (each.step <= step || !goes_before(each.history, history)) continue;
-    try {
-      disk.rename(each.manifest, each.manifest + kSetAside);
-    } catch (const DiskError&) {
-      const auto left = list_all(disk, job_hash);
-      if (std::any_of(left.begin(), left.end(),
-                      [&](const auto& one) { return one.manifest == each.manifest; }))
-        throw;
-    }
-  }
-  disk.sync_folder();
-}
 
 CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity)
     : disk_(std::move(disk)), identity_(std::move(identity)) {}
@@ -302,7 +210,7 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
       const auto name = parse_checkpoint_name(file.name, identity_.job);
       if (!name || !name->is_manifest()) continue;
       std::string why;
-      const auto manifest = read_manifest(file.name, why);
+      const auto manifest = read_manifest(*disk_, file.name, why);
       if (!manifest) {
         unread.push_back(name->stem);
         continue;
@@ -338,10 +246,6 @@ void CheckpointStore::prune(const std::string& manifest_name, std::uint64_t step
   } catch (const DiskError&) {
     // What could not be removed now is beyond `keep` at the next save, too.
   }
-}
-
-std::optional<Manifest> CheckpointStore::read_manifest(const std::string& name, std::string& why) {
-  return manifest_in(*disk_, name, why);
 }
 
 void CheckpointStore::set_aside(std::uint64_t step, std::uint64_t history) {
@@ -400,8 +304,22 @@ LoadedCheckpoint CheckpointStore::load_files(const Manifest& manifest) {
   return loaded;
 }
 
-std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifest_name, std::string& why) {
-  const auto manifest = read_manifest(manifest_name, why);
+std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifest_name, std::string& why,
+                                                      bool& refused) {
+  refused = false;
+  try {
+    return load_if_whole(manifest_name, why);
+  } catch (const DiskError& error) {
+    refused = may_pass(error);
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+// Throws what the disk says.
+std::optional<LoadedCheckpoint> CheckpointStore::load_if_whole(const std::string& manifest_name,
+                                                               std::string& why) {
+  const auto manifest = manifest_in(*disk_, manifest_name, why);
   if (!manifest) return std::nullopt;
   if (manifest->job_hash != identity_.job_hash || manifest->shards != identity_.shards) {
     why = "it is of another job (" + manifest->job + ", job hash " + manifest->job_hash.substr(0, 12) +
@@ -420,6 +338,8 @@ std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifes
     auto loaded = load_files(*manifest);
     loaded.manifest_name = manifest_name;
     return loaded;
+  } catch (const DiskError&) {
+    throw;
   } catch (const Error& error) {
     why = error.what();
     return std::nullopt;
@@ -450,7 +370,7 @@ CheckpointStore::ByStep CheckpointStore::of_this_job(FoundCheckpoint& found) {
     const auto name = parse_checkpoint_name(file.name, "");
     if (!name || !name->is_manifest()) continue;
     std::string why;
-    const auto manifest = read_manifest(file.name, why);
+    const auto manifest = read_manifest(*disk_, file.name, why);
     const bool own = manifest && manifest->job_hash == identity_.job_hash;
     if (own && muster::is_void(verdicts, manifest->history, manifest->step)) {
       found.passed_over.push_back(

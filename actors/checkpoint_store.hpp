@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/checkpoint_list.hpp"
 #include "muster/actors/checkpoint_manifest.hpp"
 #include "muster/actors/disk.hpp"
 #include "muster/actors/snapshot.hpp"
@@ -75,34 +76,6 @@ struct Keep {
   std::function<bool()> all_stay;  ///< asked before anything is removed: nothing is now; empty: no
 };
 
-/// One whose manifest can be read; whether its files are whole was not looked at.
-struct ListedCheckpoint {
-  std::string manifest;
-  std::uint64_t step = 0;
-  std::uint64_t records = 0;
-  std::string weights;  ///< name of the file
-  std::string weights_sha256;
-  std::uint64_t history = 0;
-};
-
-/// The checkpoints of the job with this hash, ascending by step; none with a verdict on it. Blocks. Throws
-/// DiskError.
-std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
-
-inline constexpr const char* kSetAside = ".suspect";
-/// For a run of this name that begins, or resumes the checkpoint with this manifest: a history that nothing
-/// in this folder is of. Blocks. Throws DiskError.
-std::uint64_t next_history(Disk& disk, const std::string& job, const std::string& job_hash,
-                           const std::string& resumed);
-/// Whether there is one of this job, set aside or not. Blocks. Throws DiskError.
-bool holds_any_checkpoint(Disk& disk, const std::string& job_hash);
-
-/// Those of steps after `step`, of this history and of those before it, get another name (kSetAside behind
-/// it), which nobody goes on from; a run that comes to that step again removes them. Blocks. Throws
-/// DiskError.
-void set_checkpoints_aside(Disk& disk, const std::string& job_hash, std::uint64_t step,
-                           std::uint64_t history);
-
 /// One thread at a time; blocks.
 class CheckpointStore {
  public:
@@ -118,8 +91,6 @@ class CheckpointStore {
   std::uint64_t bytes_of(const Snapshot& snapshot) const;
   std::optional<std::uint64_t> room() { return disk_->room(); }
   std::string folder() const { return disk_->folder(); }
-  /// Whether its folder can be listed now.
-  bool can_be_reached() const { return can_list(*disk_); }
 
   /// The highest whole checkpoint of this job that `refuse`, if given, has no reason against. Replicas that
   /// keep their state without a coordinator compare it with nobody: where whole ones of one step hold
@@ -133,8 +104,13 @@ class CheckpointStore {
   /// The one with this manifest. If it stays: what the disk said.
   std::optional<std::string> set_aside(const std::string& manifest);
 
-  /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
-  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why);
+  /// The one of this manifest; nothing, and why, if it is not whole or not of this job. `refused`: the disk
+  /// said so, and may let it be read another time.
+  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why, bool& refused);
+  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why) {
+    bool refused;
+    return load(manifest_name, why, refused);
+  }
 
  private:
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
@@ -142,9 +118,9 @@ class CheckpointStore {
   void take_back(const std::string& stem);
   void expect_there(const Manifest& manifest);
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
-  std::optional<Manifest> read_manifest(const std::string& name, std::string& why);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);
+  std::optional<LoadedCheckpoint> load_if_whole(const std::string& manifest_name, std::string& why);
   using ByStep = std::map<std::uint64_t, std::vector<ListedCheckpoint>, std::greater<>>;
   ByStep of_this_job(FoundCheckpoint& found);
   std::vector<std::string> differing(const std::vector<ListedCheckpoint>& of_one_step);

@@ -93,12 +93,11 @@ void Checkpointer::read(const std::string& manifest,
                         std::function<void(std::shared_ptr<const Snapshot>, std::string, bool)> done) {
   disk_thread_->submit([store = store_, manifest, done = std::move(done)] {
     std::string why;
-    auto loaded = store->load(manifest, why);
-    const bool reached = loaded || store->can_be_reached();
-    if (!loaded && reached) loaded = store->load(manifest, why);  // it may have come back in between
+    bool refused;
     std::shared_ptr<const Snapshot> snapshot;
-    if (loaded) snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
-    done(std::move(snapshot), std::move(why), !reached);
+    if (auto loaded = store->load(manifest, why, refused))
+      snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
+    done(std::move(snapshot), std::move(why), refused);
   });
 }
 

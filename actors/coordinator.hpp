@@ -114,10 +114,11 @@ class CoordinatorState {
   std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::uint32_t>& asked) const;
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
-  std::vector<ListedCheckpoint> listed() const;
+  std::optional<std::vector<ListedCheckpoint>> listed() const;
+  void look_at_folder();
+  bool folder_is_away() const;
   bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
-  bool can_list() const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
@@ -297,8 +298,9 @@ class CoordinatorState {
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;            // since somebody could not, and others have not said
-  bool folder_was_away_ = false;  // when they said so
+  int back_ticks_ = 0;  // since somebody could not, and others have not said
+  // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
+  bool saw_folder_ = false, saw_checkpoints_ = false;
   std::optional<Time> folder_away_since_;
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {

@@ -5,7 +5,6 @@
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
-#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -22,36 +21,6 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 }
 
 }  // namespace
-
-// A view that goes back is made with the folder at hand: what cannot be listed for a while is not gone.
-// Members keep what they hold.
-bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
-  const bool goes_back = parts_lost || suspect_from_ || !can_be_settled_in(view);
-  if (!goes_back || can_list() || canary("folder-is-not-waited-for"))
-    return folder_away_since_.reset(), false;
-  const auto now = self_->clock().now();
-  const auto give_up = parts_.job.cluster.give_up_after;
-  if (!folder_away_since_) {
-    folder_away_since_ = now;
-    raise(make_event("notice",
-                     {{"text", "checkpoint.folder (" + parts_.checkpoints->folder() +
-                                   ") cannot be read, and the run is to go back to a checkpoint: it is "
-                                   "waited for, " +
-                                   std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
-  }
-  if (now - *folder_away_since_ >= give_up) return fail_without_folder(), true;
-  phase_ = Phase::noting;
-  unnoted_ = Unnoted{view, now + kDiskAgainMin, false, false};
-  return true;
-}
-
-// A good checkpoint may be there: neither the beginning nor what may be wrong is better.
-void CoordinatorState::fail_without_folder() {
-  fail(
-      "checkpoint.folder (" + parts_.checkpoints->folder() +
-      ") could not be read within cluster.give_up_after, and the run was to go back to a checkpoint; make it "
-      "readable, and go on with --resume");
-}
 
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can. Of that a coordinator that was started anew may not have been told.
@@ -102,7 +71,7 @@ void CoordinatorState::avoid_unreadable(View& view) const {
 
 void CoordinatorState::on(const WentBack& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
-  going_back_.said(message.name.slot, message.error);
+  going_back_.said(message.name.slot, message.error, message.disk);
   judge_going_back();
 }
 
@@ -138,14 +107,10 @@ bool CoordinatorState::judge_going_back() {
       }
       return true;
     case GoingBack::Act::older:
-      if (!can_list()) {
-        folder_was_away_ = true;
-        if (++back_ticks_ * kTick < parts_.job.cluster.give_up_after) return false;
-        return fail_without_folder(), true;
-      }
-      back_ticks_ = 0;
-      // They could not read it then; now they may.
-      return std::exchange(folder_was_away_, false) ? close_view() : go_back_further(), true;
+      // Then the next view waits for it, and they read again.
+      return folder_is_away() ? close_view() : go_back_further(), true;
+    case GoingBack::Act::away:
+      return fail_without_folder(), true;
   }
   return false;
 }

@@ -53,53 +53,6 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   return from;
 }
 
-// Nothing where the folder cannot be listed now, or is not here.
-std::vector<ListedCheckpoint> CoordinatorState::listed() const {
-  if (!parts_.checkpoints) return {};
-  try {
-    auto all = list_checkpoints(*parts_.checkpoints, parts_.job_hash);
-    std::erase_if(all,
-                  [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
-    return all;
-  } catch (const DiskError&) {
-    return {};
-  }
-}
-
-bool CoordinatorState::can_list() const {
-  return !parts_.checkpoints || muster::can_list(*parts_.checkpoints);
-}
-
-// The newest checkpoint that does not hold this step: of this run, or else of one that it may have gone on
-// from.
-std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step) const {
-  std::optional<ListedCheckpoint> own, other;
-  for (const ListedCheckpoint& each : listed()) {
-    if (each.step >= step || unreadable_.contains(each.manifest)) continue;
-    (of_one_run(each.history, history_) ? own : other) = each;
-  }
-  return own ? own : other;
-}
-
-// A newer one has taken its place, of which nobody told; or there is a verdict on it.
-bool CoordinatorState::is_gone(const std::string& manifest) const {
-  if (!parts_.checkpoints) return false;
-  try {
-    // Without any of this job it is another folder, perhaps.
-    return holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash) &&
-           std::ranges::none_of(listed(), [&](const auto& each) { return each.manifest == manifest; });
-  } catch (const DiskError&) {
-    return false;
-  }
-}
-
-// The same; where it cannot be listed, by what members have told.
-std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
-  if (const auto last = last_before(step)) return kept_by(*last);
-  const bool known = !kept_.manifest.empty() && kept_.step < step && !unreadable_.contains(kept_.manifest);
-  return known && !is_gone(kept_.manifest) ? std::optional(kept_) : std::nullopt;
-}
-
 // One sentence for people.
 std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judgement& judgement,
                                            std::uint64_t from) const {
@@ -114,6 +67,11 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   const std::string may = steps_text(from, done) + " may hold wrong results";
   const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
+  if (!good && folder_is_away())
+    return may + "; checkpoint.folder cannot be read now" +
+           (judgement.act == Act::evict || judgement.act == Act::again
+                ? ": as soon as it can, the run goes on from a checkpoint before them"
+                : ": make it readable, and go on with --resume from a checkpoint before them");
   if (judgement.act == Act::evict || judgement.act == Act::again) {
     return good ? may + "; the run goes back to " + before
                 : may + ", and no checkpoint before them is there; if this matters, begin the run again";
@@ -131,7 +89,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
 // read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && can_list() && !good_before(from))) return;
+  if (canary("keeps-wrong-results") || (!ends && !folder_is_away() && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   has_verdict_ = true;
   note_suspects();
@@ -160,11 +118,6 @@ void CoordinatorState::note_suspects() {
   } catch (const Error&) {
     // The next view is noted, too, and waits for its journal.
   }
-}
-
-Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
-  return {good.manifest, good.records, good.step, parts_.checkpoints->folder() + "/" + good.weights, {},
-          view_.number};
 }
 
 // Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
@@ -245,6 +198,7 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
 // into another history.
 void CoordinatorState::begin_history() {
   if (!parts_.checkpoints) return;
+  look_at_folder();
   try {
     read_verdicts(*parts_.checkpoints, parts_.job_hash);
     history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,

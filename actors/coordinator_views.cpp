@@ -248,6 +248,7 @@ void CoordinatorState::set_out() {
   phase_ = Phase::running;
   watch_->begun();
   paused_since_.reset();
+  folder_away_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;
     roster_->announced(who);

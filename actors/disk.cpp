@@ -183,15 +183,6 @@ void replace_file(Disk& disk, const std::string& name, Disk::Pieces pieces) {
   }
 }
 
-bool can_list(Disk& disk) {
-  try {
-    disk.list();
-    return true;
-  } catch (const DiskError&) {
-    return false;
-  }
-}
-
 std::shared_ptr<Disk> open_disk(const std::string& path) {
   return std::make_shared<RealDisk>(path);
 }

@@ -64,9 +64,6 @@ class Disk {
 /// disk when the call returns, the name is not. Throws DiskError, and leaves no temporary file if it can.
 void replace_file(Disk& disk, const std::string& name, Disk::Pieces pieces);
 
-/// Whether it can be listed now.
-bool can_list(Disk& disk);
-
 /// The folder `path` of this machine.
 std::shared_ptr<Disk> open_disk(const std::string& path);
 

@@ -183,7 +183,7 @@ void ReplicaState::gone_back(const Restored& message) {
   restoring_.reset();
   if (reads_again(message)) return;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
-  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error});
+  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error, message.disk});
   if (!message.error.empty()) return halted_ ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
   going_back_ = false;

@@ -1,6 +1,6 @@
 // What follows when replicas cannot go back to the checkpoint that their view begins with: a pure rule. A
 // checkpoint that nobody can read is damaged: an older one is taken. One that some can read is whole: who
-// cannot does not see the folder.
+// cannot does not see the folder. Where nobody can, and a disk refuses to say, it may be whole.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace muster {
 
 class GoingBack {
  public:
-  enum class Act { nothing, wait, lose, older };
+  enum class Act { nothing, wait, lose, older, away };
   struct Verdict {
     Act act = Act::nothing;
     std::vector<std::uint32_t> slots;  ///< lose: those who cannot. wait: those who have not said yet
@@ -21,15 +21,19 @@ class GoingBack {
 
   /// A view is entered; what was said of the one before does not count.
   void entered() { said_.clear(); }
-  /// Replica `slot` has gone back, or `why` it cannot.
-  void said(std::uint32_t slot, const std::string& why) { said_[slot] = why; }
+  /// Replica `slot` has gone back, or `why` it cannot; `disk`: its disk refuses.
+  void said(std::uint32_t slot, const std::string& why, bool disk = false) { said_[slot] = {why, disk}; }
   /// Who cannot is lost as soon as another one can. Who says nothing is waited for once others have spoken.
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
   std::string why(std::uint32_t slot) const;
 
  private:
-  std::map<std::uint32_t, std::string> said_;
+  struct Word {
+    std::string why;
+    bool disk = false;
+  };
+  std::map<std::uint32_t, Word> said_;
 };
 
 }  // namespace muster

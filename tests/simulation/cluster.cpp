@@ -69,7 +69,7 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.show_frames = options_.show_frames;
   seams.cards = options_.cards;
   seams.carries_cards = options_.cards && options_.carries_cards;
-  if (options_.disk) seams.disk = mounted(started.blind);
+  if (options_.disk) seams.disk = mounted(started.blind, away_from_nodes_);
   seams.spare = options_.spare ? options_.spare : seams.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
@@ -329,8 +329,9 @@ void Cluster::blind(const std::string& name) {
   if (NodeProcess* who = find(name)) *who->blind = true;
 }
 
-std::shared_ptr<Disk> Cluster::mounted(std::shared_ptr<const bool> blind) const {
-  return std::make_shared<MountedDisk>(options_.disk, std::move(blind), disk_away_);
+std::shared_ptr<Disk> Cluster::mounted(std::shared_ptr<const bool> blind,
+                                       std::shared_ptr<const Away> away) const {
+  return std::make_shared<MountedDisk>(options_.disk, std::move(blind), std::move(away));
 }
 
 void Cluster::flip_bit(const std::string& name, WrongBits::Flip what, std::uint64_t chosen) {

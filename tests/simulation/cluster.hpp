@@ -21,6 +21,7 @@
 #include "tests/simulation/memory_journal.hpp"
 #include "tests/simulation/planted_errors.hpp"
 #include "tests/simulation/seams.hpp"
+#include "tests/support/mounted_disk.hpp"
 
 namespace muster::simulation {
 
@@ -91,8 +92,11 @@ class Cluster {
   void damage_frame(const std::string& at, const std::string& from, std::uint64_t bit);
   /// Nothing can be read any more where it looks for checkpoints.
   void blind(const std::string& name);
-  /// Whether no process can reach the folder of checkpoints.
-  void set_disk_away(bool away) { *disk_away_ = away; }
+  /// Whether processes can reach the folder of checkpoints.
+  void set_disk_away(Away from_nodes, Away from_coordinator) {
+    *away_from_nodes_ = from_nodes;
+    *away_from_coordinator_ = from_coordinator;
+  }
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);
@@ -205,7 +209,7 @@ class Cluster {
   NodeProcess* find(const std::string& name);
   const NodeProcess* find(const std::string& name) const;
   NodeProcess& at(ProcessId process);
-  std::shared_ptr<Disk> mounted(std::shared_ptr<const bool> blind) const;
+  std::shared_ptr<Disk> mounted(std::shared_ptr<const bool> blind, std::shared_ptr<const Away> away) const;
 
   const Job job_;
   Registry registry_;
@@ -218,7 +222,8 @@ class Cluster {
   std::unique_ptr<SimulatedNetwork> network_;
   std::unique_ptr<ControlNet> control_;
   std::shared_ptr<Alive> things_ = std::make_shared<Alive>();
-  std::shared_ptr<bool> disk_away_ = std::make_shared<bool>(false);
+  std::shared_ptr<Away> away_from_nodes_ = std::make_shared<Away>(Away::no);
+  std::shared_ptr<Away> away_from_coordinator_ = std::make_shared<Away>(Away::no);
   std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
   coordinator_actor coordinator_;
   ProcessId coordinator_process_ = kNobody;

@@ -50,7 +50,7 @@ void Cluster::start_coordinator() {
     if (watch_) watch_->event(event);
   };
   parts.by_hand = options_.by_hand;
-  if (options_.disk) parts.checkpoints = mounted(std::make_shared<bool>(false));
+  if (options_.disk) parts.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);
   if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
   if (options_.by_hand) {
     parts.journal = std::make_shared<MemoryJournal>(

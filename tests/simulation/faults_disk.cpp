@@ -1,5 +1,6 @@
 // What can go wrong with the disk of the checkpoints, and runs that are told to end before their job.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "muster/actors/checkpoint_manifest.hpp"
@@ -25,6 +26,21 @@ bool has_folder(const Scene& scene) {
 bool draw_trouble(Dice& dice, const Scene& scene, Fault& fault) {
   fault.lasts = dice.between(Nanoseconds(milliseconds(20)), Nanoseconds(seconds(dice.one_in(4) ? 60 : 5)));
   return has_folder(scene);
+}
+
+// How, and from whom: its strength. A folder that is not mounted at all hosts of replicas alone is not told
+// from a checkpoint that is gone.
+bool draw_away(Dice& dice, const Scene& scene, Fault& fault) {
+  const std::uint64_t whom = dice.between(0, 2), how = dice.between(whom == 2 ? 1 : 0, 2);
+  fault.strength = static_cast<double>(3 * whom + how);
+  return draw_trouble(dice, scene, fault);
+}
+
+void take_disk_away(Cluster& cluster, const Fault& fault) {
+  const auto strength = static_cast<int>(fault.strength);
+  const Away how = std::array{Away::unmounted, Away::all, Away::reads}.at(strength % 3);
+  const int whom = strength / 3;
+  cluster.set_disk_away(whom == 1 ? Away::no : how, whom == 2 ? Away::no : how);
 }
 
 // Those that are whole: a manifest is written last.
@@ -74,15 +90,17 @@ std::vector<FaultKind> faults_of_reading() {
 }
 
 std::vector<FaultKind> faults_of_disks() {
-  return {{"disk-full", "the disk of the checkpoints is full for a while", draw_trouble,
-           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(0); },
-           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(FaultyDisk::kNever); }},
-          {"disk-refuses", "the disk of the checkpoints takes no change for a while", draw_trouble,
-           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(true); },
-           [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(false); }},
-          {"disk-away", "no process can reach the disk of the checkpoints for a while", draw_trouble,
-           [](Cluster& cluster, const Fault&) { cluster.set_disk_away(true); },
-           [](Cluster& cluster, const Fault&) { cluster.set_disk_away(false); }}};
+  return {
+      {"disk-full", "the disk of the checkpoints is full for a while", draw_trouble,
+       [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(0); },
+       [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(FaultyDisk::kNever); }},
+      {"disk-refuses", "the disk of the checkpoints takes no change for a while", draw_trouble,
+       [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(true); },
+       [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(false); }},
+      {"disk-away",
+       "no process, or not the coordinator, or no replica can reach the disk of the checkpoints for a while",
+       draw_away, take_disk_away,
+       [](Cluster& cluster, const Fault&) { cluster.set_disk_away(Away::no, Away::no); }}};
 }
 
 std::vector<FaultKind> ends() {

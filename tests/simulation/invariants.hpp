@@ -34,7 +34,13 @@ class Invariants final : public Watch {
   void disturbed() { progress_at_ = now(); }
   void fault_begun() { ++faults_; }
   /// Nobody can reach the disk of the checkpoints for this time.
-  void disk_away(Nanoseconds lasts) { disk_away_ += lasts; }
+  void disk_away(Nanoseconds lasts) {
+    const bool goes_on =
+        now() <= away_until_ + std::chrono::seconds(20);  // nobody may have looked in between
+    away_until_ = std::max(away_until_, now() + lasts);
+    if (!goes_on) away_since_ = now();
+    longest_away_ = std::max(longest_away_, away_until_ - away_since_);
+  }
 
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
@@ -123,7 +129,7 @@ class Invariants final : public Watch {
   void corrupt(const Event& event);
   void expect_marked(const Event& event);
   void suspects_noted(const std::string& text);
-  void expect_nothing_to_go_back_to();
+  void expect_nothing_to_go_back_to(std::uint64_t before);
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
@@ -145,7 +151,7 @@ class Invariants final : public Watch {
   bool all_excused() const;
   bool all_blind() const;
   // A run waits for it as long as for a member, and then goes on without those who cannot read.
-  bool disk_was_away_for_long() const { return disk_away_ >= job_.cluster.give_up_after; }
+  bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
   bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
   bool any_to_compare_with() const;
@@ -180,7 +186,7 @@ class Invariants final : public Watch {
   bool is_alone_on_card(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force
   std::uint64_t faults_ = 0;                        // that have begun
-  Nanoseconds disk_away_{0};
+  Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
   std::uint32_t closing_ = 0;                        // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;                          // the last view that was in force

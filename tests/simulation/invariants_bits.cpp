@@ -116,18 +116,20 @@ void Invariants::suspects_noted(const std::string& text) {
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
   suspects_stay_ |= says("cannot be renamed") || says("but not marked");
   if (says("are marked now")) suspects_stay_ = false;
-  if (says("the run goes on with what it has")) expect_nothing_to_go_back_to();
+  const std::string before = "for no checkpoint before step ";
+  if (says("the run goes on with what it has") && says(before.c_str()))
+    expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 
 // All see the folder now, and a checkpoint that no verdict is about would have been there.
-void Invariants::expect_nothing_to_go_back_to() {
+void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();
   if (!disk || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long()) return;
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
-    if (each.step < least_suspect_)
+    if (each.step < (suspects_stay_ ? std::min(before, least_suspect_) : before))
       say({8, "the run goes on with results that may be wrong, although " + each.manifest + " is there"});
   }
 }
@@ -149,6 +151,8 @@ void Invariants::corrupt(const Event& event) {
     must_go_back_ = told_back_ = true;
     expect_marked(event);
   }
+  if (event.text("advice").find("no checkpoint before them is there") != std::string::npos)
+    expect_nothing_to_go_back_to(static_cast<std::uint64_t>(event.integer("from_step")));
   const std::string action = event.text("action");
   const bool some_are_wrong = event.integer("from_step") <= event.integer("step");
   // Who is wrong at times may have been wrong in a step between two that were compared.

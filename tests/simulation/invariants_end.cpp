@@ -66,7 +66,7 @@ bool Invariants::waits_for_hung_replica() const {
 bool Invariants::waits_to_begin() const {
   const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
   const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
-  const bool shared_out = tally_.of("fault: coordinator-second") > 0;
+  const bool shared_out = cluster_->two_coordinators();
   return too_few_to_begin() || ((may_hang || shared_out) && !views_.latest());
 }
 
@@ -164,7 +164,7 @@ void Invariants::expect_good_end(const Report& report) {
              report.reason.find("begins with other weights") != std::string::npos) {
     tally_.count("run: begins anew with one that does not fit");
   } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
-             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind() || disk_was_away_for_long())) {
+             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind())) {
     tally_.count("run: fails without a checkpoint that can be read");
   } else if (report.reason.rfind("checkpoint.folder (", 0) == 0 && disk_was_away_for_long()) {
     tally_.count("run: fails without its folder of checkpoints");

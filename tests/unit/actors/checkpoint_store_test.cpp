@@ -104,7 +104,7 @@ TEST(CheckpointStore, TheHighestCountsAndTheLastAreKept) {
 TEST(CheckpointStore, NobodyPrunesWhatCannotBeReadNow) {
   const auto disk = std::make_shared<FaultyDisk>();
   const auto blind = std::make_shared<bool>(false);
-  CheckpointStore store(std::make_shared<MountedDisk>(disk, blind, std::make_shared<bool>(false)),
+  CheckpointStore store(std::make_shared<MountedDisk>(disk, blind, std::make_shared<Away>(Away::no)),
                         identity());
   for (const std::uint64_t step : {1, 2, 3}) store.save(snapshot_at(step), 9);
   *blind = true;

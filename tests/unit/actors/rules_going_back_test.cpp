@@ -43,5 +43,13 @@ TEST(GoingBack, WhatNobodyCanReadIsPassedOver) {
   EXPECT_EQ(rule.judge({0, 1}).act, Act::nothing);
 }
 
+TEST(GoingBack, WhatADiskRefusesMayBeWhole) {
+  GoingBack rule;
+  rule.said(0, "no such file");
+  rule.said(1, "Input/output error", true);
+  EXPECT_EQ(rule.judge({0, 1}).act, Act::away);
+  EXPECT_EQ(rule.judge({0}).act, Act::older) << "the other one is gone meanwhile";
+}
+
 }  // namespace
 }  // namespace muster
