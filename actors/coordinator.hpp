@@ -186,7 +186,7 @@ class CoordinatorState {
   void next_view();
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
-  void fail_without_folder();
+  void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
   void begin_with_kept(View& view) const;
   void avoid_unreadable(View& view) const;
@@ -300,7 +300,7 @@ class CoordinatorState {
   std::map<std::string, std::uint32_t> unreadable_;
   int back_ticks_ = 0;  // since somebody could not, and others have not said
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
-  bool saw_folder_ = false, saw_checkpoints_ = false;
+  bool saw_checkpoints_ = false, others_saw_it_ = false;  // others: the coordinators before
   std::optional<Time> folder_away_since_;
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {

@@ -108,9 +108,9 @@ bool CoordinatorState::judge_going_back() {
       return true;
     case GoingBack::Act::older:
       // Then the next view waits for it, and they read again.
-      return folder_is_away() ? close_view() : go_back_further(), true;
+      return !view_.source.checkpoint.empty() && folder_is_away() ? close_view() : go_back_further(), true;
     case GoingBack::Act::away:
-      return fail_without_folder(), true;
+      return fail_without_folder(going_back_.refusal()), true;
   }
   return false;
 }

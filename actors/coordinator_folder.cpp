@@ -15,18 +15,17 @@ void CoordinatorState::look_at_folder() {
   if (!parts_.checkpoints || saw_checkpoints_) return;
   try {
     saw_checkpoints_ = holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
-    saw_folder_ = true;
   } catch (const DiskError&) {
     // It is looked at again with the next checkpoint.
   }
 }
 
 bool CoordinatorState::folder_is_away() const {
-  if (!parts_.checkpoints || !saw_folder_) return false;
+  if (!parts_.checkpoints) return false;
   try {
-    return !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash) && saw_checkpoints_;
+    return saw_checkpoints_ && !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
   } catch (const DiskError&) {
-    return true;
+    return saw_checkpoints_ || others_saw_it_;
   }
 }
 
@@ -90,18 +89,20 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
                                    "waited for, " +
                                    std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
   }
-  if (now - *folder_away_since_ >= give_up) return fail_without_folder(), true;
+  const bool over = now - *folder_away_since_ >= give_up;
+  // Members have told of a good one, and their hosts may see the folder.
+  if (over && !reads && !kept_.manifest.empty() && !unreadable_.contains(kept_.manifest)) return false;
+  if (over) return fail_without_folder("the coordinator cannot list it"), true;
   phase_ = Phase::noting;
   unnoted_ = Unnoted{view, now + kDiskAgainMin, false, false};
   return true;
 }
 
 // A good checkpoint may be there: neither the beginning nor what may be wrong is better.
-void CoordinatorState::fail_without_folder() {
-  fail(
-      "checkpoint.folder (" + parts_.checkpoints->folder() +
-      ") could not be read within cluster.give_up_after, and the run was to go back to a checkpoint; make it "
-      "readable, and go on with --resume");
+void CoordinatorState::fail_without_folder(const std::string& why) {
+  fail("checkpoint.folder (" + parts_.checkpoints->folder() +
+       ") could not be read within cluster.give_up_after, and the run was to go back to a checkpoint (" +
+       why + "); make it readable, and go on with --resume");
 }
 
 }  // namespace muster

@@ -23,6 +23,9 @@ std::string steps_text(std::uint64_t from, std::uint64_t to) {
                     : "steps " + std::to_string(from) + " to " + std::to_string(to);
 }
 
+// What is written where it is not mounted would be lost.
+constexpr const char* kAway = "the folder cannot be read now, or is not mounted";
+
 // What the disk said to a change.
 std::string refusal_of(const std::function<void()>& change) {
   try {
@@ -128,8 +131,9 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
   const bool was_marked = marked_;
   const std::string refusal = mark_suspects();
-  const std::string stay =
-      refusal_of([&] { set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_); });
+  const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
+    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_);
+  });
   const bool stayed = std::exchange(suspects_stay_, !marked_ && !stay.empty());
   if (suspects_stay_ && stayed) return;  // it was told
   if (marked_ || (!was_marked && !suspects_stay_)) return;
@@ -146,7 +150,7 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
 
 // All verdicts of this coordinator. What the disk said, if it takes them not.
 std::string CoordinatorState::mark_suspects() {
-  const std::string refusal = refusal_of([&] {
+  const std::string refusal = folder_is_away() ? kAway : refusal_of([&] {
     for (const Verdict& verdict : verdicts_) add_verdict(*parts_.checkpoints, parts_.job_hash, verdict);
   });
   marked_ = refusal.empty();
@@ -224,7 +228,9 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
   const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
-    if (suspected_before_) set_suspects_aside(*suspect_from_);  // the one before may not have come to it
+    // The folder may have been away; or the coordinator before may not have come to it.
+    mark_suspects_again();
+    set_suspects_aside(*suspect_from_);
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},

@@ -1,5 +1,7 @@
 #include "muster/actors/rules/going_back.hpp"
 
+#include <algorithm>
+
 namespace muster {
 
 GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) const {
@@ -17,6 +19,11 @@ GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) c
   if (can.empty() && cannot.empty()) return {};
   if (!silent.empty()) return {Act::wait, silent};
   return cannot.empty() ? Verdict{} : Verdict{refused ? Act::away : Act::older, {}};
+}
+
+std::string GoingBack::refusal() const {
+  const auto word = std::ranges::find_if(said_, [](const auto& each) { return each.second.disk; });
+  return word == said_.end() ? std::string() : word->second.why;
 }
 
 std::string GoingBack::why(std::uint32_t slot) const {

@@ -27,6 +27,8 @@ class GoingBack {
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
   std::string why(std::uint32_t slot) const;
+  /// What a disk said that refused; empty: none did.
+  std::string refusal() const;
 
  private:
   struct Word {

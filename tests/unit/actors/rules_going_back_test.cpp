@@ -48,6 +48,7 @@ TEST(GoingBack, WhatADiskRefusesMayBeWhole) {
   rule.said(0, "no such file");
   rule.said(1, "Input/output error", true);
   EXPECT_EQ(rule.judge({0, 1}).act, Act::away);
+  EXPECT_EQ(rule.refusal(), "Input/output error");
   EXPECT_EQ(rule.judge({0}).act, Act::older) << "the other one is gone meanwhile";
 }
 
