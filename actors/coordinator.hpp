@@ -300,7 +300,8 @@ class CoordinatorState {
   std::map<std::string, std::uint32_t> unreadable_;
   int back_ticks_ = 0;  // since somebody could not, and others have not said
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
-  bool saw_checkpoints_ = false, others_saw_it_ = false;  // others: the coordinators before
+  bool saw_checkpoints_ = false;
+  bool told_of_one_ = false;  // by a member, or by the coordinator before
   std::optional<Time> folder_away_since_;
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {

@@ -165,7 +165,7 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
   if (view.history > 0) history_ = view.history;
-  others_saw_it_ = true;
+  told_of_one_ = true;
   remember_verdicts();
   remember_going_back();
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};

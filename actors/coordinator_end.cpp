@@ -61,6 +61,7 @@ void CoordinatorState::on(const Checkpointed& message) {
     unreadable_.erase(found);  // its steps were done again, and it is written anew
   }
   if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
+  told_of_one_ |= message.folder.empty();
   look_at_folder();
   if (message.folder.empty() && !verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
   if (message.folder.empty() && message.records >= kept_.records) kept_ = message;

@@ -3,6 +3,7 @@
 // reached, or it is not mounted. One that was empty all the time may be another host's: there only words of
 // members count.
 #include <algorithm>
+#include <limits>
 
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
@@ -25,7 +26,7 @@ bool CoordinatorState::folder_is_away() const {
   try {
     return saw_checkpoints_ && !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
   } catch (const DiskError&) {
-    return saw_checkpoints_ || others_saw_it_;
+    return saw_checkpoints_ || told_of_one_;
   }
 }
 
@@ -91,7 +92,9 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   }
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder.
-  if (over && !reads && !kept_.manifest.empty() && !unreadable_.contains(kept_.manifest)) return false;
+  const bool good =
+      good_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max())).has_value();
+  if (over && !reads && good) return false;
   if (over) return fail_without_folder("the coordinator cannot list it"), true;
   phase_ = Phase::noting;
   unnoted_ = Unnoted{view, now + kDiskAgainMin, false, false};

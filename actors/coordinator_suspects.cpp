@@ -228,8 +228,11 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
   const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
-    mark_suspects_again();                                      // the folder may have been away
-    if (suspected_before_) set_suspects_aside(*suspect_from_);  // the one before may not have come to it
+    mark_suspects_again();    // the folder may have been away
+    if (suspected_before_) {  // the one before may not have come to it
+      has_verdict_ = true;
+      set_suspects_aside(*suspect_from_);
+    }
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
