@@ -121,12 +121,15 @@ void Invariants::suspects_noted(const std::string& text) {
     expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 
-// All see the folder now, and a checkpoint that no verdict is about would have been there.
+// A checkpoint that no verdict is about is there; the run had told of one, and knew that the folder holds
+// some.
 void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long()) return;
+  if (!disk || !told_of_checkpoint() || some_cannot_read || cluster_->two_coordinators() ||
+      disk_was_away_for_long())
+    return;
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
     if (each.step < (suspects_stay_ ? std::min(before, least_suspect_) : before))
