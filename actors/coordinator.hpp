@@ -120,6 +120,7 @@ class CoordinatorState {
   bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
+  bool ends_with(const Judgement& judgement) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   Checkpointed kept_by(const ListedCheckpoint& good) const;

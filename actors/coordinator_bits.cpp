@@ -109,7 +109,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
   }
   const std::uint64_t from = first_in_doubt(message, judgement);
   const std::string follows = what_follows(message, judgement, from);
-  const bool ends = judgement.act == Judgement::Act::stop;
+  const bool ends = ends_with(judgement);
   const bool applied = from <= last_done(message);
   const bool again = judgement.act == Judgement::Act::again;
   if (applied && judgement.act != Judgement::Act::report && !(again && canary("doubt-waits")))

@@ -24,7 +24,8 @@ void CoordinatorState::look_at_folder() {
 bool CoordinatorState::folder_is_away() const {
   if (!parts_.checkpoints) return false;
   try {
-    return saw_checkpoints_ && !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
+    const bool any = holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
+    return saw_checkpoints_ && !any;
   } catch (const DiskError&) {
     return saw_checkpoints_ || told_of_one_;
   }

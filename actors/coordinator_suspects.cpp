@@ -56,6 +56,14 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   return from;
 }
 
+// By the job's policy, or because it cannot lose a replica.
+bool CoordinatorState::ends_with(const Judgement& judgement) const {
+  if (judgement.act != Judgement::Act::evict) return judgement.act == Judgement::Act::stop;
+  return std::ranges::any_of(judgement.odd, [this](std::uint32_t slot) {
+    return roster_->alive({false, slot}) && !goes_on_without({false, slot});
+  });
+}
+
 // One sentence for people.
 std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judgement& judgement,
                                            std::uint64_t from) const {
@@ -70,12 +78,12 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   const std::string may = steps_text(from, done) + " may hold wrong results";
   const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
+  const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
   if (!good && folder_is_away())
     return may + "; checkpoint.folder cannot be read now" +
-           (judgement.act == Act::evict || judgement.act == Act::again
-                ? ": as soon as it can, the run goes on from a checkpoint before them"
-                : ": make it readable, and go on with --resume from a checkpoint before them");
-  if (judgement.act == Act::evict || judgement.act == Act::again) {
+           (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
+                    : ": make it readable, and go on with --resume from a checkpoint before them");
+  if (goes_on) {
     return good ? may + "; the run goes back to " + before
                 : may + ", and no checkpoint before them is there; if this matters, begin the run again";
   }
