@@ -83,6 +83,20 @@ std::optional<Manifest> read_manifest(Disk& disk, const std::string& name, std::
   }
 }
 
+bool refuses_any_manifest(Disk& disk, const std::string& job) {
+  return std::ranges::any_of(disk.list(), [&](const Disk::File& file) {
+    const auto name = parse_checkpoint_name(file.name, job);
+    if (!name || !name->is_manifest()) return false;
+    try {
+      std::string why;
+      manifest_in(disk, file.name, why);
+      return false;
+    } catch (const DiskError& error) {
+      return may_pass(error);
+    }
+  });
+}
+
 bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {
   return !manifests(disk, job_hash, true).empty();
 }

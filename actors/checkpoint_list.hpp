@@ -37,6 +37,10 @@ std::optional<Manifest> read_manifest(Disk& disk, const std::string& name, std::
 /// The checkpoints of the job with this hash, ascending by step; none with a verdict on it.
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
 
+/// Whether there are some of runs of this name that cannot be read now: they may be better than those that
+/// can.
+bool refuses_any_manifest(Disk& disk, const std::string& job);
+
 inline constexpr const char* kSetAside = ".suspect";
 /// For a run of this name that begins, or resumes the checkpoint with this manifest: a history that nothing
 /// in this folder is of.

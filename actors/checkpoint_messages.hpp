@@ -90,10 +90,10 @@ MUSTER_MESSAGE(Checkpointed)
 struct WentBack {
   NodeName name;
   std::uint32_t view = 0;
-  std::string error;  ///< not empty: why it cannot
-  bool disk = false;  ///< its disk refused until cluster.give_up_after: the checkpoint may be whole
+  std::string error;           ///< not empty: why it cannot
+  Unread unread = Unread::no;  ///< refused: until cluster.give_up_after. Not "no": it may be whole
 
-  static auto fields(WentBack& x) { return std::tie(x.name, x.view, x.error, x.disk); }
+  static auto fields(WentBack& x) { return std::tie(x.name, x.view, x.error, x.unread); }
 };
 MUSTER_MESSAGE(WentBack)
 

@@ -132,8 +132,14 @@ void CheckpointStore::take_back(const std::string& stem) {
     };
     for (const auto& file : disk_->list()) {
       if (!file.name.starts_with(stem + ".") && !file.name.starts_with(stem + "-")) continue;
-      if (std::ranges::any_of(disk_->list(), is_manifest_of_it)) return;  // another writer's, by now
-      disk_->remove(file.name);
+      if (file.name.find(".tmp.", stem.size()) != std::string::npos) continue;  // another writer's
+      if (std::ranges::any_of(disk_->list(), is_manifest_of_it)) return;        // another writer's, by now
+      // Another writer that completes it in between gets the file back; one that comes later sees that it is
+      // gone (expect_there).
+      const std::string aside = temporary_name(*disk_, file.name);
+      disk_->rename(file.name, aside);
+      if (std::ranges::any_of(disk_->list(), is_manifest_of_it)) return disk_->rename(aside, file.name);
+      disk_->remove(aside);
     }
   } catch (const DiskError&) {
     // The next save removes them.
@@ -305,14 +311,37 @@ LoadedCheckpoint CheckpointStore::load_files(const Manifest& manifest) {
 }
 
 std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifest_name, std::string& why,
-                                                      bool& refused) {
-  refused = false;
+                                                      Unread& unread) {
+  unread = Unread::no;
   try {
     return load_if_whole(manifest_name, why);
   } catch (const DiskError& error) {
-    refused = may_pass(error);
     why = error.what();
+    unread = may_pass(error) ? Unread::refused : Unread::no;
+    if (unread == Unread::no && is_missing(manifest_name)) unread = Unread::gone;
     return std::nullopt;
+  }
+}
+
+// Not only one of its files.
+bool CheckpointStore::is_missing(const std::string& manifest_name) {
+  try {
+    std::string why;
+    manifest_in(*disk_, manifest_name, why);
+    return false;
+  } catch (const DiskError& error) {
+    return !may_pass(error);
+  }
+}
+
+bool CheckpointStore::reads_another(const std::string& manifest_name) {
+  try {
+    return std::ranges::any_of(list_checkpoints(*disk_, identity_.job_hash), [&](const auto& each) {
+      std::string why;
+      return each.manifest != manifest_name && load(each.manifest, why);
+    });
+  } catch (const DiskError&) {
+    return false;  // it refuses all
   }
 }
 
@@ -346,20 +375,24 @@ std::optional<LoadedCheckpoint> CheckpointStore::load_if_whole(const std::string
   }
 }
 
-// Those that are whole, if their weights are not the same.
+// Those that are whole, if their weights are not the same. Those of another run, on other hardware, may be
+// others.
 std::vector<std::string> CheckpointStore::differing(const std::vector<ListedCheckpoint>& of_one_step) {
-  std::vector<std::string> whole;
-  std::set<std::string> weights;
-  for (const ListedCheckpoint& each : of_one_step) weights.insert(each.weights_sha256);
-  if (weights.size() < 2) return {};
-  weights.clear();
+  const auto run_of = [](const ListedCheckpoint& each) { return each.history >> kCourseBits; };
+  std::map<std::uint64_t, std::set<std::string>> said, weights;  // by run
+  std::vector<const ListedCheckpoint*> whole;
+  for (const ListedCheckpoint& each : of_one_step) said[run_of(each)].insert(each.weights_sha256);
   for (const ListedCheckpoint& each : of_one_step) {
     std::string why;
-    if (!load(each.manifest, why)) continue;
-    whole.push_back(each.manifest);
-    weights.insert(each.weights_sha256);
+    if (said[run_of(each)].size() < 2 || !load(each.manifest, why)) continue;
+    whole.push_back(&each);
+    weights[run_of(each)].insert(each.weights_sha256);
   }
-  return weights.size() > 1 ? whole : std::vector<std::string>{};
+  std::vector<std::string> names;
+  for (const ListedCheckpoint* each : whole) {
+    if (weights[run_of(*each)].size() > 1) names.push_back(each->manifest);
+  }
+  return names;
 }
 
 // By step, the last one first; of a step likewise by records.
@@ -386,7 +419,7 @@ CheckpointStore::ByStep CheckpointStore::of_this_job(FoundCheckpoint& found) {
   }
   for (auto& [step, those] : steps) {
     std::ranges::sort(those, [](const ListedCheckpoint& a, const ListedCheckpoint& b) {
-      return std::tie(a.records, a.manifest) > std::tie(b.records, b.manifest);
+      return std::tie(a.records, a.history, a.manifest) > std::tie(b.records, b.history, b.manifest);
     });
   }
   return steps;

@@ -25,6 +25,7 @@
 #include "muster/actors/checkpoint_list.hpp"
 #include "muster/actors/checkpoint_manifest.hpp"
 #include "muster/actors/disk.hpp"
+#include "muster/actors/rules/disk_retry.hpp"
 #include "muster/actors/snapshot.hpp"
 #include "muster/gpu/model.hpp"
 
@@ -104,19 +105,21 @@ class CheckpointStore {
   /// The one with this manifest. If it stays: what the disk said.
   std::optional<std::string> set_aside(const std::string& manifest);
 
-  /// The one of this manifest; nothing, and why, if it is not whole or not of this job. `refused`: the disk
-  /// said so, and may let it be read another time.
-  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why, bool& refused);
+  /// The one of this manifest; nothing, and why, if it is not whole or not of this job.
+  std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why, Unread& unread);
   std::optional<LoadedCheckpoint> load(const std::string& manifest_name, std::string& why) {
-    bool refused;
-    return load(manifest_name, why, refused);
+    Unread unread;
+    return load(manifest_name, why, unread);
   }
+  /// Whether another one of this job can be read whole: then a disk that refuses this one refuses it alone.
+  bool reads_another(const std::string& manifest_name);
 
  private:
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
   void expect_there(const Manifest& manifest);
+  bool is_missing(const std::string& manifest_name);
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);

@@ -89,15 +89,16 @@ void Checkpointer::set_aside(std::uint64_t step, std::uint64_t history) {
   disk_thread_->submit([store = store_, step, history] { store->set_aside(step, history); });
 }
 
-void Checkpointer::read(const std::string& manifest,
-                        std::function<void(std::shared_ptr<const Snapshot>, std::string, bool)> done) {
-  disk_thread_->submit([store = store_, manifest, done = std::move(done)] {
+void Checkpointer::read(const std::string& manifest, bool last_try,
+                        std::function<void(std::shared_ptr<const Snapshot>, std::string, Unread)> done) {
+  disk_thread_->submit([store = store_, manifest, last_try, done = std::move(done)] {
     std::string why;
-    bool refused;
+    Unread unread;
     std::shared_ptr<const Snapshot> snapshot;
-    if (auto loaded = store->load(manifest, why, refused))
+    if (auto loaded = store->load(manifest, why, unread))
       snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
-    done(std::move(snapshot), std::move(why), refused);
+    if (unread == Unread::refused && last_try && store->reads_another(manifest)) unread = Unread::no;
+    done(std::move(snapshot), std::move(why), unread);
   });
 }
 

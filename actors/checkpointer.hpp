@@ -55,10 +55,10 @@ class Checkpointer {
   void withdraw(std::uint64_t from_step) { *suspect_from_ = from_step; }
 
   /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
-  /// with nothing and the reason if it is not whole or not of this job, or (`disk`) if the disk refuses, and
-  /// may let it be read another time.
-  void read(const std::string& manifest,
-            std::function<void(std::shared_ptr<const Snapshot>, std::string why, bool disk)> done);
+  /// with nothing and the reason if it is not whole or not of this job, or could not be read. One that the
+  /// disk refuses in the `last_try`, and not another one, counts as damaged.
+  void read(const std::string& manifest, bool last_try,
+            std::function<void(std::shared_ptr<const Snapshot>, std::string why, Unread)> done);
 
  private:
   std::shared_ptr<Executor> disk_thread_;

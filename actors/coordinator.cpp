@@ -77,6 +77,7 @@ void CoordinatorState::tell_resumed() {
   report_.steps = resume.step;
   report_.samples = resume.samples;
   kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}};
+  told_of_one_ = true;
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {

@@ -2,6 +2,7 @@
 // for it.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -101,7 +102,7 @@ class CoordinatorState {
   void ask_another_donor(const NodeName& hanging);
   bool judge_hanging();
   bool judge_loaders();
-  bool judge_going_back();
+  bool judge_going_back(bool tick);
   void go_back_further();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
@@ -117,13 +118,19 @@ class CoordinatorState {
   std::optional<std::vector<ListedCheckpoint>> listed() const;
   void look_at_folder();
   bool folder_is_away() const;
+  bool folder_hides_some() const;
+  void see_folder();
+  bool finds(const std::string& manifest) const;
   bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
   bool ends_with(const Judgement& judgement) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
+  void keep_no_suspect();
   Checkpointed kept_by(const ListedCheckpoint& good) const;
+  void keep(const Checkpointed& message);
+  void remember_told(const Checkpointed& message);
   void suspect_what_is_doubted(bool ends);
   bool can_be_settled_in(const View& view) const;
   void note_suspects();
@@ -185,8 +192,11 @@ class CoordinatorState {
   void close_view();
   void ask_to_close();
   void next_view();
+  void make_view(const Roster::Next& next);
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
+  void wait_for_mounts();
+  void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
   void begin_with_kept(View& view) const;
@@ -302,8 +312,19 @@ class CoordinatorState {
   int back_ticks_ = 0;  // since somebody could not, and others have not said
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
   bool saw_checkpoints_ = false;
-  bool told_of_one_ = false;  // by a member, or by the coordinator before
+  bool told_of_one_ = false;       // by a member, or by the coordinator before
+  std::deque<Checkpointed> told_;  // by members: the last ones, in this order
   std::optional<Time> folder_away_since_;
+  std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
+  bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
+  bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
+  // No replica finds the checkpoint of its view, and this coordinator does.
+  struct Missed {
+    Time since;
+    std::chrono::nanoseconds wait;
+    Time again;
+  };
+  std::optional<Missed> missed_;
   // Until it is known who of these is wrong: results of this step and later ones may be.
   struct Doubt {
     std::uint64_t from;

@@ -124,7 +124,8 @@ void CoordinatorState::look_into_journal() {
   if (entry->suspect_from > 0)
     suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
   has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
-  journal_behind_ = true;                                        // of its own term
+  keep_no_suspect();
+  journal_behind_ = true;  // of its own term
   note_what_it_lacks();
 }
 
@@ -173,6 +174,8 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
   const bool of_the_course = last && of_one_run(last->history, history_) && last->history >= view_.history;
   if (of_the_course && last->records > kept_.records) kept_ = kept_by(*last);
+  kept_is_known_ = !parts_.checkpoints || listed().has_value();
+  keep_no_suspect();
   report_.steps = std::max(report_.steps, kept_.step);
   watch_->entered(view_);
   watch_->begun();

@@ -71,8 +71,8 @@ void CoordinatorState::avoid_unreadable(View& view) const {
 
 void CoordinatorState::on(const WentBack& message) {
   if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
-  going_back_.said(message.name.slot, message.error, message.disk);
-  judge_going_back();
+  going_back_.said(message.name.slot, message.error, message.unread);
+  judge_going_back(false);
 }
 
 // Its members read the state from a checkpoint.
@@ -86,15 +86,18 @@ bool CoordinatorState::is_going_back() const {
 }
 
 // No step of the view can end while one of its members stands where it was.
-bool CoordinatorState::judge_going_back() {
+bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
+  if (verdict.any_can) missed_.reset();
   switch (verdict.act) {
     case GoingBack::Act::nothing:
       back_ticks_ = 0;
       return false;
     case GoingBack::Act::wait:
-      if (++back_ticks_ * kTick < parts_.job.cluster.give_up_after) return false;
+      back_ticks_ += tick ? 1 : 0;
+      // Who tries again has its own time, from when its disk refused first.
+      if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * parts_.job.cluster.give_up_after) return false;
       back_ticks_ = 0;
       lost({false, verdict.slots.front()}, "coordinator",
            "it has not gone back to " + view_.source.checkpoint + " within cluster.give_up_after");
@@ -106,9 +109,15 @@ bool CoordinatorState::judge_going_back() {
              going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?", false);
       }
       return true;
+    case GoingBack::Act::gone:
+      if (finds(view_.source.checkpoint)) return wait_for_mounts(), true;
+      [[fallthrough]];
     case GoingBack::Act::older:
+      missed_.reset();
       // Then the next view waits for it, and they read again.
-      return !view_.source.checkpoint.empty() && folder_is_away() ? close_view() : go_back_further(), true;
+      goes_further_ = !view_.source.checkpoint.empty() &&
+                      (folder_is_away() || (folder_hides_some() && !last_before(view_.source.step)));
+      return goes_further_ ? close_view() : go_back_further(), true;
     case GoingBack::Act::away:
       return fail_without_folder(going_back_.refusal()), true;
   }
@@ -122,9 +131,11 @@ void CoordinatorState::go_back_further() {
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_[source.checkpoint] = view_.number;
   const auto older = last_before(source.step);
-  if (view_.back) suspect_from_ = source.step + 1;
   if (view_.back && !older)
-    return fail("no checkpoint is left to go back to: " + why + "; begin the run again");
+    return fail("no checkpoint is left to go back to: " + why +
+                "; if its host does not see the same checkpoint.folder, mount it, and go on with --resume; "
+                "else begin the run again");
+  if (view_.back) suspect_from_ = source.step + 1;
   // One that was written meanwhile is better than an older one, unless it may hold wrong results.
   if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
     kept_ = older ? kept_by(*older) : Checkpointed{};

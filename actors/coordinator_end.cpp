@@ -61,11 +61,18 @@ void CoordinatorState::on(const Checkpointed& message) {
     unreadable_.erase(found);  // its steps were done again, and it is written anew
   }
   if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
-  told_of_one_ |= message.folder.empty();
   look_at_folder();
-  if (message.folder.empty() && !verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
-  if (message.folder.empty() && message.records >= kept_.records) kept_ = message;
+  if (message.folder.empty()) keep(message);
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
+}
+
+void CoordinatorState::keep(const Checkpointed& message) {
+  told_of_one_ = true;
+  if (!verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
+  remember_told(message);
+  if (message.records < kept_.records) return;
+  kept_ = message;
+  kept_is_known_ = true;
 }
 
 // What the disk said last is part of the answer, should no last checkpoint be written.

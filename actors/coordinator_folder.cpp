@@ -12,6 +12,12 @@
 
 namespace muster {
 
+namespace {
+
+constexpr std::size_t kToldMin = 4;
+
+}  // namespace
+
 void CoordinatorState::look_at_folder() {
   if (!parts_.checkpoints || saw_checkpoints_) return;
   try {
@@ -31,11 +37,22 @@ bool CoordinatorState::folder_is_away() const {
   }
 }
 
+// It, or some of what is in it.
+bool CoordinatorState::folder_hides_some() const {
+  if (!parts_.checkpoints) return false;
+  try {
+    return folder_is_away() ||
+           (saw_checkpoints_ && refuses_any_manifest(*parts_.checkpoints, parts_.job.name));
+  } catch (const DiskError&) {
+    return true;
+  }
+}
+
 // Those with no verdict on them; nothing where the folder cannot be read now.
 std::optional<std::vector<ListedCheckpoint>> CoordinatorState::listed() const {
   if (!parts_.checkpoints) return std::nullopt;
   try {
-    auto all = list_checkpoints(*parts_.checkpoints, parts_.job_hash);
+    auto all = seen_ ? *seen_ : list_checkpoints(*parts_.checkpoints, parts_.job_hash);
     std::erase_if(all,
                   [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
     return all;
@@ -65,8 +82,19 @@ bool CoordinatorState::is_gone(const std::string& manifest) const {
 // The same; where it cannot be listed, by what members have told.
 std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
   if (const auto last = last_before(step)) return kept_by(*last);
-  const bool known = !kept_.manifest.empty() && kept_.step < step && !unreadable_.contains(kept_.manifest);
-  return known && !is_gone(kept_.manifest) ? std::optional(kept_) : std::nullopt;
+  const auto good = [&](const Checkpointed& one) {
+    return !one.manifest.empty() && one.step < step && !unreadable_.contains(one.manifest) &&
+           !is_gone(one.manifest);
+  };
+  if (good(kept_)) return kept_;
+  const auto told = std::ranges::find_if(told_.rbegin(), told_.rend(), good);
+  return told == told_.rend() ? std::nullopt : std::optional(*told);
+}
+
+// More than one: the last may be of a step whose results turn out to be wrong.
+void CoordinatorState::remember_told(const Checkpointed& message) {
+  told_.push_back(message);
+  if (told_.size() > std::max<std::size_t>(parts_.job.checkpoint.keep, kToldMin)) told_.pop_front();
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
@@ -74,12 +102,29 @@ Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
           view_.number};
 }
 
+// What a view is made with, in more than one look.
+void CoordinatorState::see_folder() {
+  seen_.reset();
+  seen_ = listed();
+}
+
+bool CoordinatorState::finds(const std::string& manifest) const {
+  const auto all = listed();
+  return all && std::ranges::any_of(*all, [&](const auto& each) { return each.manifest == manifest; });
+}
+
+void CoordinatorState::make_again_at(const View& view, Time when) {
+  phase_ = Phase::noting;
+  unnoted_since_.reset();
+  unnoted_ = Unnoted{view, when, false, false};
+}
+
 // A view that goes back is made with the folder at hand: what cannot be read for a while is not gone. Members
 // keep what they hold.
 bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
-  const bool reads = is_going_back() && !view_.source.checkpoint.empty();
-  const bool goes_back = parts_lost || suspect_from_ || reads || !can_be_settled_in(view);
-  if (!goes_back || !folder_is_away() || canary("folder-is-not-waited-for"))
+  const bool goes_back = parts_lost || suspect_from_ || goes_further_ || !can_be_settled_in(view);
+  if (goes_back) see_folder();
+  if (!goes_back || !folder_hides_some() || canary("folder-is-not-waited-for"))
     return folder_away_since_.reset(), false;
   const auto now = self_->clock().now();
   const auto give_up = parts_.job.cluster.give_up_after;
@@ -92,14 +137,31 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
                                    std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
   }
   const bool over = now - *folder_away_since_ >= give_up;
-  // Members have told of a good one, and their hosts may see the folder.
-  const bool good =
-      good_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max())).has_value();
-  if (over && !reads && good) return false;
+  // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
+  const auto before = suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max());
+  if (over && !goes_further_ && kept_is_known_ && good_before(before)) return false;
   if (over) return fail_without_folder("the coordinator cannot list it"), true;
-  phase_ = Phase::noting;
-  unnoted_ = Unnoted{view, now + kDiskAgainMin, false, false};
+  make_again_at(view, now + kDiskAgainMin);
   return true;
+}
+
+// No replica finds the checkpoint of this view, and the coordinator does: its hosts' folder is not mounted.
+void CoordinatorState::wait_for_mounts() {
+  const auto now = self_->clock().now();
+  const auto give_up = parts_.job.cluster.give_up_after;
+  const std::string none = "no replica finds " + view_.source.checkpoint + " in checkpoint.folder (" +
+                           parts_.checkpoints->folder() +
+                           "), to which the run is to go back, and the coordinator does";
+  if (!missed_) {
+    missed_ = Missed{now, kDiskAgainMin, now};
+    raise(make_event("notice", {{"text", none + ": they look again, for " + std::to_string(give_up.count()) +
+                                             " ms (cluster.give_up_after)"}}));
+  }
+  if (now - missed_->since >= give_up)
+    return fail(none + "; mount the folder on every host, and go on with --resume");
+  missed_->again = now + std::min<std::chrono::nanoseconds>(missed_->wait, missed_->since + give_up - now);
+  missed_->wait = disk_back_off(missed_->wait);
+  close_view();
 }
 
 // A good checkpoint may be there: neither the beginning nor what may be wrong is better.

@@ -79,7 +79,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
   const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
-  if (!good && folder_is_away())
+  if (!good && folder_hides_some())
     return may + "; checkpoint.folder cannot be read now" +
            (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
                     : ": make it readable, and go on with --resume from a checkpoint before them");
@@ -100,14 +100,17 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
 // read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !folder_is_away() && !good_before(from))) return;
+  if (canary("keeps-wrong-results") || (!ends && !folder_hides_some() && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   has_verdict_ = true;
   note_suspects();
   set_suspects_aside(*suspect_from_);
-  if (kept_.step < *suspect_from_) return;
-  const auto good = last_before(*suspect_from_);
-  kept_ = good ? kept_by(*good) : Checkpointed{};
+  keep_no_suspect();
+}
+
+void CoordinatorState::keep_no_suspect() {
+  if (!suspect_from_ || kept_.step < *suspect_from_) return;
+  kept_ = good_before(*suspect_from_).value_or(Checkpointed{});
 }
 
 // Who could tell is lost, or the run ends before they have.
@@ -137,6 +140,7 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
   const Verdict verdict{history_, from};
   if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
+  std::erase_if(told_, [&](const Checkpointed& one) { return one.step >= from; });
   const bool was_marked = marked_;
   const std::string refusal = mark_suspects();
   const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
@@ -252,7 +256,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   } else {
     const auto kept = std::exchange(suspect_from_, std::nullopt);  // there is nothing to go back to
     if (!begins_anew && !goes_back_again(view)) {
-      if (kept) say_kept_suspects(*kept);
+      if (kept) say_kept_suspects(*kept), suspected_before_ = false;
       return;
     }
   }

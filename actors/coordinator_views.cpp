@@ -134,7 +134,12 @@ void CoordinatorState::next_view() {
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view) return pause(next.missing);
-  if (waits_for_folder(*next.view, next.lost.has_value())) return;
+  if (missed_ && self_->clock().now() < missed_->again) return make_again_at(*next.view, missed_->again);
+  if (!waits_for_folder(*next.view, next.lost.has_value())) make_view(next);
+  seen_.reset();
+}
+
+void CoordinatorState::make_view(const Roster::Next& next) {
   lost_.clear();
   View view = *next.view;
   if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
@@ -179,6 +184,7 @@ void CoordinatorState::pause(const std::string& missing) {
   if (!roster_->donor()) return fail(missing);
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
+  folder_away_since_.reset();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
   raise(make_event("paused",
@@ -212,6 +218,8 @@ void CoordinatorState::install(const View& view) {
   going_back_.entered();
   took_effect_ = false;
   back_ticks_ = 0;
+  goes_further_ = false;
+  if (!from_disk(next)) missed_.reset();
   phase_ = Phase::installing;
   installing_ticks_ = 0;
   loader_ticks_ = 0;

@@ -60,7 +60,7 @@ bool CoordinatorState::judge() {
     return give_up_silence();
   }
   if (phase_ == Phase::adopting && judge_returns()) return true;
-  if (judge_going_back()) return true;
+  if (judge_going_back(true)) return true;
   const bool owed = !watch_->in_doubt(elapsed()) && !anew_;  // of a view that is void nobody owes anything
   if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
   return follow(judgement);

@@ -168,8 +168,12 @@ std::string advice_for(const DiskError& error) {
   }
 }
 
+std::string temporary_name(const Disk& disk, const std::string& name) {
+  return name + ".tmp." + std::to_string(disk.writer());
+}
+
 void replace_file(Disk& disk, const std::string& name, Disk::Pieces pieces) {
-  const std::string temporary = name + ".tmp." + std::to_string(disk.writer());
+  const std::string temporary = temporary_name(disk, name);
   try {
     disk.write(temporary, pieces);
     disk.rename(temporary, name);

@@ -60,6 +60,9 @@ class Disk {
   virtual std::optional<std::uint64_t> room() { return std::nullopt; }
 };
 
+/// What this writer calls a file until it is whole.
+std::string temporary_name(const Disk& disk, const std::string& name);
+
 /// Puts a file in place whole, or not at all: a reader sees what was there before, or this. The content is on
 /// disk when the call returns, the name is not. Throws DiskError, and leaves no temporary file if it can.
 void replace_file(Disk& disk, const std::string& name, Disk::Pieces pieces);

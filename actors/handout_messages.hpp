@@ -66,7 +66,7 @@ struct Restored {
   std::uint64_t turn = 0;
   std::shared_ptr<const ReplicaPlace> place;
   std::string error;
-  bool disk = false;  ///< its folder cannot be reached now
+  Unread unread = Unread::no;
   DiskTries tries;
 };
 

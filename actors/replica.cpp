@@ -447,8 +447,10 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
-  if (!going_back_) tell_epochs();  // else they are of steps that are done again
-  if (checkpointed_) self_->send(parts_.node, *checkpointed_);
+  if (!going_back_) tell_epochs();                       // else they are of steps that are done again
+  for (const auto* told : {&checkpointed_, &spared_}) {  // a word that was on its way may be lost
+    if (*told) self_->send(parts_.node, **told);
+  }
   if (done_ && !halted_) self_->send(parts_.node, *done_);
 }
 

@@ -256,7 +256,7 @@ class ReplicaState {
   std::optional<Gathering> gathering_parts_;                     // for a checkpoint
   std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
   std::uint64_t gathered_to_ = 0;                                // later ones are still to come
-  std::optional<Checkpointed> checkpointed_;                     // the last one that it wrote
+  std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
   // As a donor: who wants the state, who is sent each record, and the records kept for them.
   std::vector<PeerId> donations_;
   struct Feeding {

@@ -123,11 +123,11 @@ void ReplicaState::go_back(DiskTries tries) {
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_, tries,
                         restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](
-                           std::shared_ptr<const Snapshot> snapshot, const std::string& why, bool disk) {
-    compute->submit([bench, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, disk] {
+                           std::shared_ptr<const Snapshot> snapshot, const std::string& why, Unread unread) {
+    compute->submit([bench, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, unread] {
       auto waits = Restoring::waits;
       if (!restoring->compare_exchange_strong(waits, Restoring::begun)) return;
-      Restored restored{turn, nullptr, snapshot ? std::string() : why, disk, tries};
+      Restored restored{turn, nullptr, snapshot ? std::string() : why, unread, tries};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
         if (snapshot) go_back_to(*bench, *snapshot);
@@ -139,28 +139,29 @@ void ReplicaState::go_back(DiskTries tries) {
   };
   if (part_.view.back && parts_.checkpoints)
     parts_.checkpoints->set_aside(source.step, part_.view.history - 1);
-  if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {}, false);
-  if (from_ && from_->place.records == source.records) return restore(from_, {}, false);
+  if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {}, Unread::no);
+  if (from_ && from_->place.records == source.records) return restore(from_, {}, Unread::no);
   if (!parts_.checkpoints)
-    return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to", false);
-  parts_.checkpoints->read(source.checkpoint, [restore, name = source.checkpoint, course = *course_](
-                                                  auto snapshot, auto why, bool disk) {
+    return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to", Unread::no);
+  const auto done = [restore, name = source.checkpoint, course = *course_](auto snapshot, auto why,
+                                                                           Unread unread) {
     if (snapshot) why = why_not_from(course, snapshot->place);
-    restore(why.empty() ? std::move(snapshot) : nullptr, "it cannot go back to " + name + ": " + why, disk);
-  });
+    restore(why.empty() ? std::move(snapshot) : nullptr, "it cannot go back to " + name + ": " + why, unread);
+  };
+  parts_.checkpoints->read(source.checkpoint, tries.last, done);
 }
 
 // A folder that cannot be reached for a while is no reason to go back further, or to lose this replica.
 bool ReplicaState::reads_again(const Restored& message) {
-  if (!message.disk || halted_ || canary("reads-once")) return false;
+  if (message.unread != Unread::refused || halted_ || canary("reads-once")) return false;
   DiskTries tries = message.tries;
   if (++tries.refused == 1) tries.since = now().time_since_epoch();
   const auto wait = disk_again_in(disk_wait(tries.refused), now().time_since_epoch() - tries.since,
                                   parts_.bench->job.cluster.give_up_after);
-  if (!wait) return false;
+  if (!wait && std::exchange(tries.last, true)) return false;
   if (tries.refused == 1)
     self_->send(parts_.node, Raised{make_event("notice", {{"text", message.error + "; it tries again"}})});
-  self_->delayed_send(self_, *wait, ReadAgain{turn_, tries});
+  self_->delayed_send(self_, wait.value_or(std::chrono::nanoseconds(0)), ReadAgain{turn_, tries});
   return true;
 }
 
@@ -183,12 +184,14 @@ void ReplicaState::gone_back(const Restored& message) {
   restoring_.reset();
   if (reads_again(message)) return;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
-  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error, message.disk});
+  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error, message.unread});
   if (!message.error.empty()) return halted_ ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
   going_back_ = false;
   restore(place);
-  if (checkpointed_ && checkpointed_->records > place.records) checkpointed_.reset();
+  for (auto* told : {&checkpointed_, &spared_}) {
+    if (*told && (*told)->records > place.records) told->reset();
+  }
   last_written_.reset();
   done_.reset();
   if (place.records > 0) go_on_from(place);

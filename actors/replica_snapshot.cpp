@@ -255,7 +255,7 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
   const Checkpointed told{message.manifest, message.records, message.step,
                           message.path,     message.folder,  message.view};
-  if (message.folder.empty()) checkpointed_ = told;
+  (message.folder.empty() ? checkpointed_ : spared_) = told;
   self_->send(parts_.node, told);
 }
 

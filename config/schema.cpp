@@ -326,9 +326,9 @@ std::vector<Key> cluster_keys() {
                "`cluster.restart`. Matters with on_loss = \"continue\"."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
-               "How long the run waits before it fails: for replicas or loaders, for a word from any "
-               "replica, and for a disk that refuses the journal. After the same time a checkpoint that the "
-               "disk refuses is given up, and a replica that does not go back to a checkpoint is lost."),
+               "How long the run waits before it fails: for replicas or loaders, a word from any replica, a "
+               "disk that refuses the journal, or checkpoint.folder where all are to go back. After this a "
+               "checkpoint that its disk refuses is given up, and who does not go back to one is lost."),
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "

@@ -1,28 +1,35 @@
 #include "muster/actors/rules/going_back.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace muster {
 
 GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) const {
   std::vector<std::uint32_t> can, cannot, silent;
-  bool refused = false;
+  std::set<Unread> reasons;
   for (const std::uint32_t slot : members) {
     const auto word = said_.find(slot);
-    if (word == said_.end())
+    if (word == said_.end()) {
       silent.push_back(slot);
-    else
-      (word->second.why.empty() ? can : cannot).push_back(slot);
-    refused |= word != said_.end() && word->second.disk;
+      continue;
+    }
+    const bool is_back = word->second.why.empty();
+    (is_back ? can : cannot).push_back(slot);
+    if (!is_back) reasons.insert(word->second.unread);
   }
-  if (!can.empty() && !cannot.empty()) return {Act::lose, cannot};
-  if (can.empty() && cannot.empty()) return {};
-  if (!silent.empty()) return {Act::wait, silent};
-  return cannot.empty() ? Verdict{} : Verdict{refused ? Act::away : Act::older, {}};
+  const bool any_can = !can.empty();
+  if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can};
+  if (!any_can && cannot.empty()) return {};
+  if (!silent.empty()) return {Act::wait, silent, any_can};
+  if (any_can) return {Act::nothing, {}, any_can};
+  if (reasons.contains(Unread::no)) return {Act::older};
+  return {reasons.contains(Unread::refused) ? Act::away : Act::gone};
 }
 
 std::string GoingBack::refusal() const {
-  const auto word = std::ranges::find_if(said_, [](const auto& each) { return each.second.disk; });
+  const auto word =
+      std::ranges::find_if(said_, [](const auto& each) { return each.second.unread == Unread::refused; });
   return word == said_.end() ? std::string() : word->second.why;
 }
 

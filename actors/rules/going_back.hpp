@@ -1,6 +1,7 @@
-// What follows when replicas cannot go back to the checkpoint that their view begins with: a pure rule. A
-// checkpoint that nobody can read is damaged: an older one is taken. One that some can read is whole: who
-// cannot does not see the folder. Where nobody can, and a disk refuses to say, it may be whole.
+// What follows when replicas cannot go back to the checkpoint that their view begins with: a pure rule. One
+// that some can read is whole: who cannot does not see the folder. One that somebody has read, and nobody can
+// go on from, is damaged: an older one is taken. Where nobody has read it, since the disk refuses or the file
+// is not there, it may be whole.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +10,25 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/rules/disk_retry.hpp"
+
 namespace muster {
 
 class GoingBack {
  public:
-  enum class Act { nothing, wait, lose, older, away };
+  enum class Act { nothing, wait, lose, older, away, gone };
   struct Verdict {
     Act act = Act::nothing;
     std::vector<std::uint32_t> slots;  ///< lose: those who cannot. wait: those who have not said yet
+    bool any_can = false;
   };
 
   /// A view is entered; what was said of the one before does not count.
   void entered() { said_.clear(); }
-  /// Replica `slot` has gone back, or `why` it cannot; `disk`: its disk refuses.
-  void said(std::uint32_t slot, const std::string& why, bool disk = false) { said_[slot] = {why, disk}; }
+  /// Replica `slot` has gone back, or `why` it cannot.
+  void said(std::uint32_t slot, const std::string& why, Unread unread = Unread::no) {
+    said_[slot] = {why, unread};
+  }
   /// Who cannot is lost as soon as another one can. Who says nothing is waited for once others have spoken.
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
@@ -33,7 +39,7 @@ class GoingBack {
  private:
   struct Word {
     std::string why;
-    bool disk = false;
+    Unread unread = Unread::no;
   };
   std::map<std::uint32_t, Word> said_;
 };

@@ -28,10 +28,9 @@ bool draw_trouble(Dice& dice, const Scene& scene, Fault& fault) {
   return has_folder(scene);
 }
 
-// How, and from whom: its strength. A folder that is not mounted at all hosts of replicas alone is not told
-// from a checkpoint that is gone.
+// How, and from whom: its strength.
 bool draw_away(Dice& dice, const Scene& scene, Fault& fault) {
-  const std::uint64_t whom = dice.between(0, 2), how = dice.between(whom == 2 ? 1 : 0, 2);
+  const std::uint64_t whom = dice.between(0, 2), how = dice.between(0, 2);
   fault.strength = static_cast<double>(3 * whom + how);
   return draw_trouble(dice, scene, fault);
 }

@@ -166,6 +166,8 @@ void Invariants::expect_good_end(const Report& report) {
   } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
              (tally_.of("fault: damaged-checkpoints") > 0 || all_blind())) {
     tally_.count("run: fails without a checkpoint that can be read");
+  } else if (report.reason.rfind("no replica finds ", 0) == 0 && (disk_was_away_for_long() || all_blind())) {
+    tally_.count("run: fails where no replica sees its folder of checkpoints");
   } else if (report.reason.rfind("checkpoint.folder (", 0) == 0 && disk_was_away_for_long()) {
     tally_.count("run: fails without its folder of checkpoints");
   } else if (tally_.of("fault: journal-full") > 0 &&

@@ -45,11 +45,30 @@ TEST(GoingBack, WhatNobodyCanReadIsPassedOver) {
 
 TEST(GoingBack, WhatADiskRefusesMayBeWhole) {
   GoingBack rule;
-  rule.said(0, "no such file");
-  rule.said(1, "Input/output error", true);
+  rule.said(0, "no such file", Unread::gone);
+  rule.said(1, "Input/output error", Unread::refused);
   EXPECT_EQ(rule.judge({0, 1}).act, Act::away);
   EXPECT_EQ(rule.refusal(), "Input/output error");
-  EXPECT_EQ(rule.judge({0}).act, Act::older) << "the other one is gone meanwhile";
+  EXPECT_EQ(rule.judge({0}).act, Act::gone) << "the other one is lost meanwhile";
+}
+
+TEST(GoingBack, WhoHasReadItKnowsThatItIsDamaged) {
+  GoingBack rule;
+  rule.said(0, "its hash is another one");
+  rule.said(1, "Input/output error", Unread::refused);
+  rule.said(2, "no such file", Unread::gone);
+  EXPECT_EQ(rule.judge({0, 1, 2}).act, Act::older);
+  EXPECT_EQ(rule.judge({1, 2}).act, Act::away);
+}
+
+TEST(GoingBack, SaysWhetherAnyCan) {
+  GoingBack rule;
+  rule.said(0, "no such file", Unread::gone);
+  EXPECT_FALSE(rule.judge({0, 1}).any_can) << "who is silent may try again, in its own time";
+  rule.said(1, "");
+  EXPECT_TRUE(rule.judge({0, 1}).any_can);
+  EXPECT_TRUE(rule.judge({1}).any_can);
+  EXPECT_TRUE(rule.judge({1, 2}).any_can);
 }
 
 }  // namespace

@@ -1,0 +1,215 @@
+// The folder of checkpoints while a run goes back: away from some, not mounted, with one file that cannot be
+// read. What is not read now is not gone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "muster/config/job_file.hpp"
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/oracle.hpp"
+#include "tests/support/faulty_disk.hpp"
+#include "tests/support/linear_job.hpp"
+
+namespace muster::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Four replicas hold the optimiser in parts: where two neighbours are lost, all go back.
+Job job_in_parts() {
+  Job job = testing::linear_job({.samples = 61, .test_samples = 17});
+  job.name = "kept";
+  job.seed = 6;
+  job.train.shards = 4;
+  job.train.batch = 3;
+  job.train.epochs = 3;
+  job.train.shard_optimizer = true;
+  job.train.optimizer.kind = OptimizerKind::adam;
+  job.train.optimizer.learning_rate.initial = 0.03;
+  job.cluster.replicas = 4;
+  job.cluster.min_replicas = 1;
+  job.cluster.on_loss = OnLoss::go_on;
+  job.cluster.give_up_after = seconds(20);
+  job.checkpoint.folder = "disk";
+  job.checkpoint.every = {3, Interval::Unit::steps};
+  job.checkpoint.keep = 1000;
+  return with_defaults(job, builtin_registry().declarations());
+}
+
+class WatchedRun final : public Watch {
+ public:
+  WatchedRun(const Job& job, std::uint64_t seed, const std::shared_ptr<Disk>& disk) {
+    ClusterOptions options;
+    options.seed = seed;
+    options.disk = disk;
+    cluster_ = std::make_unique<Cluster>(job, builtin_registry(), options, this);
+  }
+
+  Cluster& cluster() { return *cluster_; }
+  void event(const Event& event) override {
+    events_.push_back(event);
+    if (then_) then_(event);
+  }
+
+  // Ends with the report; none: it hung.
+  std::optional<Report> until_end(std::function<void(const Event&)> then) {
+    then_ = std::move(then);
+    cluster_->start();
+    while (!cluster_->report() && cluster_->world().now() <= std::chrono::hours(1) && cluster_->step()) {
+    }
+    return cluster_->report();
+  }
+  // Both at once, behind what is told of the checkpoint.
+  void lose_two() {
+    cluster_->world().after(milliseconds(5), [this] {
+      cluster_->crash("replica 2", true);
+      cluster_->crash("replica 3", true);
+    });
+  }
+  std::uint64_t count(const std::string& name, const std::string& words = {}) const {
+    return static_cast<std::uint64_t>(std::ranges::count_if(events_, [&](const Event& event) {
+      return event.name == name && (words.empty() || event.text("text").find(words) != std::string::npos);
+    }));
+  }
+
+ private:
+  std::unique_ptr<Cluster> cluster_;
+  std::vector<Event> events_;
+  std::function<void(const Event&)> then_;
+};
+
+void expect_whole(const std::optional<Report>& report, const std::string& what) {
+  static const OracleResult oracle = train_plainly(job_in_parts(), builtin_registry());
+  ASSERT_TRUE(report) << "hung: " << what;
+  ASSERT_EQ(report->outcome, "completed") << report->reason << " " << what;
+  EXPECT_EQ(report->weights_sha256, oracle.weights_sha256) << what;
+}
+
+// A bad sector: the disk refuses one file for good.
+class BadSector final : public FaultyDisk {
+ public:
+  using FaultyDisk::FaultyDisk;
+  Bytes read(const std::string& name) override {
+    if (name == bad) throw DiskError(EIO, "cannot read " + name + ": Input/output error");
+    return FaultyDisk::read(name);
+  }
+  std::string bad;
+};
+
+TEST(CheckpointFolder, OneFileThatCannotBeReadForGoodIsPassedOver) {
+  std::uint64_t older = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto disk = std::make_shared<BadSector>(seed);
+    WatchedRun run(job_in_parts(), seed, disk);
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      disk->bad = event.text("path").substr(std::string("disk/").size());
+      run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    older += run.count("notice", "Input/output error; the run goes to");
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(older, 0u) << "no two that were lost were neighbours";
+}
+
+TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
+  std::uint64_t waited = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      run.cluster().set_disk_away(Away::unmounted, Away::no);
+      run.cluster().world().after(seconds(10), [&] { run.cluster().set_disk_away(Away::no, Away::no); });
+      run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    waited += run.count("notice", "they look again");
+    if (run.count("notice", "they look again") > 0)
+      EXPECT_EQ(run.count("went_back"), 1u) << "to the one that was there, seed " << seed;
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+}
+
+TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
+  std::uint64_t ended = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      run.cluster().set_disk_away(Away::unmounted, Away::no);
+      run.lose_two();
+    });
+    ASSERT_TRUE(report) << "hung: seed " << seed;
+    if (run.count("went_back") == 0) continue;
+    ++ended;
+    EXPECT_EQ(report->outcome, "failed") << "seed " << seed;
+    EXPECT_TRUE(report->reason.starts_with("no replica finds kept-step-")) << report->reason;
+    EXPECT_NE(report->reason.find("mount the folder on every host"), std::string::npos) << report->reason;
+    EXPECT_GE(run.cluster().world().now(), job_in_parts().cluster.give_up_after);
+  }
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+}
+
+// It cannot see what members told of, and goes on with that. One more is lost before the first step.
+TEST(CheckpointFolder, ALossOnTheWayBackIsNoReasonToWaitForItOnceMore) {
+  std::uint64_t again = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
+    bool is_lost = false;
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name == "checkpoint" && run.count("checkpoint") == 2) {
+        run.cluster().world().after(milliseconds(4),
+                                    [&] { run.cluster().set_disk_away(Away::no, Away::all); });
+        run.lose_two();
+      }
+      if (event.name != "view" || run.count("went_back") == 0 || std::exchange(is_lost, true)) return;
+      run.cluster().world().after(Nanoseconds(0), [&] { run.cluster().crash("replica 1", true); });
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    again += is_lost ? 1 : 0;
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
+}
+
+// Some of it, that is: what can be read is the older one. The newer one may be read another time.
+class OneIsAway final : public FaultyDisk {
+ public:
+  using FaultyDisk::FaultyDisk;
+  Bytes read(const std::string& name) override {
+    if (name == away) throw DiskError(EIO, "cannot read " + name + ": Input/output error");
+    return FaultyDisk::read(name);
+  }
+  std::string away;
+};
+
+TEST(CheckpointFolder, IsWaitedForWhereOneOfThemCannotBeReadNow) {
+  std::uint64_t waited = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto disk = std::make_shared<OneIsAway>(seed);
+    WatchedRun run(job_in_parts(), seed, disk);
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      const auto files = disk->list();
+      const auto newest = std::ranges::find_if(files, [&](const auto& file) {
+        return file.name.ends_with(".manifest.json") &&
+               event.text("path").find(file.name.substr(0, file.name.rfind('-'))) != std::string::npos;
+      });
+      disk->away = newest->name;
+      run.cluster().world().after(seconds(10), [&] { disk->away.clear(); });
+      run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    waited += run.count("notice", "it is waited for");
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+}
+
+}  // namespace
+}  // namespace muster::simulation
