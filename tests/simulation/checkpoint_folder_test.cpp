@@ -41,14 +41,27 @@ Job job_in_parts() {
 
 class WatchedRun final : public Watch {
  public:
-  WatchedRun(const Job& job, std::uint64_t seed, const std::shared_ptr<Disk>& disk) {
+  WatchedRun(const Job& job, std::uint64_t seed, const std::shared_ptr<Disk>& disk,
+             const std::shared_ptr<Disk>& spare = nullptr) {
     ClusterOptions options;
     options.seed = seed;
     options.disk = disk;
+    options.spare = spare;
+    options.by_hand = spare != nullptr;
     cluster_ = std::make_unique<Cluster>(job, builtin_registry(), options, this);
   }
 
   Cluster& cluster() { return *cluster_; }
+  // The first word of a checkpoint in the spare folder is lost, and the connection breaks.
+  void sent(ProcessId, ProcessId, const caf::message& message) override {
+    if (!message.match_elements<Checkpointed>() || message.get_as<Checkpointed>(0).folder.empty() ||
+        std::exchange(cut_, true))
+      return;
+    cluster_->world().after(Nanoseconds(0),
+                            [this] { cluster_->disturb_coordinator("replica 0", {.blocked = true}); });
+    cluster_->world().after(milliseconds(5800), [this] { cluster_->disturb_coordinator("replica 0", {}); });
+  }
+  bool was_cut() const { return cut_; }
   void event(const Event& event) override {
     events_.push_back(event);
     if (then_) then_(event);
@@ -79,6 +92,7 @@ class WatchedRun final : public Watch {
   std::unique_ptr<Cluster> cluster_;
   std::vector<Event> events_;
   std::function<void(const Event&)> then_;
+  bool cut_ = false;
 };
 
 void expect_whole(const std::optional<Report>& report, const std::string& what) {
@@ -209,6 +223,25 @@ TEST(CheckpointFolder, IsWaitedForWhereOneOfThemCannotBeReadNow) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+}
+
+// The word of it is lost with the connection: the run would say that nothing was kept.
+TEST(CheckpointFolder, OneInTheSpareFolderIsToldAgain) {
+  Job job = job_in_parts();
+  job.cluster.replicas = 1;
+  job.checkpoint.grace = seconds(60);
+  const auto disk = std::make_shared<FaultyDisk>(), spare = std::make_shared<FaultyDisk>();
+  WatchedRun run(job, 1, disk, spare);
+  const auto report = run.until_end([&](const Event& event) {
+    if (event.name != "epoch" || run.count("epoch") > 1) return;
+    disk->set_read_only(true);
+    run.cluster().ask_to_end();
+  });
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(run.was_cut());
+  EXPECT_EQ(run.count("state_kept"), 1u) << report->reason;
+  ASSERT_TRUE(report->kept);
+  EXPECT_FALSE(report->kept->folder.empty());
 }
 
 }  // namespace
