@@ -83,18 +83,19 @@ std::optional<Manifest> read_manifest(Disk& disk, const std::string& name, std::
   }
 }
 
-bool refuses_any_manifest(Disk& disk, const std::string& job) {
-  return std::ranges::any_of(disk.list(), [&](const Disk::File& file) {
+std::optional<std::string> refused_between(Disk& disk, const std::string& job,
+                                           std::optional<std::uint64_t> above, std::uint64_t before) {
+  for (const Disk::File& file : disk.list()) {
     const auto name = parse_checkpoint_name(file.name, job);
-    if (!name || !name->is_manifest()) return false;
+    if (!name || !name->is_manifest() || (above && name->step <= *above) || name->step >= before) continue;
     try {
       std::string why;
       manifest_in(disk, file.name, why);
-      return false;
     } catch (const DiskError& error) {
-      return may_pass(error);
+      if (may_pass(error)) return error.what();
     }
-  });
+  }
+  return std::nullopt;
 }
 
 bool holds_any_checkpoint(Disk& disk, const std::string& job_hash) {

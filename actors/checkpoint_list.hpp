@@ -37,9 +37,10 @@ std::optional<Manifest> read_manifest(Disk& disk, const std::string& name, std::
 /// The checkpoints of the job with this hash, ascending by step; none with a verdict on it.
 std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& job_hash);
 
-/// Whether there are some of runs of this name that cannot be read now: they may be better than those that
-/// can.
-bool refuses_any_manifest(Disk& disk, const std::string& job);
+/// What the disk says of one of a run of this name, of a step between these two, that cannot be read now: it
+/// may be better than one that can.
+std::optional<std::string> refused_between(Disk& disk, const std::string& job,
+                                           std::optional<std::uint64_t> above, std::uint64_t before);
 
 inline constexpr const char* kSetAside = ".suspect";
 /// For a run of this name that begins, or resumes the checkpoint with this manifest: a history that nothing

@@ -138,7 +138,11 @@ void CheckpointStore::take_back(const std::string& stem) {
       // gone (expect_there).
       const std::string aside = temporary_name(*disk_, file.name);
       disk_->rename(file.name, aside);
-      if (std::ranges::any_of(disk_->list(), is_manifest_of_it)) return disk_->rename(aside, file.name);
+      const auto now = disk_->list();
+      const bool is_there_again =
+          std::ranges::any_of(now, [&](const auto& one) { return one.name == file.name; });
+      if (!is_there_again && std::ranges::any_of(now, is_manifest_of_it))
+        return disk_->rename(aside, file.name);
       disk_->remove(aside);
     }
   } catch (const DiskError&) {
@@ -334,11 +338,14 @@ bool CheckpointStore::is_missing(const std::string& manifest_name) {
   }
 }
 
-bool CheckpointStore::reads_another(const std::string& manifest_name) {
+bool CheckpointStore::reads_older(const std::string& manifest_name) {
   try {
-    return std::ranges::any_of(list_checkpoints(*disk_, identity_.job_hash), [&](const auto& each) {
+    const auto name = parse_checkpoint_name(manifest_name, "");
+    auto older = list_checkpoints(*disk_, identity_.job_hash);
+    std::erase_if(older, [&](const auto& each) { return !name || each.step >= name->step; });
+    return std::any_of(older.rbegin(), older.rend(), [&](const auto& each) {
       std::string why;
-      return each.manifest != manifest_name && load(each.manifest, why);
+      return load(each.manifest, why).has_value();
     });
   } catch (const DiskError&) {
     return false;  // it refuses all

@@ -111,8 +111,8 @@ class CheckpointStore {
     Unread unread;
     return load(manifest_name, why, unread);
   }
-  /// Whether another one of this job can be read whole: then a disk that refuses this one refuses it alone.
-  bool reads_another(const std::string& manifest_name);
+  /// Whether an older one of this job can be read whole: then a disk that refuses this one refuses it alone.
+  bool reads_older(const std::string& manifest_name);
 
  private:
   CheckpointFile put(const std::string& name, Disk::Pieces pieces);

@@ -97,7 +97,7 @@ void Checkpointer::read(const std::string& manifest, bool last_try,
     std::shared_ptr<const Snapshot> snapshot;
     if (auto loaded = store->load(manifest, why, unread))
       snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
-    if (unread == Unread::refused && last_try && store->reads_another(manifest)) unread = Unread::no;
+    if (unread == Unread::refused && last_try && store->reads_older(manifest)) unread = Unread::no;
     done(std::move(snapshot), std::move(why), unread);
   });
 }

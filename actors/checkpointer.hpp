@@ -56,7 +56,7 @@ class Checkpointer {
 
   /// Reads the one with this manifest after what is being written; `done` is called on the disk's thread,
   /// with nothing and the reason if it is not whole or not of this job, or could not be read. One that the
-  /// disk refuses in the `last_try`, and not another one, counts as damaged.
+  /// disk refuses in the `last_try`, and not an older one, counts as damaged.
   void read(const std::string& manifest, bool last_try,
             std::function<void(std::shared_ptr<const Snapshot>, std::string why, Unread)> done);
 

@@ -118,9 +118,11 @@ class CoordinatorState {
   std::optional<std::vector<ListedCheckpoint>> listed() const;
   void look_at_folder();
   bool folder_is_away() const;
-  bool folder_hides_some() const;
+  std::optional<std::string> hidden_before(std::uint64_t step) const;
+  std::optional<std::string> hidden_older() const;
   void see_folder();
   bool finds(const std::string& manifest) const;
+  bool is_missed() const;
   bool is_gone(const std::string& manifest) const;
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
@@ -313,7 +315,7 @@ class CoordinatorState {
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
   bool saw_checkpoints_ = false;
   bool told_of_one_ = false;       // by a member, or by the coordinator before
-  std::deque<Checkpointed> told_;  // by members: the last ones, in this order
+  std::deque<Checkpointed> told_;  // by members: the last ones, by record
   std::optional<Time> folder_away_since_;
   std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
   bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member

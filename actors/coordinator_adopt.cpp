@@ -342,6 +342,7 @@ void CoordinatorState::go_on_with(const View& view) {
   anew_ = false;
   suspect_from_.reset();  // what the journal said of is an older view
   doubt_.reset();
+  told_.clear();
   suspected_before_ = false;
   has_verdict_ = false;
   wait_for_members(view, roster_->free_numbers());

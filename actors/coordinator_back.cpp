@@ -25,8 +25,11 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can. Of that a coordinator that was started anew may not have been told.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
-  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  if (last && of_one_run(last->history, history_) && last->records > kept_.records) kept_ = kept_by(*last);
+  const auto last = last_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
+  if (last && of_one_run(last->history, history_)) {
+    kept_is_known_ = true;
+    if (last->records > kept_.records) kept_ = kept_by(*last);
+  }
   abandon_after(kept_.step, view.number);
   if (taken_over_) return;
   begin_with_kept(view);
@@ -89,7 +92,7 @@ bool CoordinatorState::is_going_back() const {
 bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
-  if (verdict.any_can) missed_.reset();
+  if (verdict.any_can && verdict.act == GoingBack::Act::nothing) missed_.reset();  // all have
   switch (verdict.act) {
     case GoingBack::Act::nothing:
       back_ticks_ = 0;
@@ -100,9 +103,13 @@ bool CoordinatorState::judge_going_back(bool tick) {
       if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * parts_.job.cluster.give_up_after) return false;
       back_ticks_ = 0;
       lost({false, verdict.slots.front()}, "coordinator",
-           "it has not gone back to " + view_.source.checkpoint + " within cluster.give_up_after");
+           "it has not gone back to " + view_.source.checkpoint + " in time (cluster.give_up_after)");
       return true;
     case GoingBack::Act::lose:
+      // The folder is mounted on one host after the other.
+      if (missed_ && verdict.only_gone &&
+          self_->clock().now() - missed_->since < parts_.job.cluster.give_up_after)
+        return wait_for_mounts(), true;
       for (const std::uint32_t slot : verdict.slots) {
         if (ending_ || !roster_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
@@ -110,13 +117,12 @@ bool CoordinatorState::judge_going_back(bool tick) {
       }
       return true;
     case GoingBack::Act::gone:
-      if (finds(view_.source.checkpoint)) return wait_for_mounts(), true;
+      if (is_missed()) return wait_for_mounts(), true;
       [[fallthrough]];
     case GoingBack::Act::older:
       missed_.reset();
       // Then the next view waits for it, and they read again.
-      goes_further_ = !view_.source.checkpoint.empty() &&
-                      (folder_is_away() || (folder_hides_some() && !last_before(view_.source.step)));
+      goes_further_ = !view_.source.checkpoint.empty() && hidden_older();
       return goes_further_ ? close_view() : go_back_further(), true;
     case GoingBack::Act::away:
       return fail_without_folder(going_back_.refusal()), true;
@@ -127,7 +133,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
 // The checkpoint of this view is damaged, or gone.
 void CoordinatorState::go_back_further() {
   const PartSource& source = view_.source;
-  const std::string why = going_back_.why(view_.replicas.front().name.slot);
+  const std::string why = going_back_.why();
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_[source.checkpoint] = view_.number;
   const auto older = last_before(source.step);

@@ -37,15 +37,24 @@ bool CoordinatorState::folder_is_away() const {
   }
 }
 
-// It, or some of what is in it.
-bool CoordinatorState::folder_hides_some() const {
-  if (!parts_.checkpoints) return false;
+// What the disk says where one may be there before this step that is better than those that are known.
+std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) const {
+  if (!parts_.checkpoints) return std::nullopt;
+  if (folder_is_away()) return "the coordinator cannot list it, or it is not mounted";
+  if (!saw_checkpoints_) return std::nullopt;
+  const auto good = good_before(step);
   try {
-    return folder_is_away() ||
-           (saw_checkpoints_ && refuses_any_manifest(*parts_.checkpoints, parts_.job.name));
-  } catch (const DiskError&) {
-    return true;
+    return refused_between(*parts_.checkpoints, parts_.job.name,
+                           good ? std::optional(good->step) : std::nullopt, step);
+  } catch (const DiskError& error) {
+    return error.what();
   }
+}
+
+// Nobody could read that of the view: whether any older one is there.
+std::optional<std::string> CoordinatorState::hidden_older() const {
+  const std::uint64_t step = view_.source.step;
+  return !folder_is_away() && last_before(step) ? std::nullopt : hidden_before(step);
 }
 
 // Those with no verdict on them; nothing where the folder cannot be read now.
@@ -76,24 +85,34 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
 bool CoordinatorState::is_gone(const std::string& manifest) const {
   const auto all = listed();
   if (!all || folder_is_away() || !saw_checkpoints_) return false;
-  return std::ranges::none_of(*all, [&](const auto& each) { return each.manifest == manifest; });
+  if (std::ranges::any_of(*all, [&](const auto& each) { return each.manifest == manifest; })) return false;
+  try {
+    std::string why;
+    manifest_in(*parts_.checkpoints, manifest, why);
+    return true;
+  } catch (const DiskError& error) {
+    return !may_pass(error);
+  }
 }
 
-// The same; where it cannot be listed, by what members have told.
+// The same, or what members have told of, if that is newer: the coordinator may not be able to read it.
 std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) const {
-  if (const auto last = last_before(step)) return kept_by(*last);
-  const auto good = [&](const Checkpointed& one) {
-    return !one.manifest.empty() && one.step < step && !unreadable_.contains(one.manifest) &&
-           !is_gone(one.manifest);
+  std::optional<Checkpointed> told;
+  const auto look_at = [&](const Checkpointed& one) {
+    const bool good = !one.manifest.empty() && one.step < step && !unreadable_.contains(one.manifest);
+    if (good && (!told || one.records > told->records) && !is_gone(one.manifest)) told = one;
   };
-  if (good(kept_)) return kept_;
-  const auto told = std::ranges::find_if(told_.rbegin(), told_.rend(), good);
-  return told == told_.rend() ? std::nullopt : std::optional(*told);
+  look_at(kept_);
+  for (const Checkpointed& one : told_) look_at(one);
+  const auto last = last_before(step);
+  if (!last || (told && (told->records > last->records || !of_one_run(last->history, history_)))) return told;
+  return kept_by(*last);
 }
 
 // More than one: the last may be of a step whose results turn out to be wrong.
 void CoordinatorState::remember_told(const Checkpointed& message) {
-  told_.push_back(message);
+  std::erase_if(told_, [&](const Checkpointed& one) { return one.manifest == message.manifest; });
+  told_.insert(std::ranges::upper_bound(told_, message.records, {}, &Checkpointed::records), message);
   if (told_.size() > std::max<std::size_t>(parts_.job.checkpoint.keep, kToldMin)) told_.pop_front();
 }
 
@@ -113,6 +132,16 @@ bool CoordinatorState::finds(const std::string& manifest) const {
   return all && std::ranges::any_of(*all, [&](const auto& each) { return each.manifest == manifest; });
 }
 
+// It was there: whoever finds it not does not see the folder.
+bool CoordinatorState::is_missed() const {
+  if (!parts_.checkpoints || folder_is_away()) return false;
+  try {
+    return finds(view_.source.checkpoint) || !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
+  } catch (const DiskError&) {
+    return false;
+  }
+}
+
 void CoordinatorState::make_again_at(const View& view, Time when) {
   phase_ = Phase::noting;
   unnoted_since_.reset();
@@ -123,35 +152,38 @@ void CoordinatorState::make_again_at(const View& view, Time when) {
 // keep what they hold.
 bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const bool goes_back = parts_lost || suspect_from_ || goes_further_ || !can_be_settled_in(view);
-  if (goes_back) see_folder();
-  if (!goes_back || !folder_hides_some() || canary("folder-is-not-waited-for"))
-    return folder_away_since_.reset(), false;
+  const auto before = suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max());
+  const auto look = [&] { return goes_further_ ? hidden_older() : hidden_before(before); };
+  auto hidden = goes_back ? look() : std::nullopt;
+  if (goes_back && !hidden) see_folder(), hidden = look();  // it may have gone meanwhile
+  if (!hidden || canary("folder-is-not-waited-for")) return folder_away_since_.reset(), false;
+  seen_.reset();
   const auto now = self_->clock().now();
   const auto give_up = parts_.job.cluster.give_up_after;
   if (!folder_away_since_) {
     folder_away_since_ = now;
-    raise(make_event("notice",
-                     {{"text", "checkpoint.folder (" + parts_.checkpoints->folder() +
-                                   ") cannot be read, and the run is to go back to a checkpoint: it is "
-                                   "waited for, " +
-                                   std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
+    raise(make_event(
+        "notice",
+        {{"text", "not all of checkpoint.folder (" + parts_.checkpoints->folder() + ") can be read (" +
+                      *hidden + "), and the run is to go back to a checkpoint: it is waited for, " +
+                      std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
   }
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
-  const auto before = suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max());
   if (over && !goes_further_ && kept_is_known_ && good_before(before)) return false;
-  if (over) return fail_without_folder("the coordinator cannot list it"), true;
+  if (over) return fail_without_folder(*hidden), true;
   make_again_at(view, now + kDiskAgainMin);
   return true;
 }
 
-// No replica finds the checkpoint of this view, and the coordinator does: its hosts' folder is not mounted.
+// No replica finds the checkpoint of this view, or not all do, and the coordinator does, or finds none at
+// all: their folder is not mounted.
 void CoordinatorState::wait_for_mounts() {
   const auto now = self_->clock().now();
   const auto give_up = parts_.job.cluster.give_up_after;
   const std::string none = "no replica finds " + view_.source.checkpoint + " in checkpoint.folder (" +
-                           parts_.checkpoints->folder() +
-                           "), to which the run is to go back, and the coordinator does";
+                           parts_.checkpoints->folder() + "), to which the run is to go back" +
+                           (finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
   if (!missed_) {
     missed_ = Missed{now, kDiskAgainMin, now};
     raise(make_event("notice", {{"text", none + ": they look again, for " + std::to_string(give_up.count()) +
@@ -167,7 +199,8 @@ void CoordinatorState::wait_for_mounts() {
 // A good checkpoint may be there: neither the beginning nor what may be wrong is better.
 void CoordinatorState::fail_without_folder(const std::string& why) {
   fail("checkpoint.folder (" + parts_.checkpoints->folder() +
-       ") could not be read within cluster.give_up_after, and the run was to go back to a checkpoint (" +
+       ") could not be read, or not all of it, within cluster.give_up_after, and the run was to go back to a "
+       "checkpoint (" +
        why + "); make it readable, and go on with --resume");
 }
 

@@ -79,8 +79,8 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
   const auto good = good_before(from);
   const std::string before = good ? good->manifest : std::string();
   const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
-  if (!good && folder_hides_some())
-    return may + "; checkpoint.folder cannot be read now" +
+  if (!good && hidden_before(from))
+    return may + "; checkpoint.folder, or some of it, cannot be read now" +
            (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
                     : ": make it readable, and go on with --resume from a checkpoint before them");
   if (goes_on) {
@@ -100,7 +100,7 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
 // read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !folder_hides_some() && !good_before(from))) return;
+  if (canary("keeps-wrong-results") || (!ends && !hidden_before(from) && !good_before(from))) return;
   suspect_from_ = std::min(from, suspect_from_.value_or(from));
   has_verdict_ = true;
   note_suspects();

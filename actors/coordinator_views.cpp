@@ -185,6 +185,7 @@ void CoordinatorState::pause(const std::string& missing) {
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
   folder_away_since_.reset();
+  missed_.reset();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
   raise(make_event("paused",
@@ -219,7 +220,7 @@ void CoordinatorState::install(const View& view) {
   took_effect_ = false;
   back_ticks_ = 0;
   goes_further_ = false;
-  if (!from_disk(next)) missed_.reset();
+  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
   phase_ = Phase::installing;
   installing_ticks_ = 0;
   loader_ticks_ = 0;

@@ -29,7 +29,7 @@ inline std::optional<std::chrono::nanoseconds> disk_again_in(std::chrono::nanose
 struct DiskTries {
   std::uint32_t refused = 0;
   std::chrono::nanoseconds since{0};  ///< on the clock of who tries
-  bool last = false;                  ///< the time is over: it is looked whether other files can be read
+  bool last = false;                  ///< the time is over: it is looked whether an older file can be read
 };
 
 /// Why a file could not be read, if not for what is in it: its disk refuses, or there is none of that name.

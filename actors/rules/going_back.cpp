@@ -19,7 +19,7 @@ GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) c
     if (!is_back) reasons.insert(word->second.unread);
   }
   const bool any_can = !can.empty();
-  if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can};
+  if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can, reasons == std::set{Unread::gone}};
   if (!any_can && cannot.empty()) return {};
   if (!silent.empty()) return {Act::wait, silent, any_can};
   if (any_can) return {Act::nothing, {}, any_can};
@@ -31,6 +31,16 @@ std::string GoingBack::refusal() const {
   const auto word =
       std::ranges::find_if(said_, [](const auto& each) { return each.second.unread == Unread::refused; });
   return word == said_.end() ? std::string() : word->second.why;
+}
+
+std::string GoingBack::why() const {
+  std::string any;
+  for (const auto& [slot, word] : said_) {
+    if (word.why.empty()) continue;
+    if (word.unread == Unread::no) return word.why;
+    any = word.why;
+  }
+  return any;
 }
 
 std::string GoingBack::why(std::uint32_t slot) const {

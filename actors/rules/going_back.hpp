@@ -21,6 +21,7 @@ class GoingBack {
     Act act = Act::nothing;
     std::vector<std::uint32_t> slots;  ///< lose: those who cannot. wait: those who have not said yet
     bool any_can = false;
+    bool only_gone = false;  ///< lose: none of them has found the file
   };
 
   /// A view is entered; what was said of the one before does not count.
@@ -33,6 +34,8 @@ class GoingBack {
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
   std::string why(std::uint32_t slot) const;
+  /// Of one that has read the checkpoint, if any has.
+  std::string why() const;
   /// What a disk said that refused; empty: none did.
   std::string refusal() const;
 

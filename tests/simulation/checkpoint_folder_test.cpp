@@ -149,6 +149,27 @@ TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
 }
 
+// A disk that some replicas see before the others do.
+TEST(CheckpointFolder, IsMountedOnOneHostAfterTheOther) {
+  std::uint64_t waited = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      for (const char* one : {"replica 0", "replica 1"}) run.cluster().blind(one);
+      run.cluster().world().after(seconds(3), [&] { run.cluster().blind("replica 0", false); });
+      run.cluster().world().after(seconds(9), [&] { run.cluster().blind("replica 1", false); });
+      run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+    if (run.count("notice", "they look again") == 0) continue;
+    ++waited;
+    EXPECT_EQ(run.count("lost"), 2u) << "seed " << seed;
+  }
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+}
+
 TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
   std::uint64_t ended = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -191,36 +212,36 @@ TEST(CheckpointFolder, ALossOnTheWayBackIsNoReasonToWaitForItOnceMore) {
   EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
 }
 
-// Some of it, that is: what can be read is the older one. The newer one may be read another time.
-class OneIsAway final : public FaultyDisk {
- public:
-  using FaultyDisk::FaultyDisk;
-  Bytes read(const std::string& name) override {
-    if (name == away) throw DiskError(EIO, "cannot read " + name + ": Input/output error");
-    return FaultyDisk::read(name);
-  }
-  std::string away;
-};
-
-TEST(CheckpointFolder, IsWaitedForWhereOneOfThemCannotBeReadNow) {
+// A coordinator that is started again can read the older one. The newer one may be read another time, and
+// who could tell of it is lost.
+TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
   std::uint64_t waited = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto disk = std::make_shared<OneIsAway>(seed);
-    WatchedRun run(job_in_parts(), seed, disk);
+    const auto disk = std::make_shared<BadSector>(seed);
+    Job job = job_in_parts();
+    job.cluster.give_up_after = seconds(60);
+    WatchedRun run(job, seed, disk, std::make_shared<FaultyDisk>());
+    std::int64_t to_step = 0;
     const auto report = run.until_end([&](const Event& event) {
+      if (event.name == "went_back") to_step = event.integer("to_step");
       if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
-      const auto files = disk->list();
-      const auto newest = std::ranges::find_if(files, [&](const auto& file) {
-        return file.name.ends_with(".manifest.json") &&
-               event.text("path").find(file.name.substr(0, file.name.rfind('-'))) != std::string::npos;
+      for (const auto& file : disk->list()) {
+        if (file.name.starts_with("kept-step-6-") && file.name.ends_with(".manifest.json"))
+          disk->bad = file.name;
+      }
+      ASSERT_FALSE(disk->bad.empty());
+      run.cluster().world().after(Nanoseconds(0), [&] {
+        run.cluster().crash_coordinator();
+        run.cluster().crash("replica 0", true);  // the writer
+        run.cluster().crash("replica 1", true);
       });
-      disk->away = newest->name;
-      run.cluster().world().after(seconds(10), [&] { disk->away.clear(); });
-      run.lose_two();
+      run.cluster().world().after(seconds(30), [&] { disk->bad.clear(); });
     });
     expect_whole(report, "seed " + std::to_string(seed));
-    waited += run.count("notice", "it is waited for");
     if (HasFatalFailure()) return;
+    if (run.count("notice", "it is waited for") == 0) continue;
+    ++waited;
+    EXPECT_EQ(to_step, 6) << "seed " << seed;
   }
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
 }

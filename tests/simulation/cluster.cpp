@@ -325,8 +325,8 @@ void Cluster::ask_to_end() {
   if (coordinator_alive()) caf::anon_send(coordinator_, StopRequest{"SIGTERM"});
 }
 
-void Cluster::blind(const std::string& name) {
-  if (NodeProcess* who = find(name)) *who->blind = true;
+void Cluster::blind(const std::string& name, bool is_blind) {
+  if (NodeProcess* who = find(name)) *who->blind = is_blind;
 }
 
 std::shared_ptr<Disk> Cluster::mounted(std::shared_ptr<const bool> blind,

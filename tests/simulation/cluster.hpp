@@ -91,7 +91,7 @@ class Cluster {
   /// A bit of the next one flips on its way.
   void damage_frame(const std::string& at, const std::string& from, std::uint64_t bit);
   /// Nothing can be read any more where it looks for checkpoints.
-  void blind(const std::string& name);
+  void blind(const std::string& name, bool is_blind = true);
   /// Whether processes can reach the folder of checkpoints.
   void set_disk_away(Away from_nodes, Away from_coordinator) {
     *away_from_nodes_ = from_nodes;

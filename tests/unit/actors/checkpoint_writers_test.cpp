@@ -106,10 +106,10 @@ class RefusingDisk final : public FaultyDisk {
   std::function<bool(const std::string&)> refuses;
 };
 
-TEST(CheckpointStore, KnowsWhetherAnotherOneCanBeRead) {
+TEST(CheckpointStore, KnowsWhetherAnOlderOneCanBeRead) {
   const auto disk = std::make_shared<RefusingDisk>();
   CheckpointStore store(disk, identity());
-  store.save(snapshot_at(7), 3);
+  const auto older = store.save(snapshot_at(7), 3);
   const auto newer = store.save(snapshot_at(8), 3);
   const std::string weights = newer.path.substr(std::string("disk/").size());
   std::string why;
@@ -117,9 +117,10 @@ TEST(CheckpointStore, KnowsWhetherAnotherOneCanBeRead) {
   disk->refuses = [&](const std::string& name) { return name == weights; };
   EXPECT_FALSE(store.load(newer.manifest, why, unread));
   EXPECT_EQ(unread, Unread::refused);
-  EXPECT_TRUE(store.reads_another(newer.manifest));
+  EXPECT_TRUE(store.reads_older(newer.manifest));
+  EXPECT_FALSE(store.reads_older(older.manifest)) << "to a newer one nobody goes back";
   disk->refuses = [&](const std::string&) { return true; };
-  EXPECT_FALSE(store.reads_another(newer.manifest));
+  EXPECT_FALSE(store.reads_older(newer.manifest));
   disk->refuses = nullptr;
   disk->remove(weights);
   EXPECT_FALSE(store.load(newer.manifest, why, unread));
