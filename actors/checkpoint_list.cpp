@@ -84,10 +84,12 @@ std::optional<Manifest> read_manifest(Disk& disk, const std::string& name, std::
 }
 
 std::optional<std::string> refused_between(Disk& disk, const std::string& job,
-                                           std::optional<std::uint64_t> above, std::uint64_t before) {
+                                           std::optional<std::uint64_t> above, std::uint64_t before,
+                                           const std::function<bool(const std::string&)>& is_passed_over) {
   for (const Disk::File& file : disk.list()) {
     const auto name = parse_checkpoint_name(file.name, job);
     if (!name || !name->is_manifest() || (above && name->step <= *above) || name->step >= before) continue;
+    if (is_passed_over(file.name)) continue;
     try {
       std::string why;
       manifest_in(disk, file.name, why);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ std::vector<ListedCheckpoint> list_checkpoints(Disk& disk, const std::string& jo
 /// What the disk says of one of a run of this name, of a step between these two, that cannot be read now: it
 /// may be better than one that can.
 std::optional<std::string> refused_between(Disk& disk, const std::string& job,
-                                           std::optional<std::uint64_t> above, std::uint64_t before);
+                                           std::optional<std::uint64_t> above, std::uint64_t before,
+                                           const std::function<bool(const std::string&)>& is_passed_over);
 
 inline constexpr const char* kSetAside = ".suspect";
 /// For a run of this name that begins, or resumes the checkpoint with this manifest: a history that nothing

@@ -321,20 +321,19 @@ std::optional<LoadedCheckpoint> CheckpointStore::load(const std::string& manifes
     return load_if_whole(manifest_name, why);
   } catch (const DiskError& error) {
     why = error.what();
-    unread = may_pass(error) ? Unread::refused : Unread::no;
-    if (unread == Unread::no && is_missing(manifest_name)) unread = Unread::gone;
+    unread = may_pass(error) ? Unread::refused : why_missing(manifest_name);
     return std::nullopt;
   }
 }
 
-// Not only one of its files.
-bool CheckpointStore::is_missing(const std::string& manifest_name) {
+// The checkpoint is gone, or only one of its files.
+Unread CheckpointStore::why_missing(const std::string& manifest_name) {
   try {
     std::string why;
     manifest_in(*disk_, manifest_name, why);
-    return false;
+    return Unread::no;
   } catch (const DiskError& error) {
-    return !may_pass(error);
+    return may_pass(error) ? Unread::refused : Unread::gone;
   }
 }
 

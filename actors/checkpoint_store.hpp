@@ -119,7 +119,7 @@ class CheckpointStore {
   SavedCheckpoint save_files(const Snapshot& snapshot, const std::string& stem, ReplicaPlace place);
   void take_back(const std::string& stem);
   void expect_there(const Manifest& manifest);
-  bool is_missing(const std::string& manifest_name);
+  Unread why_missing(const std::string& manifest_name);
   void prune(const std::string& manifest_name, std::uint64_t step, Keep keep);
   Disk::Bytes read_whole(const CheckpointFile& file);
   LoadedCheckpoint load_files(const Manifest& manifest);

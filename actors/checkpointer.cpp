@@ -94,10 +94,13 @@ void Checkpointer::read(const std::string& manifest, bool last_try,
   disk_thread_->submit([store = store_, manifest, last_try, done = std::move(done)] {
     std::string why;
     Unread unread;
+    auto loaded = store->load(manifest, why, unread);
+    if (unread == Unread::refused && last_try && store->reads_older(manifest)) {
+      loaded = store->load(manifest, why, unread);  // the disk may be back
+      if (unread == Unread::refused) unread = Unread::no;
+    }
     std::shared_ptr<const Snapshot> snapshot;
-    if (auto loaded = store->load(manifest, why, unread))
-      snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
-    if (unread == Unread::refused && last_try && store->reads_older(manifest)) unread = Unread::no;
+    if (loaded) snapshot = std::make_shared<const Snapshot>(std::move(loaded->snapshot));
     done(std::move(snapshot), std::move(why), unread);
   });
 }

@@ -111,6 +111,7 @@ void CoordinatorState::on(const Progress& message) {
 void CoordinatorState::takes_effect() {
   if (view_.replicas.size() > 1) roster_->weights_compared();
   if (ending_ || std::exchange(took_effect_, true)) return;
+  missed_.reset();
   if (roster_->any_caught_up()) close_view();
 }
 

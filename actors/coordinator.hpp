@@ -317,6 +317,7 @@ class CoordinatorState {
   bool told_of_one_ = false;       // by a member, or by the coordinator before
   std::deque<Checkpointed> told_;  // by members: the last ones, by record
   std::optional<Time> folder_away_since_;
+  std::chrono::nanoseconds folder_wait_{0};
   std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
   bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen

@@ -167,6 +167,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   view_ = view;
   if (view.history > 0) history_ = view.history;
   told_of_one_ = true;
+  look_at_folder();
   remember_verdicts();
   remember_going_back();
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};

@@ -136,7 +136,8 @@ void CoordinatorState::go_back_further() {
   const std::string why = going_back_.why();
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_[source.checkpoint] = view_.number;
-  const auto older = last_before(source.step);
+  const auto older = good_before(source.step);
+  if (older) kept_is_known_ = true;
   if (view_.back && !older)
     return fail("no checkpoint is left to go back to: " + why +
                 "; if its host does not see the same checkpoint.folder, mount it, and go on with --resume; "
@@ -144,7 +145,7 @@ void CoordinatorState::go_back_further() {
   if (view_.back) suspect_from_ = source.step + 1;
   // One that was written meanwhile is better than an older one, unless it may hold wrong results.
   if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
-    kept_ = older ? kept_by(*older) : Checkpointed{};
+    kept_ = older.value_or(Checkpointed{});
   raise(make_event("notice",
                    {{"text", why + "; the run goes to " +
                                  (kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest)}}));

@@ -12,12 +12,6 @@
 
 namespace muster {
 
-namespace {
-
-constexpr std::size_t kToldMin = 4;
-
-}  // namespace
-
 void CoordinatorState::look_at_folder() {
   if (!parts_.checkpoints || saw_checkpoints_) return;
   try {
@@ -45,7 +39,8 @@ std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) c
   const auto good = good_before(step);
   try {
     return refused_between(*parts_.checkpoints, parts_.job.name,
-                           good ? std::optional(good->step) : std::nullopt, step);
+                           good ? std::optional(good->step) : std::nullopt, step,
+                           [&](const std::string& name) { return unreadable_.contains(name); });
   } catch (const DiskError& error) {
     return error.what();
   }
@@ -54,7 +49,7 @@ std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) c
 // Nobody could read that of the view: whether any older one is there.
 std::optional<std::string> CoordinatorState::hidden_older() const {
   const std::uint64_t step = view_.source.step;
-  return !folder_is_away() && last_before(step) ? std::nullopt : hidden_before(step);
+  return !folder_is_away() && good_before(step) ? std::nullopt : hidden_before(step);
 }
 
 // Those with no verdict on them; nothing where the folder cannot be read now.
@@ -103,17 +98,19 @@ std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) co
     if (good && (!told || one.records > told->records) && !is_gone(one.manifest)) told = one;
   };
   look_at(kept_);
-  for (const Checkpointed& one : told_) look_at(one);
+  for (auto one = told_.rbegin(); one != told_.rend(); ++one) look_at(*one);  // by record
   const auto last = last_before(step);
   if (!last || (told && (told->records > last->records || !of_one_run(last->history, history_)))) return told;
   return kept_by(*last);
 }
 
-// More than one: the last may be of a step whose results turn out to be wrong.
+// As many as stay in the folder: the last may be of a step whose results turn out to be wrong.
 void CoordinatorState::remember_told(const Checkpointed& message) {
-  std::erase_if(told_, [&](const Checkpointed& one) { return one.manifest == message.manifest; });
+  const auto same = std::ranges::find(told_, message.step, &Checkpointed::step);
+  if (same != told_.end() && same->records > message.records) return;  // that one stays
+  if (same != told_.end()) told_.erase(same);
   told_.insert(std::ranges::upper_bound(told_, message.records, {}, &Checkpointed::records), message);
-  if (told_.size() > std::max<std::size_t>(parts_.job.checkpoint.keep, kToldMin)) told_.pop_front();
+  if (told_.size() > std::max(parts_.job.checkpoint.keep, 1u)) told_.pop_front();
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
@@ -162,6 +159,7 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const auto give_up = parts_.job.cluster.give_up_after;
   if (!folder_away_since_) {
     folder_away_since_ = now;
+    folder_wait_ = kDiskAgainMin;
     raise(make_event(
         "notice",
         {{"text", "not all of checkpoint.folder (" + parts_.checkpoints->folder() + ") can be read (" +
@@ -171,8 +169,14 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
   if (over && !goes_further_ && kept_is_known_ && good_before(before)) return false;
+  if (over && goes_further_ && good_before(view_.source.step)) {
+    goes_further_ = false;
+    return go_back_further(), true;
+  }
   if (over) return fail_without_folder(*hidden), true;
-  make_again_at(view, now + kDiskAgainMin);
+  make_again_at(view,
+                now + std::min<std::chrono::nanoseconds>(folder_wait_, *folder_away_since_ + give_up - now));
+  folder_wait_ = disk_back_off(folder_wait_);
   return true;
 }
 
@@ -189,8 +193,11 @@ void CoordinatorState::wait_for_mounts() {
     raise(make_event("notice", {{"text", none + ": they look again, for " + std::to_string(give_up.count()) +
                                              " ms (cluster.give_up_after)"}}));
   }
-  if (now - missed_->since >= give_up)
-    return fail(none + "; mount the folder on every host, and go on with --resume");
+  const bool over = now - missed_->since >= give_up;
+  // A newer one may have taken its place, of which nobody told.
+  if (over && !finds(view_.source.checkpoint) && good_before(view_.source.step))
+    return missed_.reset(), go_back_further();
+  if (over) return fail(none + "; mount the folder on every host, and go on with --resume");
   missed_->again = now + std::min<std::chrono::nanoseconds>(missed_->wait, missed_->since + give_up - now);
   missed_->wait = disk_back_off(missed_->wait);
   close_view();

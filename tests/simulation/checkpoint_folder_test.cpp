@@ -246,6 +246,36 @@ TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
 }
 
+// It knows of the older one by word alone.
+void goes_back_further_by_word(Away from_coordinator) {
+  std::uint64_t older = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto disk = std::make_shared<FaultyDisk>(seed);
+    WatchedRun run(job_in_parts(), seed, disk);
+    bool began = false;
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name == "view" && !std::exchange(began, true))
+        run.cluster().set_disk_away(Away::no, from_coordinator);
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      disk->damage(event.text("path").substr(std::string("disk/").size()), 77);
+      run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    if (::testing::Test::HasFatalFailure()) return;
+    older += run.count("notice", "the run goes to kept-step-3-");
+    EXPECT_EQ(run.count("notice", "the run goes to the beginning"), 0u) << "seed " << seed;
+  }
+  EXPECT_GT(older, 0u) << "no two that were lost were neighbours";
+}
+
+TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereNoneIsShared) {
+  goes_back_further_by_word(Away::unmounted);
+}
+
+TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereItCannotBeListed) {
+  goes_back_further_by_word(Away::all);
+}
+
 // The word of it is lost with the connection: the run would say that nothing was kept.
 TEST(CheckpointFolder, OneInTheSpareFolderIsToldAgain) {
   Job job = job_in_parts();

@@ -50,6 +50,8 @@ void Cluster::start_coordinator() {
     if (watch_) watch_->event(event);
   };
   parts.by_hand = options_.by_hand;
+  // In a run the folder holds the journal, too: one that is started again has it mounted.
+  if (*away_from_coordinator_ == Away::unmounted) *away_from_coordinator_ = Away::no;
   if (options_.disk) parts.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);
   if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
   if (options_.by_hand) {
