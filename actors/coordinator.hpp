@@ -119,7 +119,6 @@ class CoordinatorState {
   void look_at_folder();
   bool folder_is_away() const;
   std::optional<std::string> hidden_before(std::uint64_t step) const;
-  std::optional<std::string> hidden_older() const;
   void see_folder();
   bool finds(const std::string& manifest) const;
   bool is_missed() const;

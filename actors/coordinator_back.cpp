@@ -122,7 +122,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
     case GoingBack::Act::older:
       missed_.reset();
       // Then the next view waits for it, and they read again.
-      goes_further_ = !view_.source.checkpoint.empty() && hidden_older();
+      goes_further_ = !view_.source.checkpoint.empty() && hidden_before(view_.source.step);
       return goes_further_ ? close_view() : go_back_further(), true;
     case GoingBack::Act::away:
       return fail_without_folder(going_back_.refusal()), true;
@@ -136,6 +136,7 @@ void CoordinatorState::go_back_further() {
   const std::string why = going_back_.why();
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_[source.checkpoint] = view_.number;
+  std::erase_if(told_, [&](const Checkpointed& one) { return one.manifest == source.checkpoint; });
   const auto older = good_before(source.step);
   if (older) kept_is_known_ = true;
   if (view_.back && !older)

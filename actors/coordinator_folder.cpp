@@ -46,12 +46,6 @@ std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) c
   }
 }
 
-// Nobody could read that of the view: whether any older one is there.
-std::optional<std::string> CoordinatorState::hidden_older() const {
-  const std::uint64_t step = view_.source.step;
-  return !folder_is_away() && good_before(step) ? std::nullopt : hidden_before(step);
-}
-
 // Those with no verdict on them; nothing where the folder cannot be read now.
 std::optional<std::vector<ListedCheckpoint>> CoordinatorState::listed() const {
   if (!parts_.checkpoints) return std::nullopt;
@@ -150,7 +144,7 @@ void CoordinatorState::make_again_at(const View& view, Time when) {
 bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const bool goes_back = parts_lost || suspect_from_ || goes_further_ || !can_be_settled_in(view);
   const auto before = suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max());
-  const auto look = [&] { return goes_further_ ? hidden_older() : hidden_before(before); };
+  const auto look = [&] { return hidden_before(goes_further_ ? view_.source.step : before); };
   auto hidden = goes_back ? look() : std::nullopt;
   if (goes_back && !hidden) see_folder(), hidden = look();  // it may have gone meanwhile
   if (!hidden || canary("folder-is-not-waited-for")) return folder_away_since_.reset(), false;
@@ -168,8 +162,9 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   }
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
-  if (over && !goes_further_ && kept_is_known_ && good_before(before)) return false;
-  if (over && goes_further_ && good_before(view_.source.step)) {
+  const bool known = kept_is_known_ || last_before(before);
+  if (over && !goes_further_ && known && good_before(before)) return false;
+  if (over && goes_further_ && going_back_.any_has_read() && good_before(view_.source.step)) {
     goes_further_ = false;
     return go_back_further(), true;
   }
@@ -193,11 +188,8 @@ void CoordinatorState::wait_for_mounts() {
     raise(make_event("notice", {{"text", none + ": they look again, for " + std::to_string(give_up.count()) +
                                              " ms (cluster.give_up_after)"}}));
   }
-  const bool over = now - missed_->since >= give_up;
-  // A newer one may have taken its place, of which nobody told.
-  if (over && !finds(view_.source.checkpoint) && good_before(view_.source.step))
-    return missed_.reset(), go_back_further();
-  if (over) return fail(none + "; mount the folder on every host, and go on with --resume");
+  if (now - missed_->since >= give_up)
+    return fail(none + "; mount the folder on every host, and go on with --resume");
   missed_->again = now + std::min<std::chrono::nanoseconds>(missed_->wait, missed_->since + give_up - now);
   missed_->wait = disk_back_off(missed_->wait);
   close_view();

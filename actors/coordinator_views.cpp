@@ -214,13 +214,13 @@ void CoordinatorState::install(const View& view) {
   doubted_.reset();
   if (next.back) suspect_from_.reset();
   if (from_disk(next)) roster_->begin_again();
+  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
   took_effect_ = false;
   back_ticks_ = 0;
   goes_further_ = false;
-  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
   phase_ = Phase::installing;
   installing_ticks_ = 0;
   loader_ticks_ = 0;

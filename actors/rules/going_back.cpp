@@ -33,6 +33,11 @@ std::string GoingBack::refusal() const {
   return word == said_.end() ? std::string() : word->second.why;
 }
 
+bool GoingBack::any_has_read() const {
+  return std::ranges::any_of(
+      said_, [](const auto& each) { return !each.second.why.empty() && each.second.unread == Unread::no; });
+}
+
 std::string GoingBack::why() const {
   std::string any;
   for (const auto& [slot, word] : said_) {

@@ -34,6 +34,8 @@ class GoingBack {
   Verdict judge(const std::vector<std::uint32_t>& members) const;
   /// The reason of this replica; empty: it has none, or has said nothing.
   std::string why(std::uint32_t slot) const;
+  /// Somebody has read the checkpoint, and found that it is no good.
+  bool any_has_read() const;
   /// Of one that has read the checkpoint, if any has.
   std::string why() const;
   /// What a disk said that refused; empty: none did.

@@ -246,6 +246,28 @@ TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
 }
 
+// Whoever looks finds none: that of the view is not given up for an older one, which is not there either.
+TEST(CheckpointFolder, WhereItIsMountedNowhereNoneIsPassedOver) {
+  std::uint64_t ended = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_in_parts();
+    job.checkpoint.every = {2, Interval::Unit::steps};
+    WatchedRun run(job, seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 3) return;
+      run.cluster().set_disk_away(Away::unmounted, Away::unmounted);
+      run.lose_two();
+    });
+    ASSERT_TRUE(report) << "hung: seed " << seed;
+    if (report->completed()) continue;
+    ++ended;
+    EXPECT_TRUE(report->reason.starts_with("checkpoint.folder (disk) could not be read")) << report->reason;
+    EXPECT_EQ(run.count("notice", "; the run goes to"), 0u) << "seed " << seed;
+    EXPECT_LE(run.cluster().world().now(), 3 * job.cluster.give_up_after) << "seed " << seed;
+  }
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+}
+
 // It knows of the older one by word alone.
 void goes_back_further_by_word(Away from_coordinator) {
   std::uint64_t older = 0;

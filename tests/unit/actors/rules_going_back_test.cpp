@@ -59,6 +59,13 @@ TEST(GoingBack, WhoHasReadItKnowsThatItIsDamaged) {
   rule.said(2, "no such file", Unread::gone);
   EXPECT_EQ(rule.judge({0, 1, 2}).act, Act::older);
   EXPECT_EQ(rule.judge({1, 2}).act, Act::away);
+  EXPECT_TRUE(rule.any_has_read());
+  EXPECT_EQ(rule.why(), "its hash is another one");
+  rule.entered();
+  rule.said(0, "");
+  rule.said(2, "no such file", Unread::gone);
+  EXPECT_FALSE(rule.any_has_read());
+  EXPECT_TRUE(rule.judge({0, 2}).only_gone);
 }
 
 TEST(GoingBack, SaysWhetherAnyCan) {
