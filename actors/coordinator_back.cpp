@@ -5,6 +5,7 @@
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
+#include "muster/config/canary.hpp"
 
 namespace muster {
 
@@ -117,7 +118,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       }
       return true;
     case GoingBack::Act::gone:
-      if (is_missed()) return wait_for_mounts(), true;
+      if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(), true;
       [[fallthrough]];
     case GoingBack::Act::older:
       missed_.reset();

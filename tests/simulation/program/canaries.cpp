@@ -74,6 +74,8 @@ const std::vector<Canary>& canaries() {
       {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
       {"journal-knows-best", "a coordinator with an older journal does not learn of newer views and terms"},
       {"no-fencing", "a coordinator goes on although another one has taken its journal over"},
+      {"gone-is-damaged",
+       "a checkpoint that no replica finds, and the coordinator does, is given up for an older one"},
       {"folder-is-not-waited-for",
        "a view goes back although the folder of checkpoints cannot be listed now"},
       {"reads-once", "a checkpoint whose folder cannot be reached for a moment is given up"},
