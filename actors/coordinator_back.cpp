@@ -45,6 +45,9 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
                                                       ", which had the second copy of its part")}}));
   forget_steps_after(kept_.step);
+  // Of epochs that are done again: who told of them before may have been wrong, or be gone.
+  for (auto& [epoch, rows] : epochs_)
+    std::erase_if(rows, [&](const auto& row) { return row.second.steps > kept_.step; });
 }
 
 // The most that is known of. A coordinator that was started again knows it by heartbeats first. What the lost
@@ -121,7 +124,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(), true;
       [[fallthrough]];
     case GoingBack::Act::older:
-      missed_.reset();
+      if (verdict.act != GoingBack::Act::gone) missed_.reset();
       // Then the next view waits for it, and they read again.
       goes_further_ = !view_.source.checkpoint.empty() && hidden_before(view_.source.step);
       return goes_further_ ? close_view() : go_back_further(), true;

@@ -127,9 +127,13 @@ bool CoordinatorState::finds(const std::string& manifest) const {
 bool CoordinatorState::is_missed() const {
   if (!parts_.checkpoints || folder_is_away()) return false;
   try {
-    return finds(view_.source.checkpoint) || !holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
-  } catch (const DiskError&) {
-    return false;
+    if (finds(view_.source.checkpoint)) return true;
+    if (!holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash)) return true;
+    std::string why;
+    manifest_in(*parts_.checkpoints, view_.source.checkpoint, why);
+    return false;  // there is a verdict on it, or it is damaged
+  } catch (const DiskError& error) {
+    return may_pass(error);  // it may be there
   }
 }
 
@@ -162,9 +166,11 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   }
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
-  const bool known = kept_is_known_ || last_before(before);
+  const auto last = last_before(before);
+  const bool known = kept_is_known_ || (last && of_one_run(last->history, history_));
   if (over && !goes_further_ && known && good_before(before)) return false;
-  if (over && goes_further_ && going_back_.any_has_read() && good_before(view_.source.step)) {
+  const bool of_no_use = going_back_.any_has_read() || is_gone(view_.source.checkpoint);
+  if (over && goes_further_ && of_no_use && good_before(view_.source.step)) {
     goes_further_ = false;
     return go_back_further(), true;
   }
