@@ -45,9 +45,6 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
                                                       ", which had the second copy of its part")}}));
   forget_steps_after(kept_.step);
-  // Of epochs that are done again: who told of them before may have been wrong, or be gone.
-  for (auto& [epoch, rows] : epochs_)
-    std::erase_if(rows, [&](const auto& row) { return row.second.steps > kept_.step; });
 }
 
 // The most that is known of. A coordinator that was started again knows it by heartbeats first. What the lost
