@@ -347,6 +347,7 @@ bool CoordinatorState::all_know() const {
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
   if (taken_over_) return;
+  if (outcome != "completed") keep_no_damaged();
   ending_ = true;
   ended_ = self_->clock().now();
   if (parts_.on_conclude) parts_.on_conclude();

@@ -104,6 +104,8 @@ class CoordinatorState {
   bool judge_loaders();
   bool judge_going_back(bool tick);
   void go_back_further();
+  void pass_over_checkpoint();
+  void keep_no_damaged();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
   void set_out();
@@ -147,9 +149,8 @@ class CoordinatorState {
   void say_kept_suspects(std::uint64_t from);
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
-  void forget_steps_after(std::uint64_t step);
+  void forget_after(const View& view);
   void doubt_given_up_steps();
-  void forget_epochs_after(std::uint64_t step);
   bool goes_back_again(View& view);
   bool is_news(const UnlikeBits& message, const Judgement& judgement);
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;

@@ -44,7 +44,6 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
                       (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
                                                       ", which had the second copy of its part")}}));
-  forget_steps_after(kept_.step);
 }
 
 // The most that is known of. A coordinator that was started again knows it by heartbeats first. What the lost
@@ -57,8 +56,17 @@ std::uint64_t CoordinatorState::steps_done() const {
   return most;
 }
 
-void CoordinatorState::forget_steps_after(std::uint64_t step) {
+// What its members do again counts anew, and they tell again of the epochs before it. Who told of them may
+// have been wrong, or be gone.
+void CoordinatorState::forget_after(const View& view) {
+  const std::uint64_t step = view.source.step;
+  back_in_ = view.number;
   report_.steps = std::min(report_.steps, step);
+  std::erase_if(report_.epochs, [&](const EpochEnd& row) {
+    if (row.steps > step) counted_.erase(row.epoch);
+    return row.steps > step;
+  });
+  epochs_.clear();
 }
 
 void CoordinatorState::begin_with_kept(View& view) const {
@@ -131,23 +139,36 @@ bool CoordinatorState::judge_going_back(bool tick) {
   return false;
 }
 
-// The checkpoint of this view is damaged, or gone.
-void CoordinatorState::go_back_further() {
+// The checkpoint of this view is damaged, or gone: the last good one before it takes its place.
+void CoordinatorState::pass_over_checkpoint() {
   const PartSource& source = view_.source;
-  const std::string why = going_back_.why();
-  if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
   unreadable_[source.checkpoint] = view_.number;
   std::erase_if(told_, [&](const Checkpointed& one) { return one.manifest == source.checkpoint; });
   const auto older = good_before(source.step);
   if (older) kept_is_known_ = true;
-  if (view_.back && !older)
+  // One that was written meanwhile is better than an older one, unless it may hold wrong results.
+  if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
+    kept_ = older.value_or(Checkpointed{});
+}
+
+// A run that ends names no checkpoint that replicas have found damaged, or that is gone.
+void CoordinatorState::keep_no_damaged() {
+  const std::string& checkpoint = view_.source.checkpoint;
+  if (!is_going_back() || checkpoint.empty() || unreadable_.contains(checkpoint)) return;
+  const bool no_use = going_back_.any_has_read() || (goes_further_ && is_gone(checkpoint));
+  if (no_use && !going_back_.judge(slots_of(view_.replicas)).any_can) pass_over_checkpoint();
+}
+
+void CoordinatorState::go_back_further() {
+  const PartSource& source = view_.source;
+  const std::string why = going_back_.why();
+  if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
+  pass_over_checkpoint();
+  if (view_.back && kept_.manifest.empty())
     return fail("no checkpoint is left to go back to: " + why +
                 "; if its host does not see the same checkpoint.folder, mount it, and go on with --resume; "
                 "else begin the run again");
   if (view_.back) suspect_from_ = source.step + 1;
-  // One that was written meanwhile is better than an older one, unless it may hold wrong results.
-  if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
-    kept_ = older.value_or(Checkpointed{});
   raise(make_event("notice",
                    {{"text", why + "; the run goes to " +
                                  (kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest)}}));

@@ -39,6 +39,7 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 // All who are left come to one record, and to one place for the parts of what is held in parts.
 void CoordinatorState::last_view() {
   suspect_what_is_doubted(true);
+  keep_no_damaged();
   const Roster::Next next = roster_->last_view(view_);
   if (!next.view) return not_kept(next.missing + refusal_);
   if (next.lost) return not_kept("a part of the state was lost with a replica");
@@ -97,6 +98,7 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
 }
 
 void CoordinatorState::not_kept(const std::string& reason) {
+  keep_no_damaged();
   if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},

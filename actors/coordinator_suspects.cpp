@@ -263,10 +263,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   view.back = true;
   view.records = view.source.records;
   view.behind.clear();
-  back_in_ = view.number;
   for (Member& member : view.replicas) went_back_to(view.source.step, member);
-  forget_epochs_after(view.source.step);
-  forget_steps_after(view.source.step);
 }
 
 void CoordinatorState::say_kept_suspects(std::uint64_t from) {
@@ -290,16 +287,6 @@ void CoordinatorState::doubt_given_up_steps() {
   const std::uint64_t from = *suspect_from_, to = std::max(from, steps_done());
   const bool is_first = view_.doubted_to == 0;
   doubted_ = {is_first ? from : std::min(from, view_.doubted_from), std::max(to, view_.doubted_to)};
-}
-
-// They are done again, with other losses.
-void CoordinatorState::forget_epochs_after(std::uint64_t step) {
-  std::erase_if(report_.epochs, [&](const EpochEnd& row) {
-    if (row.steps > step) counted_.erase(row.epoch);
-    return row.steps > step;
-  });
-  for (auto& [epoch, rows] : epochs_)
-    std::erase_if(rows, [&](const auto& row) { return row.second.steps > step; });
 }
 
 }  // namespace muster

@@ -146,12 +146,8 @@ void CoordinatorState::make_view(const Roster::Next& next) {
   if (next.lost) go_back(view, *next.lost);
   if (taken_over_) return;
   avoid_unreadable(view);
-  // Of epochs that are done again: who told of them before may have been wrong, or be gone.
-  if (from_disk(view)) {
-    for (auto& [epoch, rows] : epochs_)
-      std::erase_if(rows, [&](const auto& row) { return row.second.steps > view.source.step; });
-  }
   go_back_before_suspects(view);
+  if (from_disk(view)) forget_after(view);
   install(view);
   for (const auto& [epoch, rows] : std::map(epochs_))
     count_epoch(epoch);  // those that only the lost had not told of

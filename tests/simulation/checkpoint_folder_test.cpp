@@ -62,6 +62,10 @@ class WatchedRun final : public Watch {
     cluster_->world().after(milliseconds(5800), [this] { cluster_->disturb_coordinator("replica 0", {}); });
   }
   bool was_cut() const { return cut_; }
+  const Event& last(const std::string& name) const {
+    return *std::find_if(events_.rbegin(), events_.rend(),
+                         [&](const Event& event) { return event.name == name; });
+  }
   void event(const Event& event) override {
     events_.push_back(event);
     if (then_) then_(event);
@@ -296,6 +300,55 @@ TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereNoneIsShared) {
 
 TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereItCannotBeListed) {
   goes_back_further_by_word(Away::all);
+}
+
+// Told to end while it waits for what may be better than a checkpoint that is damaged.
+TEST(CheckpointFolder, ARunThatEndsNamesNoDamagedCheckpoint) {
+  std::uint64_t ended = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto disk = std::make_shared<FaultyDisk>(seed);
+    WatchedRun run(job_in_parts(), seed, disk);
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name == "checkpoint" && run.count("checkpoint") == 2) {
+        disk->damage(event.text("path").substr(std::string("disk/").size()), 77);
+        run.lose_two();
+      }
+      if (event.name == "went_back") run.cluster().set_disk_away(Away::no, Away::all);
+      if (event.name == "notice" && run.count("notice", "it is waited for") == 1)
+        run.cluster().world().after(milliseconds(50), [&] { run.cluster().ask_to_end(); });
+    });
+    ASSERT_TRUE(report) << "hung: seed " << seed;
+    if (run.count("notice", "it is waited for") == 0) continue;
+    ++ended;
+    EXPECT_EQ(report->outcome, "interrupted") << "seed " << seed;
+    ASSERT_EQ(run.count("state_kept"), 1u) << "seed " << seed;
+    EXPECT_TRUE(run.last("state_kept").text("checkpoint").starts_with("kept-step-3-"))
+        << run.last("state_kept").text("checkpoint");
+    ASSERT_TRUE(report->kept);
+    EXPECT_EQ(report->kept->step, 3u);
+  }
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+}
+
+// The checkpoint lies in the middle of the epoch: it is done again, and told and counted again.
+TEST(CheckpointFolder, AnEpochThatIsDoneAgainIsCountedAgain) {
+  std::uint64_t again = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_in_parts();
+    job.checkpoint.every = {4, Interval::Unit::steps};
+    WatchedRun run(job, seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name == "epoch" && run.count("epoch") == 1) run.lose_two();
+    });
+    expect_whole(report, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+    if (run.count("went_back") == 0) continue;
+    ++again;
+    EXPECT_EQ(run.last("went_back").integer("to_step"), 4) << "seed " << seed;
+    EXPECT_EQ(run.count("epoch"), *job.train.epochs + 1) << "seed " << seed;
+    EXPECT_EQ(report->epochs.size(), *job.train.epochs) << "seed " << seed;
+  }
+  EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
 }
 
 // The word of it is lost with the connection: the run would say that nothing was kept.
