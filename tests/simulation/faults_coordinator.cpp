@@ -59,45 +59,55 @@ std::vector<FaultKind> deaths() {
 std::vector<FaultKind> silences() {
   const auto pause = [](Cluster& cluster, const Fault& fault) { cluster.pause(fault.a); };
   const auto resume = [](Cluster& cluster, const Fault& fault) { cluster.resume(fault.a); };
+  return {{"coordinator-pause", "the coordinator stands still, for less than the patience",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = Cluster::kCoordinator;
+             fault.lasts = short_time(dice, scene);
+             return true;
+           },
+           pause, resume},
+          {"coordinator-pause-long", "the coordinator stands still, for longer than the patience",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = Cluster::kCoordinator;
+             fault.lasts = long_time(dice, scene);
+             return true;
+           },
+           pause, resume},
+          {"coordinator-cut-off", "the coordinator is cut off from all nodes, for longer than the patience",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = Cluster::kCoordinator;
+             fault.lasts = dice.one_in(3) ? dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(12)))
+                                          : long_time(dice, scene);
+             return scene.cluster.by_hand && fault.lasts < scene.job.cluster.give_up_after / 2;
+           },
+           [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(true); },
+           [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
+          {"coordinator-gives-up", "the coordinator hears nobody until it gives up, and is started anew",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             const Nanoseconds gives_up =
+                 scene.job.cluster.give_up_after + 2 * scene.job.cluster.detect.patience;
+             fault.a = Cluster::kCoordinator;
+             fault.lasts = gives_up + dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(12)));
+             // It is started anew behind this, and nodes look for it for that long.
+             return scene.cluster.by_hand &&
+                    fault.lasts + seconds(12) <
+                        std::min<Nanoseconds>(scene.job.cluster.orphan_after, seconds(60));
+           },
+           [](Cluster& cluster, const Fault&) {
+             cluster.start_again_after_silence();
+             cluster.cut_coordinator_from_all(true);
+           },
+           [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }}};
+}
+
+std::vector<FaultKind> cuts() {
+  const auto cut = [](Cluster& cluster, const Fault& fault) {
+    for (const std::string& who : fault.costs) cluster.disturb_coordinator(who, {.blocked = true});
+  };
+  const auto mend = [](Cluster& cluster, const Fault& fault) {
+    for (const std::string& who : fault.costs) cluster.disturb_coordinator(who, {});
+  };
   return {
-      {"coordinator-pause", "the coordinator stands still, for less than the patience",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = Cluster::kCoordinator;
-         fault.lasts = short_time(dice, scene);
-         return true;
-       },
-       pause, resume},
-      {"coordinator-pause-long", "the coordinator stands still, for longer than the patience",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = Cluster::kCoordinator;
-         fault.lasts = long_time(dice, scene);
-         return true;
-       },
-       pause, resume},
-      {"coordinator-cut-off", "the coordinator is cut off from all nodes, for longer than the patience",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = Cluster::kCoordinator;
-         fault.lasts = dice.one_in(3) ? dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(12)))
-                                      : long_time(dice, scene);
-         return scene.cluster.by_hand && fault.lasts < scene.job.cluster.give_up_after / 2;
-       },
-       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(true); },
-       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
-      {"coordinator-gives-up", "the coordinator hears nobody until it gives up, and is started anew",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         const Nanoseconds gives_up = scene.job.cluster.give_up_after + 2 * scene.job.cluster.detect.patience;
-         fault.a = Cluster::kCoordinator;
-         fault.lasts = gives_up + dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(12)));
-         // It is started anew behind this, and nodes look for it for that long.
-         return scene.cluster.by_hand &&
-                fault.lasts + seconds(12) <
-                    std::min<Nanoseconds>(scene.job.cluster.orphan_after, seconds(60));
-       },
-       [](Cluster& cluster, const Fault&) {
-         cluster.start_again_after_silence();
-         cluster.cut_coordinator_from_all(true);
-       },
-       [](Cluster& cluster, const Fault&) { cluster.cut_coordinator_from_all(false); }},
       {"coordinator-cut-two", "the coordinator is cut off from two replicas, for longer than the patience",
        [](Dice& dice, const Scene& scene, Fault& fault) {
          const std::uint32_t replicas = scene.job.cluster.replicas;
@@ -109,13 +119,19 @@ std::vector<FaultKind> silences() {
          fault.lasts = long_time(dice, scene);
          return true;
        },
-       [](Cluster& cluster, const Fault& fault) {
-         for (const std::string& who : {fault.a, fault.b})
-           cluster.disturb_coordinator(who, {.blocked = true});
+       cut, mend},
+      {"coordinator-cut-half", "the coordinator is cut off from half of the replicas, or one more",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const std::uint32_t replicas = scene.job.cluster.replicas;
+         if (replicas < 4) return false;
+         const auto first = static_cast<std::uint32_t>(dice.below(replicas));
+         const std::uint64_t count = replicas / 2 + dice.below(2);
+         for (std::uint32_t i = 0; i < count; ++i)
+           fault.costs.insert(NodeName{false, (first + i) % replicas}.text());
+         fault.lasts = long_time(dice, scene);
+         return true;
        },
-       [](Cluster& cluster, const Fault& fault) {
-         for (const std::string& who : {fault.a, fault.b}) cluster.disturb_coordinator(who, {});
-       }}};
+       cut, mend}};
 }
 
 }  // namespace
@@ -123,6 +139,7 @@ std::vector<FaultKind> silences() {
 std::vector<FaultKind> faults_of_the_coordinator() {
   std::vector<FaultKind> all = deaths();
   for (FaultKind& kind : silences()) all.push_back(std::move(kind));
+  for (FaultKind& kind : cuts()) all.push_back(std::move(kind));
   all.push_back({"journal-full", "the disk of the journal is full for a while",
                  [](Dice& dice, const Scene& scene, Fault& fault) {
                    fault.lasts = long_time(dice, scene);

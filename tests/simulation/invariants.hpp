@@ -17,7 +17,7 @@
 
 namespace muster::simulation {
 
-/// The list of design.md, section 6, by number; what each means here.
+/// What every run must keep, by number (`muster-sim --list`).
 const std::map<int, std::string>& invariant_list();
 
 class Invariants final : public Watch {

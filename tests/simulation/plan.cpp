@@ -133,7 +133,7 @@ Moment draw_moment_of(Dice& dice, const std::string& kind, Nanoseconds span) {
   if (kind == "join-unlike" && moment.what != "begin") return {"begin", dice.between(1, 12), moment.later};
   if (kind == "coordinator-old-journal" && !dice.one_in(4))  // so that the copy is of another view
     return {"view", dice.between(2, 3), moment.later};
-  const bool cut = kind == "coordinator-cut-off" || kind == "coordinator-cut-two";
+  const bool cut = kind.starts_with("coordinator-cut-");
   if (kind == "coordinator-mid-commit" && dice.one_in(2)) return {"message", dice.between(1, 12), {}};
   if (!cut && kind.rfind("coordinator-", 0) == 0 && dice.one_in(2))
     return {"message", dice.between(1, dice.one_in(2) ? 30 : 400), {}};

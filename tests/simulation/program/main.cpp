@@ -112,8 +112,9 @@ po::options_description described() {
       "draw each plan near one of the *.plan there: the same job and faults at other times")(
       "save", po::value<std::string>()->value_name("FOLDER"), "write the plan of each finding there")(
       "draw", po::value<std::string>()->value_name("FOLDER"),
-      "write the plan of each seed there, and run none")("nodes", po::value<std::string>()->value_name("N"),
-                                                         "replicas of every run; else drawn, 1 to 6")(
+      "write the plan of each seed there, and run none")(
+      "nodes", po::value<std::string>()->value_name("N"),
+      "replicas of every run; else drawn: 1 to 6, in one of 40 runs 7 to 24")(
       "faults", po::value<std::string>()->value_name("LIST")->default_value("all"),
       "what may go wrong: names with commas between them, \"all\" or \"none\"")(
       "trace", "tell each run as a readable story; for one seed")(
