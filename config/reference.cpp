@@ -112,8 +112,9 @@ std::string about_resuming() {
 std::string job_reference_markdown(const Declarations& declarations) {
   std::string page =
       "# The job file\n\n"
-      "A job is one TOML file. Every key but `data.source` and one of `model.name`, `model.file` and "
-      "`model.library` may be left out. On the command line "
+      "A job is one TOML file. Every job needs `data.source`, and one of `model.name`, `model.file` and "
+      "`model.library`. Some sources, models and schedules need keys of their own: where the default is "
+      "*none, must be given*. All other keys may be left out. On the command line "
       "`--set table.key=value` overrides any key; it cannot take one away. Paths are relative to the folder "
       "in which the command is run. A mistake is shown with its place "
       "and the nearest key or "

@@ -1,4 +1,4 @@
-// The canonical order of the sum (design.md 2.2). The tree has 2^K leaves, 2^K the least power of two not
+// The canonical order of the sum. The tree has 2^K leaves, 2^K the least power of two not
 // below S; leaf s is shard s. A node adds its left child and its right child, in this order; an absent child
 // passes its sibling on unchanged. Whatever part of the tree is added where, the bits of the root are the
 // same.
