@@ -341,6 +341,9 @@ Nanoseconds long_time(Dice& dice, const Scene& scene) {
 
 std::string Fault::text() const {
   std::string said = kind + " " + a;
+  if (a.empty()) {
+    for (const std::string& each : costs) said += " " + each;
+  }
   if (!b.empty()) said += (both ? " <-> " : " -> ") + b;
   if (strength != 1) said += " x" + std::to_string(strength).substr(0, 5);
   said += lasts.count() > 0 ? " for " + milliseconds_of(lasts) : "";
