@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/strangers.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
@@ -16,14 +17,6 @@ constexpr auto kPartingPatience = std::chrono::seconds(2);
 
 // What is waited for of a node that has joined.
 constexpr const char* kReady = "its data and model to be ready";
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-const char* kind(const NodeName& name) {
-  return name.loader ? "loader" : "replica";
-}
 
 }  // namespace
 
@@ -85,7 +78,7 @@ std::chrono::nanoseconds CoordinatorState::elapsed() const {
 }
 
 void CoordinatorState::raise(Event event) {
-  event.time_ms = std::chrono::duration<double, std::milli>(elapsed()).count();
+  event.time_ms = milliseconds(elapsed());
   report_.add(event);
   if (parts_.on_event) parts_.on_event(event);
   for (const observer_actor& observer : parts_.observers) self_->send(observer, event);
@@ -272,7 +265,7 @@ void CoordinatorState::raise_late() {
   for (const NodeName& who : roster_->all_behind(stage)) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(waited_for.at(stage))},
-                              {"waited_ms", std::chrono::duration<double, std::milli>(elapsed()).count()}}));
+                              {"waited_ms", milliseconds(elapsed())}}));
   }
 }
 
@@ -284,7 +277,7 @@ void CoordinatorState::say_late_to_prepare() {
   for (const NodeName& who : late) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(kReady)},
-                              {"waited_ms", std::chrono::duration<double, std::milli>(patience).count()}}));
+                              {"waited_ms", milliseconds(patience)}}));
   }
   if (late.empty()) return;
   if (phase_ == Phase::paused) return next_view();  // who leaves may have waited for it
@@ -347,7 +340,7 @@ bool CoordinatorState::all_know() const {
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
   if (taken_over_) return;
-  if (outcome != "completed") keep_no_damaged();
+  if (outcome != "completed" && !gives_up_silence_) keep_no_damaged();
   ending_ = true;
   ended_ = self_->clock().now();
   if (parts_.on_conclude) parts_.on_conclude();

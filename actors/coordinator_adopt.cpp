@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
@@ -12,14 +13,6 @@
 namespace muster {
 
 namespace {
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-const char* kind(const NodeName& name) {
-  return name.loader ? "loader" : "replica";
-}
 
 // What a node says of a view may be anything.
 bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards) {

@@ -4,16 +4,13 @@
 
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
 
 namespace {
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
 
 std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
   std::vector<std::uint32_t> slots;
@@ -151,12 +148,15 @@ void CoordinatorState::pass_over_checkpoint() {
     kept_ = older.value_or(Checkpointed{});
 }
 
-// A run that ends names no checkpoint that replicas have found damaged, or that is gone.
+// A run that ends names no checkpoint that all who are left have found damaged, or that is gone.
 void CoordinatorState::keep_no_damaged() {
   const std::string& checkpoint = view_.source.checkpoint;
   if (!is_going_back() || checkpoint.empty() || unreadable_.contains(checkpoint)) return;
-  const bool no_use = going_back_.any_has_read() || (goes_further_ && is_gone(checkpoint));
-  if (no_use && !going_back_.judge(slots_of(view_.replicas)).any_can) pass_over_checkpoint();
+  std::vector<std::uint32_t> here = slots_of(view_.replicas);
+  std::erase_if(here, [this](std::uint32_t slot) { return !roster_->alive({false, slot}); });
+  const GoingBack::Verdict verdict = going_back_.judge(here);
+  if (verdict.any_can || verdict.act == GoingBack::Act::wait) return;
+  if (going_back_.any_has_read() || (goes_further_ && is_gone(checkpoint))) pass_over_checkpoint();
 }
 
 void CoordinatorState::go_back_further() {

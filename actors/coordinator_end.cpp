@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/disk_retry.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
-
-namespace {
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-}  // namespace
 
 // ---- the last view
 
@@ -45,8 +38,12 @@ void CoordinatorState::last_view() {
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
   avoid_unreadable(view);
-  if (view.records == 0)
-    return not_kept(unreadable_.empty() ? "no step was done" : "no checkpoint is left that can be read");
+  if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
+  if (view.records == 0) {
+    const auto hidden = hidden_before(view_.source.step);
+    return not_kept("no checkpoint is left that can be read" +
+                    (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
+  }
   if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
   const bool went_back_half = view_.back && roster_->took() < view_.number;
@@ -141,11 +138,10 @@ void CoordinatorState::journal_refused(const View& view, const std::string& reas
   const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
   unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
   note_again_ = disk_back_off(note_again_);
-  raise(make_event("journal_delayed",
-                   {{"view", number(view.number)},
-                    {"reason", reason},
-                    {"again_ms", std::chrono::duration<double, std::milli>(unnoted_->again - now).count()},
-                    {"give_up_ms", std::chrono::duration<double, std::milli>(give_up).count()}}));
+  raise(make_event("journal_delayed", {{"view", number(view.number)},
+                                       {"reason", reason},
+                                       {"again_ms", milliseconds(unnoted_->again - now)},
+                                       {"give_up_ms", milliseconds(give_up)}}));
 }
 
 // Of a restarted coordinator: its term, or what a member told. Before that is written no member counts as

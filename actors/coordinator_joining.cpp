@@ -1,5 +1,6 @@
 // Who comes to the coordinator: admission, the first view, and newcomers while training is under way.
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
@@ -8,14 +9,6 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kCallersMax = 1024;
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-const char* kind(const NodeName& name) {
-  return name.loader ? "loader" : "replica";
-}
 
 }  // namespace
 

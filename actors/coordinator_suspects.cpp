@@ -6,6 +6,7 @@
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/coordinator_bits.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/clean_steps.hpp"
 #include "muster/actors/rules/weight_blocks.hpp"
 #include "muster/config/canary.hpp"
@@ -13,10 +14,6 @@
 namespace muster {
 
 namespace {
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
 
 std::string steps_text(std::uint64_t from, std::uint64_t to) {
   return from == to ? "step " + std::to_string(from)

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
 
@@ -9,22 +10,10 @@ namespace muster {
 
 namespace {
 
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-const char* kind(const NodeName& name) {
-  return name.loader ? "loader" : "replica";
-}
-
 constexpr const char* kAllLeave = "every replica was asked to leave";
 
 // Until members that close a view are told of others that were lost meanwhile.
 constexpr auto kCloseAgain = std::chrono::milliseconds(5);
-
-double milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
 
 }  // namespace
 

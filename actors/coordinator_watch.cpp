@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
@@ -23,10 +24,6 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
                 : std::to_string(interval.begin) + "-" + std::to_string(interval.end - 1);
   }
   return text;
-}
-
-double milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace

@@ -24,12 +24,9 @@ struct EventField {
   std::string text;
 
   bool operator==(const EventField&) const = default;
+  static auto fields(EventField& x) { return std::tie(x.key, x.kind, x.integer, x.number, x.text); }
 };
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, EventField& x) {
-  return inspect_as(f, "muster::EventField", x.key, x.kind, x.integer, x.number, x.text);
-}
+MUSTER_MESSAGE(EventField)
 
 /// A typed message to every subscriber, a line of `--events`, an entry of the report.
 struct Event {

@@ -40,11 +40,23 @@ auto inspect_as(Inspector& f, const char* name, Fields&... fields) {
   std::tuple<decltype(on_wire(fields))...> wire{on_wire(fields)...};
   return std::apply([&](auto&... field) { return f(caf::meta::type_name(name), field...); }, wire);
 }
-#define MUSTER_MESSAGE(Type, ...)                                                                \
+
+// Compiled once, in messages.cpp, for CAF's inspectors: each file that sends a message would compile it anew.
+#ifndef MUSTER_MESSAGE_BODIES
+#define MUSTER_MESSAGE(Type) \
+  template <class Inspector> \
+  typename Inspector::result_type inspect(Inspector& f, Type& x);
+#else
+#define MUSTER_MESSAGE(Type)                                                                     \
   template <class Inspector>                                                                     \
   typename Inspector::result_type inspect(Inspector& f, Type& x) {                               \
     return std::apply([&](auto&... field) { return inspect_as(f, "muster::" #Type, field...); }, \
                       Type::fields(x));                                                          \
-  }
+  }                                                                                              \
+  template caf::error inspect(caf::serializer&, Type&);                                          \
+  template caf::error inspect(caf::deserializer&, Type&);                                        \
+  template caf::detail::stringification_inspector::result_type inspect(                          \
+      caf::detail::stringification_inspector&, Type&);
+#endif
 
 }  // namespace muster

@@ -1,4 +1,5 @@
 // A replica's snapshots: taken between two rounds, and gone on from.
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/replica.hpp"
 #include "muster/actors/rules/disk_retry.hpp"
 #include "muster/config/canary.hpp"
@@ -180,14 +181,13 @@ bool ReplicaState::writes_again(const Written& message) {
     return true;
   }
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-  self_->send(parts_.node,
-              Raised{make_event("checkpoint_delayed",
-                                {{"step", whole(message.step)},
-                                 {"reason", message.error},
-                                 {"needed_bytes", whole(message.needed)},
-                                 {"free_bytes", message.room ? whole(*message.room) : -1},
-                                 {"again_ms", std::chrono::duration<double, std::milli>(*wait).count()},
-                                 {"advice", message.advice}})});
+  self_->send(parts_.node, Raised{make_event("checkpoint_delayed",
+                                             {{"step", whole(message.step)},
+                                              {"reason", message.error},
+                                              {"needed_bytes", whole(message.needed)},
+                                              {"free_bytes", message.room ? whole(*message.room) : -1},
+                                              {"again_ms", milliseconds(*wait)},
+                                              {"advice", message.advice}})});
   self_->delayed_send(self_, *wait, WriteAgain{std::move(again)});
   return true;
 }

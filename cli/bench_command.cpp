@@ -17,7 +17,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kBenchUsage =
     "Usage: muster bench allreduce --ranks N [--bytes B] [--algorithm NAME|auto|all] [--iterations K] "
     "[--json]\n"
     "       muster bench step [--replicas N] [--parameters P] [--steps K] [--json]\n";
@@ -204,7 +204,7 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
       "flip-bit", po::value(&bench.flip)->default_value(bench.flip),
       "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
   int code = kCompleted;
-  const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
+  const auto given = parse("bench", kBenchUsage, arguments, options, nullptr, code);
   if (!given) return code;
   if (bench.ranks < 1 || bench.bytes < 4 || bench.bytes % 4 != 0 || bench.iterations < 1) {
     return wrong_usage("bench", "--ranks and --iterations are at least 1, --bytes a multiple of 4");
@@ -233,7 +233,7 @@ int bench_step(const Arguments& arguments, const Registry& registry) {
       "steps", po::value<std::uint64_t>()->default_value(2000), "steps")("json", "print one line of JSON")(
       "help", "this text");
   int code = kCompleted;
-  const auto given = parse("bench", kUsage, arguments, options, nullptr, code);
+  const auto given = parse("bench", kBenchUsage, arguments, options, nullptr, code);
   if (!given) return code;
   Job job = bench_job((*given)["replicas"].as<std::uint32_t>(), (*given)["parameters"].as<std::int64_t>());
   job.train.steps = (*given)["steps"].as<std::uint64_t>();
@@ -270,7 +270,8 @@ int bench_step(const Arguments& arguments, const Registry& registry) {
 
 int bench_command(const Arguments& arguments, const Registry& registry) {
   if (arguments.empty() || arguments.front() == "--help") {
-    std::cout << kUsage << "\n'muster bench allreduce --help' and 'muster bench step --help' tell more.\n";
+    std::cout << kBenchUsage
+              << "\n'muster bench allreduce --help' and 'muster bench step --help' tell more.\n";
     return arguments.empty() ? kWrong : kCompleted;
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());

@@ -7,7 +7,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kCoordinateUsage =
     "Usage: muster coordinate JOB.toml --listen HOST:PORT [--insecure] [--replicas N] [--set "
     "table.key=value]...\n\n"
     "Keeps the roster of a run, and starts no process. Training begins when cluster.replicas replicas (and\n"
@@ -38,7 +38,7 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
 }  // namespace
 
 int coordinate_command(const Arguments& arguments, const Registry& registry) {
-  Training training{"coordinate", kUsage, po::options_description(), adjust};
+  Training training{"coordinate", kCoordinateUsage, po::options_description(), adjust};
   training.options.add_options()("listen", po::value<std::string>()->value_name("HOST:PORT"),
                                  "the address that the nodes reach this machine by")(
       "insecure", "allow an address beyond this machine, without encryption or authentication");

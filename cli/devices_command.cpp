@@ -18,7 +18,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kDevicesUsage =
     "Usage: muster devices [--json]\n\n"
     "Prints what this machine can compute on: the names are those of `cluster.devices` in a job. A card that "
     "is there\nand cannot be used stands there with the reason.\n";
@@ -146,7 +146,7 @@ int devices_command(const Arguments& arguments, const Registry&) {
   po::options_description options("Options");
   options.add_options()("json", "print one line of JSON")("help", "this text");
   int code = kCompleted;
-  const auto given = parse("devices", kUsage, arguments, options, nullptr, code);
+  const auto given = parse("devices", kDevicesUsage, arguments, options, nullptr, code);
   if (!given) return code;
   const Survey survey = look();
   given->count("json") ? print_json(survey) : print_text(survey);

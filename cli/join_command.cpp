@@ -8,7 +8,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kJoinUsage =
     "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader]\n\n"
     "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a "
     "replica\n"
@@ -34,7 +34,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
       "how long it may be gone later, before this process ends itself; default: the job's "
       "cluster.orphan_after")("help", "this text");
   int code = kCompleted;
-  const auto given = parse("join", kUsage, arguments, options, nullptr, code);
+  const auto given = parse("join", kJoinUsage, arguments, options, nullptr, code);
   if (!given) return code;
   JoinOptions join;
   if (!parse_address((*given)["coordinator"].as<std::string>(), join.node.host, join.node.port))

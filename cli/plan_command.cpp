@@ -15,7 +15,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kPlanUsage =
     "Usage: muster plan JOB.toml [--replicas N] [--per-host M] [--set table.key=value]...\n\n"
     "Opens the data, builds the model, computes one micro-batch to see what memory that takes, and prints "
     "steps, shards, devices, threads and memory, and what a step sends. Starts no process.\n";
@@ -173,7 +173,7 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   options.add_options()("per-host", po::value(&per_host),
                         "replicas on each host, for what a step sends; without it all are on one");
   int code = kCompleted;
-  const auto given = parse("plan", kUsage, arguments, options, "JOB.toml", code);
+  const auto given = parse("plan", kPlanUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
   if (given->count("per-host") > 0 && per_host == 0) return wrong_usage("plan", "--per-host is at least 1");
   const ParsedJob parsed = read_job(*given, registry);

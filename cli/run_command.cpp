@@ -18,7 +18,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kRunUsage =
     "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
     "[--resume] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
@@ -189,7 +189,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
 }
 
 int run_command(const Arguments& arguments, const Registry& registry) {
-  Training training{"run", kUsage, po::options_description(), nullptr};
+  Training training{"run", kRunUsage, po::options_description(), nullptr};
   training.options.add_options()("in-process",
                                  "replicas as threads of this process instead of processes of their own");
   training.adjust = [](const po::variables_map& given, RunOptions& options, std::vector<std::string>&) {

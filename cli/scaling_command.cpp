@@ -17,7 +17,7 @@ namespace muster::cli {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kScalingUsage =
     "Usage: muster scaling [--fit FILE] [--gbit LIST] [--replicas LIST] [--parameters LIST] [...]\n\n"
     "Predicts the time of a step on many replicas, for each algorithm of the reduction, without and with "
     "overlap of\nreduction and backward pass, and whether \"auto\" takes the best one. A model, not a "
@@ -166,7 +166,7 @@ int scaling_command(const Arguments& arguments, const Registry&) {
   Given given;
   const po::options_description options = options_of(given);
   int code = kCompleted;
-  const auto parsed = parse("scaling", kUsage, arguments, options, nullptr, code);
+  const auto parsed = parse("scaling", kScalingUsage, arguments, options, nullptr, code);
   if (!parsed) return code;
   ScalingTables tables;
   if (const std::string what = wrong(given, tables); !what.empty()) return wrong_usage("scaling", what);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/rules/straggling.hpp"
 #include "muster/config/canary.hpp"
@@ -13,14 +14,6 @@ namespace {
 
 constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
 constexpr int kStartPatiences = 5;
-
-std::int64_t number(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
-double milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
 
 std::string rounded(double value) {
   return std::to_string(std::llround(value));

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/straggling.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
 
 namespace {
-
-double milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
 
 std::string no_frame_for(std::chrono::nanoseconds time) {
   return "no frame of it for " +

@@ -18,10 +18,6 @@ namespace {
 // More than any host has; what a stranger says costs no more than this.
 constexpr std::uint32_t kCoresMax = 4096;
 
-bool gone(const NodeRecord& record) {
-  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
-}
-
 }  // namespace
 
 Roster::Roster(const Job& job, const FreeNumbers& first)

@@ -51,6 +51,10 @@ struct NodeRecord {
   bool late = false;                   ///< it has had its time for that
 };
 
+inline bool gone(const NodeRecord& record) {
+  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
+}
+
 class Roster {
  public:
   /// Places for those that the job starts with. Numbers begin with these, where others were given before.

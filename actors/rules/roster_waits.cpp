@@ -5,14 +5,6 @@
 
 namespace muster {
 
-namespace {
-
-bool gone(const NodeRecord& record) {
-  return record.stage == NodeStage::left || record.stage == NodeStage::lost;
-}
-
-}  // namespace
-
 std::uint32_t Roster::ready(bool loader) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
     return node.first.loader == loader && alive(node.first) && node.second.stage >= NodeStage::prepared;

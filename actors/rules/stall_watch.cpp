@@ -1,14 +1,12 @@
 #include "muster/actors/rules/stall_watch.hpp"
 
+#include "muster/actors/event_fields.hpp"
+
 #include <utility>
 
 namespace muster {
 
 namespace {
-
-double milliseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
 
 std::string no_frame_for(std::chrono::nanoseconds time) {
   return "no frame of it for " +

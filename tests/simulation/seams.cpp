@@ -183,7 +183,7 @@ NodeSeams simulated_seams(const SeamParts& parts) {
   seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {
     *parts.bench = replica_parts.bench;
     if (parts.spawn_replica) return parts.spawn_replica(system, std::move(replica_parts));
-    return system.spawn(replica, std::move(replica_parts));
+    return system.spawn(muster::replica, std::move(replica_parts));
   };
   return seams;
 }

@@ -46,7 +46,7 @@ class DiskWithAPause final : public Disk {
   int listed_ = 0;
 };
 
-class ACheckpointThatComesLate : public testing::Test {
+class ACheckpointThatComesLate : public ::testing::Test {
  protected:
   void judge(std::uint64_t history, std::uint64_t from_step) {
     add_verdict(*disk_, identity().job_hash, {history, from_step});

@@ -23,7 +23,7 @@ class SlowDisk final : public Executor {
   std::deque<std::function<void()>> jobs_;
 };
 
-class AroundAView : public testing::Test {
+class AroundAView : public ::testing::Test {
  protected:
   AroundAView() { CheckpointStore(disk_, identity()).save(snapshot_at(4), 1); }
 

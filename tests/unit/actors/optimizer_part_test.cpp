@@ -220,7 +220,7 @@ class Cluster {
   std::map<std::uint32_t, Held> held_;
 };
 
-class OptimizerParts : public testing::TestWithParam<OptimizerKind> {};
+class OptimizerParts : public ::testing::TestWithParam<OptimizerKind> {};
 
 TEST_P(OptimizerParts, GiveTheBitsOfTheWholeOneWhoeverHoldsThem) {
   constexpr std::size_t kElements = 333, kParameters = 300;
@@ -261,7 +261,7 @@ TEST_P(OptimizerParts, GiveTheBitsOfTheWholeOneWhoeverHoldsThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizerParts,
-                         testing::Values(OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw));
+                         ::testing::Values(OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw));
 
 TEST(OptimizerPart, TakesWhatItWaitsForAndNothingElse) {
   const std::vector<float> state(64, 1.0f);

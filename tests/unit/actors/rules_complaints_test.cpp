@@ -9,21 +9,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-NodeName replica(std::uint32_t slot) {
+NodeName replica_at(std::uint32_t slot) {
   return {false, slot};
 }
 
 // Parties 0, 1, ... with these numbers of shards.
 std::vector<Party> parties(const std::vector<std::uint32_t>& shards) {
   std::vector<Party> all;
-  for (std::uint32_t slot = 0; slot < shards.size(); ++slot) all.push_back({replica(slot), shards[slot]});
+  for (std::uint32_t slot = 0; slot < shards.size(); ++slot) all.push_back({replica_at(slot), shards[slot]});
   return all;
 }
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 std::vector<Complaint> complaints(const Pairs& pairs) {
   std::vector<Complaint> all;
-  for (const auto& [by, about] : pairs) all.emplace_back(replica(by), replica(about));
+  for (const auto& [by, about] : pairs) all.emplace_back(replica_at(by), replica_at(about));
   return all;
 }
 
@@ -60,24 +60,26 @@ TEST(FewestToEvict, ATwoTwoCutTakesTwo) {
 TEST(FewestToEvict, WhoseDataPlaneStandsStillGoesWhateverItHolds) {
   auto all = parties({3, 2, 2});
   all[0].stands_still = true;
-  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}})), std::vector{replica(0)}) << "with more shards";
-  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 2}})), std::vector{replica(2)}) << "nobody complains of it";
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}})), std::vector{replica_at(0)}) << "with more shards";
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 2}})), std::vector{replica_at(2)})
+      << "nobody complains of it";
   all[2].stands_still = true;
-  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), (std::vector{replica(0), replica(2)}))
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), (std::vector{replica_at(0), replica_at(2)}))
       << "rather than the one that both have to do with";
   all[1].stands_still = true;
-  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), std::vector{replica(1)}) << "but never all";
+  EXPECT_EQ(fewest_to_evict(all, complaints({{1, 0}, {1, 2}})), std::vector{replica_at(1)})
+      << "but never all";
 }
 
 TEST(FewestToEvict, NobodyGoesForALoaderThatIsNeededAndStandsStill) {
   auto all = parties({2, 2});
   all.push_back({NodeName{true, 0}, kNeeded, true});
-  const std::vector<Complaint> starves{{replica(1), NodeName{true, 0}}};
+  const std::vector<Complaint> starves{{replica_at(1), NodeName{true, 0}}};
   EXPECT_EQ(fewest_to_evict(all, starves), std::vector<NodeName>{});
   all.back().shards = 0;
   EXPECT_EQ(fewest_to_evict(all, starves), (std::vector{NodeName{true, 0}})) << "there are others";
   all.back() = {NodeName{true, 0}, kNeeded, false};
-  EXPECT_EQ(fewest_to_evict(all, starves), std::vector{replica(1)}) << "their link is broken";
+  EXPECT_EQ(fewest_to_evict(all, starves), std::vector{replica_at(1)}) << "their link is broken";
 }
 
 TEST(FewestToEvict, SeparateQuarrelsAreSettledEachForItself) {
@@ -159,17 +161,18 @@ TEST(FewestToEvict, ALargeGroupIsSettledWithAtMostTwiceTheFewest) {
 TEST(ComplaintBook, WaitsForTheWindowAndForAWordOfAllConcerned) {
   ComplaintBook book(milliseconds(200));
   const auto alive = parties({2, 2, 2});
-  std::map<NodeName, milliseconds> heard{
-      {replica(0), milliseconds(1000)}, {replica(1), milliseconds(1000)}, {replica(2), milliseconds(1000)}};
+  std::map<NodeName, milliseconds> heard{{replica_at(0), milliseconds(1000)},
+                                         {replica_at(1), milliseconds(1000)},
+                                         {replica_at(2), milliseconds(1000)}};
   const auto last_heard = [&](const NodeName& name) { return heard.at(name); };
-  book.add(replica(0), replica(1), "no frame for 1000 ms", milliseconds(1010));
+  book.add(replica_at(0), replica_at(1), "no frame for 1000 ms", milliseconds(1010));
   EXPECT_TRUE(book.judge(alive, last_heard, milliseconds(1100)).empty()) << "within the window";
-  book.add(replica(2), replica(1), "a send to it failed", milliseconds(1150));
+  book.add(replica_at(2), replica_at(1), "a send to it failed", milliseconds(1150));
   EXPECT_TRUE(book.judge(alive, last_heard, milliseconds(1250)).empty()) << "replica 1 may be dead";
   for (auto& [name, when] : heard) when = milliseconds(1220);
   const auto evictions = book.judge(alive, last_heard, milliseconds(1260));
   ASSERT_EQ(evictions.size(), 1u);
-  EXPECT_EQ(evictions[0].name, replica(1));
+  EXPECT_EQ(evictions[0].name, replica_at(1));
   EXPECT_EQ(evictions[0].by, "replica 0, replica 2");
   EXPECT_EQ(evictions[0].reason,
             "the link between replica 1 and replica 0 is broken (replica 0: no frame for 1000 ms); without "
@@ -185,21 +188,21 @@ TEST(ComplaintBook, WhatWasSaidOfANeededLoaderThatStoodStillIsForgotten) {
     return book.judge(
         alive, [](const NodeName&) { return milliseconds(999); }, milliseconds(999));
   };
-  book.add(replica(1), loader, "no frame for 1000 ms", milliseconds(0));
+  book.add(replica_at(1), loader, "no frame for 1000 ms", milliseconds(0));
   EXPECT_TRUE(judge().empty());
   alive.back().stands_still = false;
   EXPECT_TRUE(judge().empty()) << "it goes on";
-  book.add(replica(1), loader, "no frame for 1000 ms", milliseconds(0));
+  book.add(replica_at(1), loader, "no frame for 1000 ms", milliseconds(0));
   EXPECT_EQ(judge().size(), 1u) << "their link is broken";
 }
 
 TEST(ComplaintBook, WhatConcernsOneWhoIsGoneIsSettled) {
   ComplaintBook book(milliseconds(100));
-  book.add(replica(0), replica(1), "silent", milliseconds(0));
-  book.add(replica(0), replica(1), "silent again", milliseconds(10));
-  book.add(replica(1), replica(2), "silent", milliseconds(10));
+  book.add(replica_at(0), replica_at(1), "silent", milliseconds(0));
+  book.add(replica_at(0), replica_at(1), "silent again", milliseconds(10));
+  book.add(replica_at(1), replica_at(2), "silent", milliseconds(10));
   EXPECT_FALSE(book.empty());
-  book.forget(replica(1));
+  book.forget(replica_at(1));
   EXPECT_TRUE(book.empty());
   EXPECT_TRUE(
       book.judge(

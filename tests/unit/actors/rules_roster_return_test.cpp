@@ -17,7 +17,7 @@ Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
   return job;
 }
 
-Join join_of(const NodeName& name) {
+Join joining_again(const NodeName& name) {
   Join join;
   join.protocol = kProtocolVersion;
   join.name = name;
@@ -35,7 +35,7 @@ View view_of(std::uint32_t replicas) {
 
 Adopt adopt_of(const NodeName& name, const View& view, std::uint64_t incarnation) {
   Adopt adopt;
-  adopt.join = join_of(name);
+  adopt.join = joining_again(name);
   adopt.join.incarnation = incarnation;
   adopt.prepared.name = name;
   adopt.prepared.state_sha256 = "aa";
@@ -141,7 +141,7 @@ TEST(Roster, KnowsTheNewcomersOfADonorInAView) {
   ASSERT_EQ(roster.adopt(adopt_of(kReplica0, view, 7000)), "");
   ASSERT_EQ(roster.adopt(adopt_of(kReplica1, view, 7001)), "");
   EXPECT_TRUE(roster.fed_by(kReplica1, view.number).empty());
-  Join join = join_of({});
+  Join join = joining_again({});
   join.joins = true;
   const NodeName newcomer = roster.join(join).name;
   roster.fed(newcomer, view.replicas[1]);

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-inline constexpr std::uint32_t kShards = 2;
+inline constexpr std::uint32_t kSmallShards = 2;
 
 inline CheckpointIdentity identity(const std::string& hash = std::string(64, 'a')) {
   CheckpointIdentity identity;
@@ -16,7 +16,7 @@ inline CheckpointIdentity identity(const std::string& hash = std::string(64, 'a'
   identity.job_hash = hash;
   identity.fingerprint = "data 1";
   identity.seed = 3;
-  identity.shards = kShards;
+  identity.shards = kSmallShards;
   identity.layout.add_parameter("layer.weight", {2, 2});
   identity.layout.add_parameter("layer.bias", {2});
   identity.layout.add_buffer("mean", {2});
@@ -28,7 +28,7 @@ inline Snapshot snapshot_at(std::uint64_t step, std::uint64_t records = 0) {
   snapshot.place.records = records ? records : step + 2;
   snapshot.place.steps = step;
   snapshot.place.cursor = {Phase::train, 2, step};
-  snapshot.place.ledger.begin_epoch(1, 100, kShards);
+  snapshot.place.ledger.begin_epoch(1, 100, kSmallShards);
   snapshot.place.ledger.finish(true, 0);
   snapshot.place.told = {{0, 1, true, step, 100, 100, 0, 0, 0, false, 0, 0, 0.5}};
   for (int i = 0; i < 8; ++i) snapshot.state.push_back(static_cast<float>(step) + 0.25F * i);

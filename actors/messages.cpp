@@ -1,0 +1,7 @@
+// How messages travel: what MUSTER_MESSAGE declares is compiled here.
+#define MUSTER_MESSAGE_BODIES
+#include <caf/deserializer.hpp>
+#include <caf/detail/stringification_inspector.hpp>
+#include <caf/serializer.hpp>
+
+#include "muster/actors/messages.hpp"
