@@ -148,15 +148,17 @@ void CoordinatorState::pass_over_checkpoint() {
     kept_ = older.value_or(Checkpointed{});
 }
 
-// A run that ends names no checkpoint that all who are left have found damaged, or that is gone.
+// A run that ends names no checkpoint that is gone, or that those who are left could not read and one has
+// found damaged.
 void CoordinatorState::keep_no_damaged() {
   const std::string& checkpoint = view_.source.checkpoint;
   if (!is_going_back() || checkpoint.empty() || unreadable_.contains(checkpoint)) return;
   std::vector<std::uint32_t> here = slots_of(view_.replicas);
   std::erase_if(here, [this](std::uint32_t slot) { return !roster_->alive({false, slot}); });
-  const GoingBack::Verdict verdict = going_back_.judge(here);
-  if (verdict.any_can || verdict.act == GoingBack::Act::wait) return;
-  if (going_back_.any_has_read() || (goes_further_ && is_gone(checkpoint))) pass_over_checkpoint();
+  if (going_back_.judge(slots_of(view_.replicas)).any_can) return;
+  const bool damaged =
+      going_back_.judge(here).act == GoingBack::Act::older || (here.empty() && going_back_.any_has_read());
+  if (damaged || (goes_further_ && is_gone(checkpoint))) pass_over_checkpoint();
 }
 
 void CoordinatorState::go_back_further() {

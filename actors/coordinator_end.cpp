@@ -1,6 +1,7 @@
 // How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
 // a checkpoint. And how a view waits for a journal whose disk takes nothing.
 #include <algorithm>
+#include <limits>
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/event_fields.hpp"
@@ -40,7 +41,7 @@ void CoordinatorState::last_view() {
   avoid_unreadable(view);
   if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
   if (view.records == 0) {
-    const auto hidden = hidden_before(view_.source.step);
+    const auto hidden = hidden_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
     return not_kept("no checkpoint is left that can be read" +
                     (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
   }

@@ -340,7 +340,7 @@ Nanoseconds long_time(Dice& dice, const Scene& scene) {
 }
 
 std::string Fault::text() const {
-  std::string said = kind + " " + a;
+  std::string said = kind + (a.empty() ? "" : " ") + a;
   if (a.empty()) {
     for (const std::string& each : costs) said += " " + each;
   }

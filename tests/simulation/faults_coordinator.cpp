@@ -24,7 +24,7 @@ auto crash(JournalDisk::Death death) {
   };
 }
 
-std::vector<FaultKind> deaths() {
+std::vector<FaultKind> deaths_of_it() {
   return {
       {"coordinator-crash", "the coordinator is killed, and started anew", draw_crash,
        crash(JournalDisk::Death::none), kNothing},
@@ -137,7 +137,7 @@ std::vector<FaultKind> cuts() {
 }  // namespace
 
 std::vector<FaultKind> faults_of_the_coordinator() {
-  std::vector<FaultKind> all = deaths();
+  std::vector<FaultKind> all = deaths_of_it();
   for (FaultKind& kind : silences()) all.push_back(std::move(kind));
   for (FaultKind& kind : cuts()) all.push_back(std::move(kind));
   all.push_back({"journal-full", "the disk of the journal is full for a while",

@@ -235,7 +235,7 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "no step was done") return true;
   if (reason == "a part of the state was lost with a replica") return !lost_.empty();
   if (reason.rfind("no replica that holds the state", 0) == 0) return !lost_.empty();
-  if (reason == "no checkpoint is left that can be read")
+  if (reason.starts_with("no checkpoint is left that can be read"))
     return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
            disk_was_away_for_long();
   if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_;

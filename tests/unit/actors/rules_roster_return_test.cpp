@@ -1,21 +1,10 @@
 // Members that come back to a coordinator that was started anew.
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/roster.hpp"
-#include "muster/transport/frame.hpp"
+#include "tests/unit/actors/roster_in_view.hpp"
 
 namespace muster {
 namespace {
-
-constexpr NodeName kReplica0{false, 0}, kReplica1{false, 1}, kReplica2{false, 2};
-
-Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
-  Job job;
-  job.train.shards = 5;
-  job.cluster.replicas = replicas;
-  job.cluster.loaders = loaders;
-  return job;
-}
 
 Join joining_again(const NodeName& name) {
   Join join;
