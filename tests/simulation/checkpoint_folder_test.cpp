@@ -11,12 +11,15 @@
 #include "tests/simulation/oracle.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/linear_job.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace muster::simulation {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+constexpr std::uint64_t kSeeds = kSanitized ? 6 : 20;
 
 // Four replicas hold the optimiser in parts: where two neighbours are lost, all go back.
 Job job_in_parts() {
@@ -119,7 +122,7 @@ class BadSector final : public FaultyDisk {
 
 TEST(CheckpointFolder, OneFileThatCannotBeReadForGoodIsPassedOver) {
   std::uint64_t older = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto disk = std::make_shared<BadSector>(seed);
     WatchedRun run(job_in_parts(), seed, disk);
     const auto report = run.until_end([&](const Event& event) {
@@ -136,7 +139,7 @@ TEST(CheckpointFolder, OneFileThatCannotBeReadForGoodIsPassedOver) {
 
 TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
   std::uint64_t waited = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
     const auto report = run.until_end([&](const Event& event) {
       if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
@@ -156,7 +159,7 @@ TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
 // A disk that some replicas see before the others do.
 TEST(CheckpointFolder, IsMountedOnOneHostAfterTheOther) {
   std::uint64_t waited = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
     const auto report = run.until_end([&](const Event& event) {
       if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
@@ -176,7 +179,7 @@ TEST(CheckpointFolder, IsMountedOnOneHostAfterTheOther) {
 
 TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
   std::uint64_t ended = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
     const auto report = run.until_end([&](const Event& event) {
       if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
@@ -197,7 +200,7 @@ TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
 // It cannot see what members told of, and goes on with that. One more is lost before the first step.
 TEST(CheckpointFolder, ALossOnTheWayBackIsNoReasonToWaitForItOnceMore) {
   std::uint64_t again = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
     bool is_lost = false;
     const auto report = run.until_end([&](const Event& event) {
@@ -220,7 +223,7 @@ TEST(CheckpointFolder, ALossOnTheWayBackIsNoReasonToWaitForItOnceMore) {
 // who could tell of it is lost.
 TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
   std::uint64_t waited = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto disk = std::make_shared<BadSector>(seed);
     Job job = job_in_parts();
     job.cluster.give_up_after = seconds(60);
@@ -253,7 +256,7 @@ TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
 // Whoever looks finds none: that of the view is not given up for an older one, which is not there either.
 TEST(CheckpointFolder, WhereItIsMountedNowhereNoneIsPassedOver) {
   std::uint64_t ended = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Job job = job_in_parts();
     job.checkpoint.every = {2, Interval::Unit::steps};
     WatchedRun run(job, seed, std::make_shared<FaultyDisk>(seed));
@@ -275,7 +278,7 @@ TEST(CheckpointFolder, WhereItIsMountedNowhereNoneIsPassedOver) {
 // It knows of the older one by word alone.
 void goes_back_further_by_word(Away from_coordinator) {
   std::uint64_t older = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto disk = std::make_shared<FaultyDisk>(seed);
     WatchedRun run(job_in_parts(), seed, disk);
     bool began = false;
@@ -305,7 +308,7 @@ TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereItCannotBeListed) {
 // Told to end while it waits for what may be better than a checkpoint that is damaged.
 TEST(CheckpointFolder, ARunThatEndsNamesNoDamagedCheckpoint) {
   std::uint64_t ended = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto disk = std::make_shared<FaultyDisk>(seed);
     WatchedRun run(job_in_parts(), seed, disk);
     const auto report = run.until_end([&](const Event& event) {
@@ -333,7 +336,7 @@ TEST(CheckpointFolder, ARunThatEndsNamesNoDamagedCheckpoint) {
 // The checkpoint lies in the middle of the epoch: it is done again, and told and counted again.
 TEST(CheckpointFolder, AnEpochThatIsDoneAgainIsCountedAgain) {
   std::uint64_t again = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Job job = job_in_parts();
     job.checkpoint.every = {4, Interval::Unit::steps};
     WatchedRun run(job, seed, std::make_shared<FaultyDisk>(seed));

@@ -6,6 +6,7 @@
 #include "tests/simulation/narrator.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/support/linear_job.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace muster::simulation {
 namespace {
@@ -79,7 +80,7 @@ Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
   return run;
 }
 
-constexpr std::uint64_t kSeeds = 15;
+constexpr std::uint64_t kSeeds = kSanitized ? 5 : 15;
 
 TEST(Stragglers, ASlowReplicaIsLateAndStays) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
