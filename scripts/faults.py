@@ -38,9 +38,7 @@ def judge(given, case, expected):
         report = case.run(given)
         if report is None:
             return "cannot run", ""
-        if case.mathematics not in expected:
-            expected[case.mathematics] = undisturbed(given, case.mathematics)
-        compare(report, expected[case.mathematics])
+        compare(report, expected)
         return "same bits", told(report)
     except Failed as failure:
         return "FAILED", str(failure)
@@ -63,8 +61,11 @@ def main():
     print(f"undisturbed, one replica: weights_sha256 {expected[()]['weights_sha256']}")
     verdicts = []
     for name in given.cases or CASES:
+        mathematics = CASES[name].mathematics
+        if mathematics not in expected:
+            expected[mathematics] = undisturbed(given, mathematics)
         began = time.monotonic()
-        verdict, said = judge(given, CASES[name], expected)
+        verdict, said = judge(given, CASES[name], expected[mathematics])
         verdicts.append(verdict)
         print(f"{name:26} {verdict:10} {time.monotonic() - began:6.1f} s  {said}", flush=True)
     print(f"{verdicts.count('same bits')} of {len(verdicts)} with the same bits, {verdicts.count('FAILED')} failed, "
