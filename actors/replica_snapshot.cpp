@@ -173,7 +173,7 @@ bool ReplicaState::writes_again(const Written& message) {
   const std::chrono::nanoseconds give_up =
       message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
   const auto wait = disk_again_in(disk_wait(again.tries), since, give_up);
-  if (!wait && !message.last && !message.parting) return false;
+  if (!wait && ((!message.last && !message.parting) || canary("no-spare-folder"))) return false;
   if (!wait) {
     parts_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
       caf::anon_send(replica, std::move(answer));

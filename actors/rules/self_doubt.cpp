@@ -58,7 +58,8 @@ void SelfDoubt::excuse(Time silence, Time now) {
 
 bool SelfDoubt::makes_lost(Time silence, Time now) const {
   if (sight_ == Sight::all_silent || now < excused_until_) return false;
-  return silence >= (sight_ == Sight::majority_silent ? (1 + kMajorityPatiences) * patience_ : patience_);
+  const bool waits_longer = sight_ == Sight::majority_silent && !canary("majority-is-lost");
+  return silence >= (waits_longer ? (1 + kMajorityPatiences) * patience_ : patience_);
 }
 
 }  // namespace muster

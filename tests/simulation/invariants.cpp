@@ -25,11 +25,6 @@ bool fails_by_a_fault(const std::string& reason) {
          reason.find("could not be written") != std::string::npos;
 }
 
-std::string who_of(const Event& event) {
-  const bool replica = event.has("replica");
-  return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
-}
-
 }  // namespace
 
 const std::map<int, std::string>& invariant_list() {
@@ -393,21 +388,21 @@ void Invariants::event(const Event& event) {
   if (event.name == "lost") lost(event);
   if (event.name == "corrupt") corrupt(event);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
-  if (event.name == "joined") joined(who_of(event));
+  if (event.name == "joined") joined(node_of(event));
   if (event.name == "refused" &&
       event.text("reason").find("begins with other weights") != std::string::npos && event.has("replica") &&
-      !cluster_->unlike(who_of(event)) && any_to_compare_with())
-    say({7, who_of(event) + " was refused, because it is not like one that does not fit"});
+      !cluster_->unlike(node_of(event)) && any_to_compare_with())
+    say({7, node_of(event) + " was refused, because it is not like one that does not fit"});
   if (event.name == "notice") suspects_noted(event.text("text"));
   if (event.name == "refused" &&
       event.text("reason").ends_with("is no member of the last view; it may join again"))
-    turned_away(who_of(event));
+    turned_away(node_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "state_kept") expect_keeps_all(event);
-  if (event.name == "left") left_.insert(who_of(event));
+  if (event.name == "left") left_.insert(node_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
-    gave(who_of(event), to.text());
+    gave(node_of(event), to.text());
   }
   if (event.name == "paused")
     (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
@@ -440,57 +435,6 @@ void Invariants::joined(const std::string& who) {
   tally_.count("run: begins anew with nobody but one that would not fit");
   lose_bits();
   over_ = true;
-}
-
-// Of a broken link either end may go, also the one that has no fault.
-bool Invariants::excused(const std::string& who, const std::string& reason) {
-  if (excused_.count(who) > 0) return true;
-  // A newcomer whose connection breaks goes by itself, and comes again.
-  if (joined_.count(who) == 0 && !cluster_->alive(who)) return true;
-  if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
-    return true;  // it was told to end, or is the other one's
-  if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
-    return true;
-  if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
-  if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
-  // It was damaged behind those who had read it already.
-  if (reason.rfind("it cannot go back to ", 0) == 0 &&
-      (tally_.of("fault: damaged-checkpoints") > 0 || disk_was_away_for_long()))
-    return true;
-  // Before the first view others may take their places.
-  if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
-    return true;
-  const std::string link = "the link between ";
-  if (reason.rfind(link, 0) != 0) return false;
-  // The one that was taken over had told members that the others are lost: they had cut their links.
-  if (tally_.of("fault: coordinator-second") > 0) return true;
-  const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
-  const std::size_t and_at = ends.find(" and ");
-  if (excused_.count(ends.substr(0, and_at)) == 0 && excused_.count(ends.substr(and_at + 5)) == 0)
-    return false;
-  tally_.count("lost: the end of a link that had no fault");
-  return true;
-}
-
-void Invariants::lost(const Event& event) {
-  const std::string who = who_of(event);
-  progress_at_ = now();
-  const bool given = event.text("reason").rfind("corrupt", 0) == 0 && may_have_wrong_bits(who);
-  if (lost_.insert(who).second && !given && !excused(who, event.text("reason"))) {
-    say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
-                 event.text("noticed_by")});
-  }
-  const std::string by = event.text("noticed_by");
-  const std::string reason = event.text("reason");
-  if (reason.rfind("silent", 0) == 0) tally_.count("lost: by silence");
-  if (by == "launcher") tally_.count("lost: told by the launcher");
-  if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");
-  if (by.rfind("replica", 0) == 0 || by.rfind("loader", 0) == 0) tally_.count("lost: a member complained");
-  if (cluster_->alive(who)) tally_.count("lost: one that lives");
-  if (cluster_->alive(who) && event.has("loader")) tally_.count("lost: a loader that lives");
-  if (closing_ > 0) tally_.count("lost: while a view is being closed");
-  if (closing_ == 0 && !in_force_)
-    tally_.count(views_.latest() ? "lost: while a view is being installed" : "lost: before the first view");
 }
 
 void Invariants::mistake(const std::string& what) {

@@ -20,6 +20,9 @@ namespace muster::simulation {
 /// What every run must keep, by number (`muster-sim --list`).
 const std::map<int, std::string>& invariant_list();
 
+/// The replica or loader that an event is about.
+std::string node_of(const Event& event);
+
 class Invariants final : public Watch {
  public:
   /// `retrain` is the oracle for what steps went on without; called when that is decided.
@@ -33,6 +36,8 @@ class Invariants final : public Watch {
   /// A fault has begun or ended; progress is owed from here.
   void disturbed() { progress_at_ = now(); }
   void fault_begun() { ++faults_; }
+  /// The link between the coordinator and these is cut.
+  void cut_from_coordinator(const std::set<std::string>& who);
   /// Nobody can reach the disk of the checkpoints for this time.
   void disk_away(Nanoseconds lasts) {
     const bool goes_on =
@@ -121,6 +126,7 @@ class Invariants final : public Watch {
   void lost(const Event& event);
   void lose_bits();
   bool all_tainted() const;
+  std::set<std::string> givers_of(const std::string& who) const;
   bool odd_one_was_alone(const std::string& evicted) const;
   bool goes_back_yet(ProcessId process, std::uint64_t step, std::span<const float> state);
   std::optional<bool> is_right(std::uint64_t step, std::span<const float> state) const;
@@ -180,6 +186,7 @@ class Invariants final : public Watch {
   Cluster* cluster_ = nullptr;
   std::map<ProcessId, Seen> seen_;
   ViewRule views_;
+  MajorityRule majority_;
   std::set<std::string> excused_;
   std::set<std::string> lost_;
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view

@@ -177,13 +177,25 @@ bool Invariants::taint(ProcessId process) {
   return true;
 }
 
+// Itself, and those whose state it may have, at second hand, too. Of what a donor gave a coordinator may have
+// heard nothing that died.
+std::set<std::string> Invariants::givers_of(const std::string& who) const {
+  std::set<std::string> all;
+  std::vector<std::string> next{who};
+  while (!next.empty()) {
+    const std::string one = next.back();
+    next.pop_back();
+    if (!all.insert(one).second || !fed_by_.contains(one)) continue;
+    next.insert(next.end(), fed_by_.at(one).begin(), fed_by_.at(one).end());
+  }
+  return all;
+}
+
 // Its own memory's, or those of one that gave it the state, or in this view its last records.
 bool Invariants::may_have_wrong_bits(const std::string& who) {
   const View* view = views_.latest();
   const auto is_behind = [&](const Behind& one) { return NodeName{false, one.slot}.text() == who; };
-  std::set<std::string> sources{who};
-  // Of what a donor gave a coordinator may have heard nothing that died.
-  if (const auto fed = fed_by_.find(who); fed != fed_by_.end()) sources.merge(std::set(fed->second));
+  std::set<std::string> sources = givers_of(who);
   if (view && std::ranges::any_of(view->behind, is_behind))
     sources.insert(NodeName{false, view->donor}.text());
   const auto is_source = [&](ProcessId process) { return sources.contains(seen(process).name.text()); };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "muster/actors/report.hpp"
+#include "muster/actors/rules/self_doubt.hpp"
 
 namespace muster::simulation {
 
@@ -277,6 +278,23 @@ Wrong FrameRule::closed(std::uint32_t view) {
       return {9, "view " + text(view) + " was called closed while a frame of it was arriving"};
   }
   return {};
+}
+
+// ---- a majority that falls silent
+
+void MajorityRule::cut(const std::set<std::string>& who, std::size_t of, std::chrono::nanoseconds now) {
+  if (of < 3 || 2 * who.size() <= of) return;
+  cut_ = who;
+  since_ = now;
+}
+
+// It had heard the last word of each a little earlier.
+Wrong MajorityRule::lost(const std::string& who, std::chrono::nanoseconds patience,
+                         std::chrono::nanoseconds now) const {
+  if (!cut_.contains(who) || now - since_ >= SelfDoubt::kMajorityPatiences * patience) return {};
+  const auto after = std::chrono::floor<std::chrono::milliseconds>(now - since_);
+  return {11, who + " was given up for its silence " + std::to_string(after.count()) +
+                  " ms after the coordinator was cut off from it and most others"};
 }
 
 // ---- the report

@@ -2,6 +2,7 @@
 // Numbers are those of `kInvariants` in invariants.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -148,6 +149,20 @@ class FrameRule {
   std::map<const std::byte*, Place> places_;
   std::map<std::uint64_t, Sending> sending_;
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>> revoked_;  // sums: view, round, which
+};
+
+/// Most of three or more nodes that the coordinator stops hearing at one time are waited for: its own link
+/// may be to blame (rules/self_doubt.hpp). Judged where nothing else went wrong.
+class MajorityRule {
+ public:
+  /// From now on it hears none of these, of so many that are there.
+  void cut(const std::set<std::string>& who, std::size_t of, std::chrono::nanoseconds now);
+  /// It has given this one up for its silence.
+  Wrong lost(const std::string& who, std::chrono::nanoseconds patience, std::chrono::nanoseconds now) const;
+
+ private:
+  std::set<std::string> cut_;  // empty where they are not the most
+  std::chrono::nanoseconds since_{0};
 };
 
 /// The report at the end, against the oracle's.

@@ -33,6 +33,24 @@ RoundRecord record_of(const OracleResult& oracle, std::size_t index) {
   return record;
 }
 
+TEST(MajorityRule, LetsNobodyOfAMajorityGoBeforeFivePatiences) {
+  const auto patience = std::chrono::milliseconds(100), cut = 10 * patience;
+  MajorityRule rule;
+  rule.cut({"replica 0", "replica 1"}, 3, cut);
+  EXPECT_EQ(rule.lost("replica 0", patience, cut + patience).invariant, 11);
+  EXPECT_FALSE(rule.lost("replica 0", patience, cut + 5 * patience));
+  EXPECT_FALSE(rule.lost("replica 2", patience, cut + patience));
+}
+
+TEST(MajorityRule, SaysNothingOfAHalfNorOfTwo) {
+  const auto patience = std::chrono::milliseconds(100);
+  MajorityRule half, two;
+  half.cut({"replica 0", "replica 1"}, 4, patience);
+  EXPECT_FALSE(half.lost("replica 0", patience, 2 * patience));
+  two.cut({"replica 0", "replica 1"}, 2, patience);
+  EXPECT_FALSE(two.lost("replica 0", patience, 2 * patience));
+}
+
 TEST(ReplicaRule, TakesTheOraclesCourse) {
   const OracleResult oracle = small_oracle();
   ReplicaRule rule(oracle);

@@ -88,6 +88,7 @@ class Schedule final : public Watch {
     add_silences(fault);
     invariants_.disturbed();
     invariants_.fault_begun();
+    if (fault.kind.rfind("coordinator-cut", 0) == 0) invariants_.cut_from_coordinator(fault.costs);
     cluster_.on_behalf_of(++begun_);
     kind.begin(cluster_, fault);
     if (!kind.end) return;

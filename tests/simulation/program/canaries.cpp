@@ -21,75 +21,86 @@ bool canary(std::string_view name) {
 
 namespace simulation {
 
-const std::vector<Canary>& canaries() {
+namespace {
+
 #ifdef MUSTER_CANARY
-  static const std::vector<Canary> all = {
-      {"old-view", "frames of another view are taken for those of this one"},
-      {"keeps-going", "a member reports its view as closed, and goes on taking its records"},
-      {"closes-at-once", "a view counts as closed while its frames are still under way"},
-      {"records-one-high", "a member reports one record more than it holds"},
-      {"least-records", "the next view goes on from what one member holds, not from the most"},
-      {"applies-twice", "a record that was handed out is applied twice"},
-      {"revoked-memory-counts", "a sum of memory that its owner had taken back is used"},
-      {"folds-early", "a sum is divided before its last part has come"},
-      {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
-      {"no-journal", "views are not in the journal"},
-      {"forgets-debt", "what a step went on without does not come back"},
-      {"no-backup", "new parameters go out before the buddy has the gradient"},
-      {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
-      {"keeps-old-state", "what a shard left out in a step is forgotten"},
-      {"stops-without-state", "a run that is told to end writes no last checkpoint"},
-      {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
-      {"damaged-words-count", "frames and words with a flipped bit are taken for good"},
-      {"not-finite-counts", "a step whose numbers are not finite counts as one that was done"},
-      {"journal-full-fails", "a journal that cannot be written once ends the run"},
-      {"local-error-ends-all", "an error of one replica ends the run for all"},
-      {"installing-has-no-deadline", "a member that no greeting reaches holds up a view for good"},
-      {"pid-is-identity",
-       "a process of another host is taken for the child with the same pid that has ended"},
-      {"no-weight-hash", "nobody compares the weights"},
-      {"no-audit", "no gradient is computed twice"},
-      {"keeps-wrong-results",
-       "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
-      {"verdicts-are-forgotten",
-       "a replica that was away while all went back keeps checkpoints with wrong results"},
-      {"held-back-gives-nothing", "the last one that is to leave gives its state to no newcomer"},
-      {"going-back-is-forgotten",
-       "a coordinator that is started anew takes a checkpoint of steps that the run has gone back before"},
-      {"doubt-waits",
-       "a run in which two have unlike gradients goes back only when it is known who is wrong: never, if "
-       "that "
-       "one is right from then on"},
-      {"abandoned-steps-count",
-       "checkpoints of steps that a run has gone back before count where only parts were lost"},
-      {"told-before-it-is-marked",
-       "that all go back is told before their wrong checkpoints are marked: who is killed then goes on from "
-       "one"},
-      {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
-      {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link"},
-      {"hangs-unseen", "a replica that hangs where nobody waits for it in a round is never lost"},
-      {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
-      {"demand-asked-once", "a demand that was lost is not asked again"},
-      {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
-      {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
-      {"journal-knows-best", "a coordinator with an older journal does not learn of newer views and terms"},
-      {"no-fencing", "a coordinator goes on although another one has taken its journal over"},
-      {"gone-is-damaged", "a checkpoint that no replica finds is given up for an older one"},
-      {"folder-is-not-waited-for",
-       "a view goes back although the folder of checkpoints cannot be listed now"},
-      {"reads-once", "a checkpoint whose folder cannot be reached for a moment is given up"},
-      {"cannot-go-back-is-lost",
-       "who cannot read the checkpoint that all go back to is lost, also where nobody can"},
-      {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
-      {"verdict-beats-state",
-       "a coordinator that gave up without a word from anybody lets its journal say that the run has ended"},
-      {"untold-is-no-member",
-       "a node that was not told of the first view ends with the coordinator that began it"},
-      {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
+const std::vector<Canary> kCanaries = {
+    {"old-view", "frames of another view are taken for those of this one"},
+    {"keeps-going", "a member reports its view as closed, and goes on taking its records"},
+    {"closes-at-once", "a view counts as closed while its frames are still under way"},
+    {"records-one-high", "a member reports one record more than it holds"},
+    {"least-records", "the next view goes on from what one member holds, not from the most"},
+    {"applies-twice", "a record that was handed out is applied twice"},
+    {"revoked-memory-counts", "a sum of memory that its owner had taken back is used", "pause-long"},
+    {"folds-early", "a sum is divided before its last part has come"},
+    {"caught-up-early", "a newcomer says that it has caught up before it has the state"},
+    {"no-journal", "views are not in the journal"},
+    {"forgets-debt", "what a step went on without does not come back"},
+    {"no-backup", "new parameters go out before the buddy has the gradient"},
+    {"no-state-copy", "a step is over although the buddy of a shard's replica has not its new state"},
+    {"keeps-old-state", "what a shard left out in a step is forgotten"},
+    {"stops-without-state", "a run that is told to end writes no last checkpoint"},
+    {"refused-write-is-lost", "a checkpoint that the disk refuses is not written again"},
+    {"damaged-words-count", "frames and words with a flipped bit are taken for good", "damaged-frame"},
+    {"not-finite-counts", "a step whose numbers are not finite counts as one that was done"},
+    {"journal-full-fails", "a journal that cannot be written once ends the run"},
+    {"local-error-ends-all", "an error of one replica ends the run for all"},
+    {"installing-has-no-deadline", "a member that no greeting reaches holds up a view for good"},
+    {"pid-is-identity", "a process of another host is taken for the child with the same pid that has ended",
+     "join,crash"},
+    {"no-weight-hash", "nobody compares the weights"},
+    {"no-audit", "no gradient is computed twice"},
+    {"keeps-wrong-results", "nobody goes back before steps with wrong gradients, and their checkpoints stay"},
+    {"verdicts-are-forgotten",
+     "a replica that was away while all went back keeps checkpoints with wrong results"},
+    {"held-back-gives-nothing", "the last one that is to leave gives its state to no newcomer", "leave,join"},
+    {"going-back-is-forgotten",
+     "a coordinator that is started anew takes a checkpoint of steps that the run has gone back before"},
+    {"doubt-waits",
+     "a run in which two have unlike gradients goes back only when it is known who is wrong: never, if "
+     "that "
+     "one is right from then on"},
+    {"abandoned-steps-count",
+     "checkpoints of steps that a run has gone back before count where only parts were lost"},
+    {"told-before-it-is-marked",
+     "that all go back is told before their wrong checkpoints are marked: who is killed then goes on from "
+     "one"},
+    {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
+    {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link",
+     "freeze-loader,loader-link"},
+    {"hangs-unseen", "a replica that hangs where nobody waits for it in a round is never lost"},
+    {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
+    {"demand-asked-once", "a demand that was lost is not asked again", "lost-demands"},
+    {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
+    {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
+    {"journal-knows-best", "a coordinator with an older journal does not learn of newer views and terms",
+     "coordinator-old-journal"},
+    {"no-fencing", "a coordinator goes on although another one has taken its journal over",
+     "coordinator-second"},
+    {"gone-is-damaged", "a checkpoint that no replica finds is given up for an older one"},
+    {"folder-is-not-waited-for", "a view goes back although the folder of checkpoints cannot be listed now"},
+    {"reads-once", "a checkpoint whose folder cannot be reached for a moment is given up"},
+    {"cannot-go-back-is-lost",
+     "who cannot read the checkpoint that all go back to is lost, also where nobody can"},
+    {"no-self-doubt", "a coordinator that hears nobody takes all for dead"},
+    {"majority-is-lost", "a majority that falls silent at once is not waited for",
+     "coordinator-cut-half,coordinator-cut-two"},
+    {"no-spare-folder", "a last checkpoint that its disk refuses goes nowhere else",
+     "disk-full,disk-refuses"},
+    {"verdict-beats-state",
+     "a coordinator that gave up without a word from anybody lets its journal say that the run has ended",
+     "coordinator-gives-up"},
+    {"untold-is-no-member",
+     "a node that was not told of the first view ends with the coordinator that began it"},
+    {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
-  static const std::vector<Canary> all;
+const std::vector<Canary> kCanaries;
 #endif
-  return all;
+
+}  // namespace
+
+const std::vector<Canary>& canaries() {
+  return kCanaries;
 }
 
 void switch_on(const std::string& name) {

@@ -9,6 +9,7 @@ namespace muster::simulation {
 struct Canary {
   std::string name;
   std::string bug;
+  std::string faults = {};  ///< that show it, with commas between them; empty: runs near the plans do
 };
 
 /// Empty in muster-sim itself, which has none.

@@ -151,7 +151,8 @@ void print_list() {
     std::printf("  %c %s\n", branch.common ? '*' : ' ', branch.name.c_str());
   if (!canaries().empty()) std::printf("\nCanaries\n");
   for (const Canary& canary : canaries())
-    std::printf("  %-16s %s\n", canary.name.c_str(), canary.bug.c_str());
+    std::printf("  %-16s %s%s%s\n", canary.name.c_str(), canary.bug.c_str(),
+                canary.faults.empty() ? "" : "; --faults ", canary.faults.c_str());
   std::printf("\nInvariants\n");
   for (const auto& [invariant, meaning] : invariant_list())
     std::printf("  %2d  %s\n", invariant, meaning.c_str());

@@ -1,0 +1,73 @@
+// Who is lost, and for what: nobody without a fault that explains it.
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/planted_errors.hpp"
+
+namespace muster::simulation {
+
+std::string node_of(const Event& event) {
+  const bool replica = event.has("replica");
+  return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
+}
+
+// The coordinator's own link is cut to these; judged only of members, and where they are in a view.
+void Invariants::cut_from_coordinator(const std::set<std::string>& who) {
+  const auto nodes = cluster_->nodes();
+  const auto there = std::ranges::count_if(nodes, [this](const auto& each) { return cluster_->alive(each); });
+  if (views_.latest()) majority_.cut(who, static_cast<std::size_t>(there), now());
+}
+
+// Of a broken link either end may go, also the one that has no fault.
+bool Invariants::excused(const std::string& who, const std::string& reason) {
+  if (excused_.count(who) > 0) return true;
+  // A newcomer whose connection breaks goes by itself, and comes again.
+  if (joined_.count(who) == 0 && !cluster_->alive(who)) return true;
+  if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
+    return true;  // it was told to end, or is the other one's
+  if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
+    return true;
+  if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
+  if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
+  // It was damaged behind those who had read it already.
+  if (reason.rfind("it cannot go back to ", 0) == 0 &&
+      (tally_.of("fault: damaged-checkpoints") > 0 || disk_was_away_for_long()))
+    return true;
+  // Before the first view others may take their places.
+  if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
+    return true;
+  const std::string link = "the link between ";
+  if (reason.rfind(link, 0) != 0) return false;
+  // The one that was taken over had told members that the others are lost: they had cut their links.
+  if (tally_.of("fault: coordinator-second") > 0) return true;
+  const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
+  const std::size_t and_at = ends.find(" and ");
+  if (excused_.count(ends.substr(0, and_at)) == 0 && excused_.count(ends.substr(and_at + 5)) == 0)
+    return false;
+  tally_.count("lost: the end of a link that had no fault");
+  return true;
+}
+
+void Invariants::lost(const Event& event) {
+  const std::string who = node_of(event);
+  progress_at_ = now();
+  const bool given = event.text("reason").rfind("corrupt", 0) == 0 && may_have_wrong_bits(who);
+  if (lost_.insert(who).second && !given && !excused(who, event.text("reason"))) {
+    say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +
+                 event.text("noticed_by")});
+  }
+  const std::string by = event.text("noticed_by");
+  const std::string reason = event.text("reason");
+  if (reason.rfind("silent", 0) == 0) {
+    tally_.count("lost: by silence");
+    if (faults_ == 1) say(majority_.lost(who, job_.cluster.detect.patience, now()));
+  }
+  if (by == "launcher") tally_.count("lost: told by the launcher");
+  if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");
+  if (by.rfind("replica", 0) == 0 || by.rfind("loader", 0) == 0) tally_.count("lost: a member complained");
+  if (cluster_->alive(who)) tally_.count("lost: one that lives");
+  if (cluster_->alive(who) && event.has("loader")) tally_.count("lost: a loader that lives");
+  if (closing_ > 0) tally_.count("lost: while a view is being closed");
+  if (closing_ == 0 && !in_force_)
+    tally_.count(views_.latest() ? "lost: while a view is being installed" : "lost: before the first view");
+}
+
+}  // namespace muster::simulation
