@@ -197,7 +197,8 @@ class CoordinatorState {
   void make_view(const Roster::Next& next);
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
-  void wait_for_mounts();
+  void wait_for_mounts(bool by_all);
+  bool may_find_it(const GoingBack::Verdict& verdict) const;
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
@@ -321,8 +322,9 @@ class CoordinatorState {
   std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
   bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
-  // No replica finds the checkpoint of its view, and this coordinator does.
+  // Replicas do not find the checkpoint of their view, which others or this coordinator do.
   struct Missed {
+    bool by_all;  // else they have one more look
     Time since;
     std::chrono::nanoseconds wait;
     Time again;

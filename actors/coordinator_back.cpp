@@ -112,10 +112,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
            "it has not gone back to " + view_.source.checkpoint + " in time (cluster.give_up_after)");
       return true;
     case GoingBack::Act::lose:
-      // The folder is mounted on one host after the other.
-      if (missed_ && verdict.only_gone &&
-          self_->clock().now() - missed_->since < parts_.job.cluster.give_up_after)
-        return wait_for_mounts(), true;
+      if (may_find_it(verdict)) return wait_for_mounts(missed_ && missed_->by_all), true;
       for (const std::uint32_t slot : verdict.slots) {
         if (ending_ || !roster_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
@@ -123,7 +120,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       }
       return true;
     case GoingBack::Act::gone:
-      if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(), true;
+      if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(true), true;
       [[fallthrough]];
     case GoingBack::Act::older:
       if (verdict.act != GoingBack::Act::gone) missed_.reset();

@@ -181,18 +181,28 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   return true;
 }
 
-// No replica finds the checkpoint of this view, or not all do, and the coordinator does, or finds none at
-// all: their folder is not mounted.
-void CoordinatorState::wait_for_mounts() {
+// Others do: their folder is mounted on one host after the other, or it was away when those looked.
+bool CoordinatorState::may_find_it(const GoingBack::Verdict& verdict) const {
+  if (!parts_.checkpoints || !verdict.only_gone) return false;
+  return !missed_ ||
+         (missed_->by_all && self_->clock().now() - missed_->since < parts_.job.cluster.give_up_after);
+}
+
+// No replica finds the checkpoint of this view, and the coordinator does, or finds none at all: their folder
+// is not mounted. Or not all do.
+void CoordinatorState::wait_for_mounts(bool by_all) {
   const auto now = self_->clock().now();
   const auto give_up = parts_.job.cluster.give_up_after;
-  const std::string none = "no replica finds " + view_.source.checkpoint + " in checkpoint.folder (" +
+  const std::string none = (by_all ? "no replica finds " : "some replicas do not find ") +
+                           view_.source.checkpoint + " in checkpoint.folder (" +
                            parts_.checkpoints->folder() + "), to which the run is to go back" +
-                           (finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
-  if (!missed_) {
-    missed_ = Missed{now, kDiskAgainMin, now};
-    raise(make_event("notice", {{"text", none + ": they look again, for " + std::to_string(give_up.count()) +
-                                             " ms (cluster.give_up_after)"}}));
+                           (by_all && finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
+  if (!missed_ || (by_all && !missed_->by_all)) {
+    missed_ = Missed{by_all, now, kDiskAgainMin, now};
+    const std::string look =
+        by_all ? ": they look again, for " + std::to_string(give_up.count()) + " ms (cluster.give_up_after)"
+               : ", and others do: they look once more";
+    raise(make_event("notice", {{"text", none + look}}));
   }
   if (now - missed_->since >= give_up)
     return fail(none + "; mount the folder on every host, and go on with --resume");

@@ -73,7 +73,8 @@ void Invariants::lose_bits() {
 void Invariants::found_again(const View& view) {
   if (std::exchange(must_go_back_, false) && !view.back)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
-  if (!view.back) told_ = false;  // there is nothing to go back to, and it goes on with what it has
+  // There is nothing better to go back to, and it goes on with what it has.
+  if (!view.back || view.source.step >= least_suspect_) told_ = false;
   if (view.back) tally_.count("bits: back to a checkpoint");
   if (!views_.goes_back(view)) return;
   if (once_lost_at_ && view.records > *once_lost_at_) {  // it may be from before all went back

@@ -59,6 +59,8 @@ void Invariants::lost(const Event& event) {
   if (reason.rfind("silent", 0) == 0) {
     tally_.count("lost: by silence");
     if (faults_ == 1) say(majority_.lost(who, job_.cluster.detect.patience, now()));
+  } else {
+    majority_.forget();
   }
   if (by == "launcher") tally_.count("lost: told by the launcher");
   if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");

@@ -159,6 +159,8 @@ class MajorityRule {
   void cut(const std::set<std::string>& who, std::size_t of, std::chrono::nanoseconds now);
   /// It has given this one up for its silence.
   Wrong lost(const std::string& who, std::chrono::nanoseconds patience, std::chrono::nanoseconds now) const;
+  /// Somebody was lost for another reason: they may not be the most any more.
+  void forget() { cut_.clear(); }
 
  private:
   std::set<std::string> cut_;  // empty where they are not the most
