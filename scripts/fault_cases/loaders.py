@@ -31,9 +31,12 @@ def both_die(run):
 
 
 def link_is_cut(run, hosts):
-    """What one loader (on host 4) sends to one replica (on host 2) is lost, and the other way round."""
-    hosts.drop(4, 2)
-    hosts.drop(2, 4)
+    """What loader 0 and replica 0, which it serves, send to each other is lost: the other loader serves both."""
+    host_of = {process.pid: host for host, process in enumerate(run.joined, 2)}
+    loader, replica = host_of[run.loader_pids[0]], host_of[run.pids[0]]
+    hosts.drop(loader, replica)
+    hosts.drop(replica, loader)
+    run.event("lost", loader=0)
     run.goes_on()
 
 
