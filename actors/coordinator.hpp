@@ -197,8 +197,8 @@ class CoordinatorState {
   void make_view(const Roster::Next& next);
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
-  void wait_for_mounts(bool by_all);
-  bool may_find_it(const GoingBack::Verdict& verdict) const;
+  void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
+  bool may_find_it(std::uint32_t slot) const;
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
@@ -324,10 +324,11 @@ class CoordinatorState {
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
   // Replicas do not find the checkpoint of their view, which others or this coordinator do.
   struct Missed {
-    bool by_all;  // else they have one more look
+    bool by_all;
     Time since;
     std::chrono::nanoseconds wait;
-    Time again;
+    Time again;                      // the last look
+    std::set<std::uint32_t> looked;  // once, and did not find it though others did
   };
   std::optional<Missed> missed_;
   // Until it is known who of these is wrong: results of this step and later ones may be.

@@ -111,14 +111,17 @@ bool CoordinatorState::judge_going_back(bool tick) {
       lost({false, verdict.slots.front()}, "coordinator",
            "it has not gone back to " + view_.source.checkpoint + " in time (cluster.give_up_after)");
       return true;
-    case GoingBack::Act::lose:
-      if (may_find_it(verdict)) return wait_for_mounts(missed_ && missed_->by_all), true;
-      for (const std::uint32_t slot : verdict.slots) {
+    case GoingBack::Act::lose: {
+      std::vector<std::uint32_t> without = verdict.slots;
+      std::erase_if(without, [this](std::uint32_t slot) { return may_find_it(slot); });
+      if (without.empty()) return wait_for_mounts(missed_ && missed_->by_all, verdict.slots), true;
+      for (const std::uint32_t slot : without) {
         if (ending_ || !roster_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
              going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?", false);
       }
       return true;
+    }
     case GoingBack::Act::gone:
       if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(true), true;
       [[fallthrough]];

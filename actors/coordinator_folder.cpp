@@ -181,16 +181,18 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   return true;
 }
 
-// Others do: their folder is mounted on one host after the other, or it was away when those looked.
-bool CoordinatorState::may_find_it(const GoingBack::Verdict& verdict) const {
-  if (!parts_.checkpoints || !verdict.only_gone) return false;
-  return !missed_ ||
-         (missed_->by_all && self_->clock().now() - missed_->since < parts_.job.cluster.give_up_after);
+// It has not found the file, and others have: the folder is mounted on one host after the other, or it was
+// away when this one looked.
+bool CoordinatorState::may_find_it(std::uint32_t slot) const {
+  if (!parts_.checkpoints || going_back_.unread(slot) != Unread::gone) return false;
+  if (!missed_) return true;
+  if (missed_->by_all) return missed_->again < missed_->since + parts_.job.cluster.give_up_after;
+  return !missed_->looked.contains(slot);
 }
 
 // No replica finds the checkpoint of this view, and the coordinator does, or finds none at all: their folder
-// is not mounted. Or not all do.
-void CoordinatorState::wait_for_mounts(bool by_all) {
+// is not mounted. Or only these do not.
+void CoordinatorState::wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots) {
   const auto now = self_->clock().now();
   const auto give_up = parts_.job.cluster.give_up_after;
   const std::string none = (by_all ? "no replica finds " : "some replicas do not find ") +
@@ -198,15 +200,17 @@ void CoordinatorState::wait_for_mounts(bool by_all) {
                            parts_.checkpoints->folder() + "), to which the run is to go back" +
                            (by_all && finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
   if (!missed_ || (by_all && !missed_->by_all)) {
-    missed_ = Missed{by_all, now, kDiskAgainMin, now};
+    missed_ = Missed{by_all, now, kDiskAgainMin, now, {}};
     const std::string look =
         by_all ? ": they look again, for " + std::to_string(give_up.count()) + " ms (cluster.give_up_after)"
                : ", and others do: they look once more";
     raise(make_event("notice", {{"text", none + look}}));
   }
-  if (now - missed_->since >= give_up)
+  missed_->looked.insert(slots.begin(), slots.end());
+  const Time until = missed_->since + give_up;
+  if (missed_->by_all && missed_->again >= until)  // none found it then
     return fail(none + "; mount the folder on every host, and go on with --resume");
-  missed_->again = now + std::min<std::chrono::nanoseconds>(missed_->wait, missed_->since + give_up - now);
+  missed_->again = std::max<Time>(now, std::min<Time>(now + missed_->wait, until));
   missed_->wait = disk_back_off(missed_->wait);
   close_view();
 }

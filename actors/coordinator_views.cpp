@@ -109,8 +109,11 @@ void CoordinatorState::on(const Closed& message) {
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
-  took_effect_ |= message.took == view_.number;  // told of no step: it was the last one, or none is left
-  if (is_going_back()) roster_->begin_again();   // it may speak of what it held before
+  if (message.took == view_.number) {  // told of no step: it was the last one, or none is left
+    took_effect_ = true;
+    missed_.reset();
+  }
+  if (is_going_back()) roster_->begin_again();  // it may speak of what it held before
   if (roster_->all(NodeStage::closed)) next_view();
 }
 

@@ -19,7 +19,7 @@ GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) c
     if (!is_back) reasons.insert(word->second.unread);
   }
   const bool any_can = !can.empty();
-  if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can, reasons == std::set{Unread::gone}};
+  if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can};
   if (!any_can && cannot.empty()) return {};
   if (!silent.empty()) return {Act::wait, silent, any_can};
   if (any_can) return {Act::nothing, {}, any_can};
@@ -46,6 +46,11 @@ std::string GoingBack::why() const {
     any = word.why;
   }
   return any;
+}
+
+Unread GoingBack::unread(std::uint32_t slot) const {
+  const auto word = said_.find(slot);
+  return word == said_.end() ? Unread::no : word->second.unread;
 }
 
 std::string GoingBack::why(std::uint32_t slot) const {

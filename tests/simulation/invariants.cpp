@@ -280,6 +280,8 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     if (was_given_anew && !views_.goes_back(install->view)) to_go_back_.erase(to);
     if (views_.goes_back(install->view) && !seen(to).name.loader) {
       tainted_.erase(to);
+      fed_by_.erase(seen(to).name.text());
+      given_wrong_.erase(seen(to).name.text());
       seen(to).replica.goes_back(install->view.records);
       if (bits_lost_) seen(to).replica.strays();
     }

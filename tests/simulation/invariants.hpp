@@ -195,8 +195,10 @@ class Invariants final : public Watch {
   std::uint64_t faults_ = 0;                        // that have begun
   Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
-  std::uint32_t closing_ = 0;                        // the view that is being closed; 0: none
-  std::uint32_t begun_ = 0;                          // the last view that was in force
+  std::uint64_t accepted_from_ =
+      ~std::uint64_t{0};       // the run has said that it goes on with these all the same
+  std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
+  std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
   std::map<std::string, Nanoseconds> welcomed_;  // since when
   bool paused_ = false;                          // for want of nodes, as the coordinator has said

@@ -73,8 +73,9 @@ void Invariants::lose_bits() {
 void Invariants::found_again(const View& view) {
   if (std::exchange(must_go_back_, false) && !view.back)
     say({8, "view " + std::to_string(view.number) + " goes on from steps that may be wrong"});
-  // There is nothing better to go back to, and it goes on with what it has.
-  if (!view.back || view.source.step >= least_suspect_) told_ = false;
+  // There is nothing better to go back to, and it goes on with what it has, as it said.
+  if (!view.back || view.source.step >= accepted_from_) told_ = false;
+  if (views_.goes_back(view) && view.source.step < accepted_from_) accepted_from_ = ~std::uint64_t{0};
   if (view.back) tally_.count("bits: back to a checkpoint");
   if (!views_.goes_back(view)) return;
   if (once_lost_at_ && view.records > *once_lost_at_) {  // it may be from before all went back
@@ -125,6 +126,7 @@ void Invariants::suspects_noted(const std::string& text) {
 // A checkpoint that no verdict is about is there; the run had told of one, and knew that the folder holds
 // some.
 void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
+  accepted_from_ = std::min(accepted_from_, before);
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();

@@ -65,7 +65,8 @@ TEST(GoingBack, WhoHasReadItKnowsThatItIsDamaged) {
   rule.said(0, "");
   rule.said(2, "no such file", Unread::gone);
   EXPECT_FALSE(rule.any_has_read());
-  EXPECT_TRUE(rule.judge({0, 2}).only_gone);
+  EXPECT_EQ(rule.unread(2), Unread::gone);
+  EXPECT_EQ(rule.unread(0), Unread::no);
 }
 
 TEST(GoingBack, SaysWhetherAnyCan) {
