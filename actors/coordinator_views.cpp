@@ -125,6 +125,7 @@ void CoordinatorState::next_view() {
   if (!next.view && !roster_->any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
+  if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
   if (!next.view) return pause(next.missing);
   if (missed_ && self_->clock().now() < missed_->again) return make_again_at(*next.view, missed_->again);
   if (!waits_for_folder(*next.view, next.lost.has_value())) make_view(next);
