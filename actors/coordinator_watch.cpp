@@ -3,6 +3,7 @@
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/event_fields.hpp"
+#include "muster/actors/rules/given_up.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
@@ -87,8 +88,7 @@ bool CoordinatorState::give_up_silence() {
   if (!begun_ && parts_.by_hand) return lose_all_silent();
   gives_up_silence_ = true;
   fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
-       " ms (cluster.give_up_after). Replicas that live keep their state, and go on with this job's "
-       "coordinator if it is started again within cluster.orphan_after");
+       " ms (cluster.give_up_after). " + what_is_left(parts_.job, parts_.by_hand));
   return true;
 }
 

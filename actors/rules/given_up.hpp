@@ -1,0 +1,27 @@
+// What is left of a run whose coordinator has heard no member for cluster.give_up_after, and how to go on: a
+// pure rule.
+#pragma once
+
+#include <string>
+
+#include "muster/config/job.hpp"
+
+namespace muster {
+
+/// `by_hand`: its nodes were started by others, and live on without the coordinator.
+inline std::string what_is_left(const Job& job, bool by_hand) {
+  const auto& cluster = job.cluster;
+  if (job.checkpoint.folder.empty())
+    return "Nothing is kept: without checkpoint.folder there is neither a journal nor a checkpoint";
+  if (!by_hand) return "Go on from the newest checkpoint with --resume";
+  if (cluster.give_up_after < cluster.orphan_after)
+    return "Replicas that live keep their state, and go on with this job's coordinator if it is started "
+           "again "
+           "within cluster.orphan_after";
+  return "Replicas that lived have ended after cluster.orphan_after (" +
+         std::to_string(cluster.orphan_after.count()) +
+         " ms), and have written a checkpoint if they could: start the coordinator with --resume, and the "
+         "replicas again";
+}
+
+}  // namespace muster
