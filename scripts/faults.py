@@ -1,5 +1,6 @@
 """scripts/faults without its set-up: breaks runs of a job in every way, and compares each with an undisturbed one."""
 import argparse
+import subprocess
 import sys
 import time
 
@@ -40,8 +41,8 @@ def judge(given, case, expected):
             return "cannot run", ""
         compare(report, expected)
         return "same bits", told(report)
-    except Failed as failure:
-        return "FAILED", str(failure)
+    except (Failed, OSError, subprocess.SubprocessError, LookupError) as failure:
+        return "FAILED", f"{type(failure).__name__}: {failure}"
 
 
 def main():

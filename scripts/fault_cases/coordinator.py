@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from fault_cases.run import LONG, Case, Run, by_hand, expect, free_port, kept_in
+from fault_cases.run import LONG, Case, Run, by_hand, connections_to, expect, free_port, kept_in, until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "namespaces"))
 from hosts import Hosts, cannot_run  # noqa: E402
@@ -22,21 +22,21 @@ def dies(run, _):
     run.event("restarted")
 
 
-def dies_twice(run, _):
+def dies_twice(run, where):
     run.event("epoch", epoch=1)
     for _ in range(2):
         run.restart()
         run.event("restarted")
-        run.goes_on()
+        run.governs(where)
 
 
-def dies_with_a_replica(run, _):
+def dies_with_a_replica(run, where):
     run.event("epoch", epoch=1)
     run.kill(1)
     run.restart()
     run.event("restarted")
     run.event("view", members=2)
-    run.goes_on()
+    run.governs(where)
 
 
 def dies_before_the_first_view(given):
@@ -46,22 +46,24 @@ def dies_before_the_first_view(given):
         run = Run(given, *kept_in(kept), command=("coordinate", "--listen", where, "--set", "cluster.replicas=3"))
         try:
             run.event("started")
-            run.join(where)
-            run.join(where)
+            first = [run.join(where), run.join(where)]
+            until(lambda: connections_to(where) == 2, "connection of each replica to the coordinator")
             run.restart()
             run.join(where)
+            run.event("view", view=1)
+            expect({process.pid for process in first} < set(run.pids.values()), "they have not found it")
             return run.finish()
         finally:
             run.end()
 
 
-def freezes(run, _):
+def freezes(run, where):
     """For longer than anybody's patience."""
     run.event("epoch", epoch=1)
     run.process.send_signal(signal.SIGSTOP)
     time.sleep(4)  # the length of the fault
     run.process.send_signal(signal.SIGCONT)
-    run.goes_on()
+    run.governs(where)
     lost = [event for event in run.seen if event["event"] == "lost"]
     expect(not lost, f"the coordinator stood still, and took {len(lost)} replicas for lost")
 
@@ -77,7 +79,7 @@ def all_freeze(run, _):
 
 
 def returns_with_an_older_journal(given):
-    """The journal's folder was restored from a copy of before the last view."""
+    """The journal was restored from a copy of before the last coordinator and the last view."""
     where = f"127.0.0.1:{free_port()}"
     with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as copies:
         run = Run(given, *kept_in(kept), *LONG, command=("coordinate", "--listen", where, "--set", "cluster.replicas=3"))
@@ -85,15 +87,21 @@ def returns_with_an_older_journal(given):
             for _ in range(3):
                 run.join(where)
             run.event("epoch", epoch=1)
-            shutil.copytree(kept, pathlib.Path(copies) / "old")
+            journals = list(pathlib.Path(kept).glob("*.journal"))
+            expect(journals, "there is no journal")
+            for journal in journals:
+                shutil.copy(journal, copies)
+            run.restart()
+            run.event("restarted", term=2)
             run.kill(2)
-            run.event("recovered")
+            run.event("view", members=2)
             run.process.kill()
             run.process.wait()
-            shutil.copytree(pathlib.Path(copies) / "old", kept, dirs_exist_ok=True)
+            for journal in journals:
+                shutil.copy(pathlib.Path(copies) / journal.name, kept)
             run.start()
             run.event("restarted")
-            run.goes_on()
+            run.governs(where)
             return run.finish()
         finally:
             run.end()
@@ -143,12 +151,18 @@ def between_hosts(act, *more, replicas=2, loaders=0):
     return case
 
 
+def governs(run, hosts):
+    run.governs(f"10.77.0.1:{PORT}", prefix=hosts.prefix(2), environment=TRANSPORT)
+
+
 def link_down(seconds):
     def act(run, hosts):
         hosts.unplug(1)
-        time.sleep(seconds)  # the length of the fault
+        run.event("paused")  # after the patience, a second
+        time.sleep(seconds - 1)  # the length of the fault
         hosts.heal()
-        run.goes_on()
+        run.event("heard_again")
+        governs(run, hosts)
         lost = [event for event in run.seen if event["event"] == "lost"]
         expect(not lost, f"the coordinator's own link was down, and it took {len(lost)} replicas for lost")
     return act
@@ -161,7 +175,7 @@ def loses_power(run, hosts):
     hosts.power_on(1)
     run.start()
     run.event("restarted")
-    run.goes_on()
+    governs(run, hosts)
 
 
 VERY_LONG = ("--set", "train.epochs=20")  # for faults of 8 and 14 seconds

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import tempfile
 
-from fault_cases.run import LONG, Case, Failed, Run, by_hand, expect, free_port, kept_in, started_by_hand
+from fault_cases.run import LONG, STEPS, Case, Failed, Run, by_hand, expect, free_port, kept_in, started_by_hand
 
 EVERY = ("--set", "checkpoint.every=1000 steps")  # none is due before the end: only the last one can help
 
@@ -47,7 +47,7 @@ def all_are_told_to_end(given):
 def resumed(given, kept, *more):
     run = Run(given, "--resume", *kept_in(kept), *EVERY, *LONG, *more, command=("run", "--replicas", "2"))
     try:
-        expect(run.event("resumed")["step"] > 0, "the last checkpoint is missing")
+        expect(run.event("resumed")["step"] >= STEPS, "the last checkpoint is missing")
         return run.finish()
     finally:
         run.end()

@@ -11,6 +11,7 @@ LOADERS = ("--set", "cluster.loaders=2")
 def dies(run):
     run.first_epoch()
     os.kill(run.loader_pids[0], signal.SIGKILL)
+    run.event("lost", loader=0)
     run.goes_on()
 
 
@@ -27,6 +28,8 @@ def both_die(run):
     run.first_epoch()
     for pid in run.loader_pids.values():
         os.kill(pid, signal.SIGKILL)
+    for _ in range(2):
+        run.event("lost", loader=lambda loader: loader is not None)
     run.goes_on()
 
 

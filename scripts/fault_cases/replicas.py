@@ -1,9 +1,10 @@
 """Cases: a replica dies, freezes, leaves or comes."""
+import pathlib
 import signal
 import tempfile
 import time
 
-from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched
+from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched, until
 
 SHORT_EPOCHS = ("--set", "data.take=256")  # two steps, then an evaluation of 10,000 samples
 
@@ -51,16 +52,20 @@ def checkpoint(given):
         return launched(while_it_writes, *kept_in(kept), "--set", "checkpoint.every=1 steps")(given)
 
 
-def stop(seconds):
-    def act(run):
-        run.first_epoch()
-        run.kill(1, blow=signal.SIGSTOP)
-        if seconds * 1000 > PATIENCE_MS:
-            run.event("lost", replica=1)
-        else:
-            time.sleep(seconds)  # the length of the fault
-        run.kill(1, blow=signal.SIGCONT)
-    return act
+def stop_for_a_moment(run):
+    run.first_epoch()
+    run.kill(1, blow=signal.SIGSTOP)
+    time.sleep(PATIENCE_MS / 2000)  # the length of the fault
+    run.kill(1, blow=signal.SIGCONT)
+    run.goes_on()
+    expect(all(event["event"] != "lost" for event in run.seen), "it was lost within the patience")
+
+
+def stop_until_it_is_lost(run):
+    run.first_epoch()
+    run.kill(1, blow=signal.SIGSTOP)
+    run.event("lost", replica=1)
+    run.kill(1, blow=signal.SIGCONT)
 
 
 def sigterm(run):
@@ -79,18 +84,24 @@ def join(run, where):
 def donor_dies(run, where):
     """The member that feeds the newcomer is killed: another one feeds it."""
     run.event("epoch", epoch=1)
-    run.join(where)
-    run.kill(2)  # the last replica gives its state
+    open_files = pathlib.Path(f"/proc/{run.pids[2]}/fd")  # the last replica gives its state
+    before = len(list(open_files.iterdir()))
+    newcomer = run.join(where)
+    until(lambda: len(list(open_files.iterdir())) > before, "connection of the newcomer to its donor")
+    run.kill(2)
     run.event("recovered")
-    run.event("joined", replica=3)
+    run.event("joined", pid=newcomer.pid)
 
 
 def kill_while_recovering(run):
-    """A second replica dies as soon as the first one is noticed."""
+    """A second replica dies before the view without the first one can begin: another member stands still until then."""
     run.first_epoch()
+    run.kill(1, blow=signal.SIGSTOP)
     run.kill(3)
     run.event("lost", replica=3)
     run.kill(0)
+    run.event("lost", replica=0)
+    run.kill(1, blow=signal.SIGCONT)
     run.event("recovered")
 
 
@@ -129,8 +140,8 @@ CASES = [
     Case("first-step", launched(first_step)),
     Case("evaluation", launched(evaluation, *SHORT_EPOCHS), SHORT_EPOCHS),
     Case("checkpoint", checkpoint),
-    Case("stop-short", launched(stop(0.5))),
-    Case("stop-long", launched(stop(3))),
+    Case("stop-short", launched(stop_for_a_moment)),
+    Case("stop-long", launched(stop_until_it_is_lost)),
     Case("sigterm", launched(sigterm)),
     Case("join", by_hand(join, *LONG), LONG),
     Case("donor-dies", by_hand(donor_dies, *LONG), LONG),

@@ -36,6 +36,21 @@ def free_port():
         return one.getsockname()[1]
 
 
+def until(holds, what):
+    """Looks until it holds."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not holds():
+        expect(time.monotonic() < deadline, f"no {what} for {DEADLINE_S} s")
+        time.sleep(0.01)
+
+
+def connections_to(where):
+    """How many processes of this host have a connection to the one that listens there."""
+    local = f":{int(where.rpartition(':')[2]):04X}"
+    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(local) and row[3] == "01" for row in rows)
+
+
 def kept_in(folder):
     return ("--set", f"checkpoint.folder=\"{folder}\"")
 
@@ -117,6 +132,11 @@ class Run:
                 raise Failed("ended while it was to go on")
             self.take(line)
         self.event("epoch")
+
+    def governs(self, *where, **how):
+        """Waits until a newcomer is a member: there are steps, and a view change, from now on."""
+        newcomer = self.join(*where, **how)
+        self.event("joined", pid=newcomer.pid)
 
     def join(self, where, *more, prefix=(), environment=None):
         self.joined.append(subprocess.Popen([*prefix, self.given.muster, "join", "--coordinator", where, *more],
