@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "muster/config/error.hpp"
@@ -295,6 +296,31 @@ TEST(Tcp, TheKernelEndsAConnectionAfterTheStatedSilence) {
   EXPECT_EQ(idle + every * option(IPPROTO_TCP, TCP_KEEPCNT), 20);
   tcp::end_after_silence(socket, 500ms);
   EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 1) << "the kernel counts in seconds";
+}
+
+// Of this process: the sockets that the kernel ends after this silence.
+int sockets_that_end_after(int silence_ms) {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    const int descriptor = std::stoi(file.path().filename());
+    const int rc = ::getsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &length);
+    count += rc == 0 && value == silence_ms;
+  }
+  return count;
+}
+
+TEST(Tcp, BothEndsOfAConnectionHaveTheStatedSilence) {
+  WorldNode a, b;
+  const TcpOptions options{.silence_max = 12'345ms};
+  muster::testing::connect(with(a, options), kA, with(b, options), kB);
+  a.send(kB, kA, 1, 1);
+  EXPECT_TRUE(progress_until(*a.transport, [&] {
+    b.transport->progress();
+    return b.sink.whole.size() == 1;
+  }));
+  EXPECT_EQ(sockets_that_end_after(12'345), 4) << "each has dialled one, and accepted one";
 }
 
 TEST(NodeTransport, WhatTheUserNamesCarriesEverything) {
