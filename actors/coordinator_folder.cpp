@@ -98,13 +98,15 @@ std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) co
   return kept_by(*last);
 }
 
-// As many as stay in the folder: the last may be of a step whose results turn out to be wrong.
+// As many as stay in the folder: the last may be of a step whose results turn out to be wrong. Where replicas
+// may have to go back, the one before it stays until they have heard that it was told of.
 void CoordinatorState::remember_told(const Checkpointed& message) {
   const auto same = std::ranges::find(told_, message.step, &Checkpointed::step);
   if (same != told_.end() && same->records > message.records) return;  // that one stays
   if (same != told_.end()) told_.erase(same);
   told_.insert(std::ranges::upper_bound(told_, message.records, {}, &Checkpointed::records), message);
-  if (told_.size() > std::max(parts_.job.checkpoint.keep, 1u)) told_.pop_front();
+  const std::uint32_t least = parts_.job.train.in_parts() ? 2 : 1;
+  if (told_.size() > std::max(parts_.job.checkpoint.keep, least)) told_.pop_front();
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
