@@ -65,12 +65,18 @@ struct ByHand {
     start_coordinator();
     for (int i = 0; i < replicas; ++i) join();
   }
-  void start_coordinator() {
-    coordinator = std::make_unique<MusterProcess>(
-        Arguments{"coordinate", job, "--listen", where, "--events", "-", "--report", folder.path("r.json"),
-                  "--set", "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
-                  "checkpoint.every=" + every, "--set", "cluster.detect.patience=4s", "--set",
-                  "cluster.orphan_after=" + orphan_after, "--replicas", std::to_string(first)});
+  void start_coordinator(const Arguments& more = {}) {
+    Arguments arguments{"coordinate", job,
+                        "--listen",   where,
+                        "--events",   "-",
+                        "--report",   folder.path("r.json"),
+                        "--set",      "checkpoint.folder=\"" + folder.path("kept") + "\"",
+                        "--set",      "checkpoint.every=" + every,
+                        "--set",      "cluster.detect.patience=4s",
+                        "--set",      "cluster.orphan_after=" + orphan_after,
+                        "--replicas", std::to_string(first)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    coordinator = std::make_unique<MusterProcess>(arguments);
   }
   MusterProcess& join() {
     joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
@@ -436,7 +442,16 @@ TEST(Membership, AReplicaWhoseCoordinatorStaysAwayEndsItselfAndKeepsItsState) {
   EXPECT_NE(orphan.err.find("its state is in"), std::string::npos) << orphan.err;
   run.joined[1]->signal(SIGKILL);
   run.joined[1]->wait();
-  expect_resumed_to_the_end(run.job, run.folder);
+  // The same command, too late: nobody comes back, and it says how to go on; which is done.
+  run.start_coordinator();
+  const Outcome late = run.coordinator->wait();
+  EXPECT_EQ(late.code, 1);
+  EXPECT_NE(late.err.find("no member of the last view has come back"), std::string::npos) << late.err;
+  EXPECT_NE(late.err.find("--resume"), std::string::npos) << late.err;
+  run.start_coordinator({"--resume"});
+  for (int i = 0; i < 2; ++i) run.join();
+  EXPECT_GT(run.coordinator->event("resumed")["step"].get<int>(), 0);
+  expect_undisturbed(run.end());
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
   if (tally_.of("fault: freeze-for-good") > 0)
-    patience += job_.cluster.give_up_after;  // it may be going back
+    patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
