@@ -98,8 +98,8 @@ std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) co
   return kept_by(*last);
 }
 
-// As many as stay in the folder: the last may be of a step whose results turn out to be wrong. Where replicas
-// may have to go back, the one before it stays until they have heard that it was told of.
+// As many as stay in the folder: the last may be of a step whose results turn out to be wrong. Where the
+// state is in parts, the one before it stays until replicas have heard that the last was told of.
 void CoordinatorState::remember_told(const Checkpointed& message) {
   const auto same = std::ranges::find(told_, message.step, &Checkpointed::step);
   if (same != told_.end() && same->records > message.records) return;  // that one stays

@@ -1,5 +1,6 @@
 // How the coordinator watches its nodes: what is told to it of life, links and lateness, and what follows.
 #include <algorithm>
+#include <limits>
 
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/event_fields.hpp"
@@ -87,8 +88,10 @@ bool CoordinatorState::give_up_silence() {
   if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
   if (!begun_ && parts_.by_hand) return lose_all_silent();
   gives_up_silence_ = true;
+  const bool any_checkpoint =
+      !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
   fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
-       " ms (cluster.give_up_after). " + what_is_left(parts_.job, parts_.by_hand));
+       " ms (cluster.give_up_after). " + what_is_left(parts_.job, parts_.by_hand, any_checkpoint));
   return true;
 }
 

@@ -41,8 +41,8 @@ def judge(given, case, expected):
             return "cannot run", ""
         compare(report, expected)
         return "same bits", told(report)
-    except (Failed, OSError, subprocess.SubprocessError, LookupError) as failure:
-        return "FAILED", f"{type(failure).__name__}: {failure}"
+    except (Failed, OSError, subprocess.SubprocessError, LookupError, RuntimeError, ValueError) as failure:
+        return "FAILED", str(failure) if isinstance(failure, Failed) else f"{type(failure).__name__}: {failure}"
 
 
 def main():

@@ -8,20 +8,25 @@
 
 namespace muster {
 
-/// `by_hand`: its nodes were started by others, and live on without the coordinator.
-inline std::string what_is_left(const Job& job, bool by_hand) {
+/// `by_hand`: its nodes were started by others, and live on without the coordinator. `any_checkpoint`: one is
+/// known of.
+inline std::string what_is_left(const Job& job, bool by_hand, bool any_checkpoint) {
   const auto& cluster = job.cluster;
   if (job.checkpoint.folder.empty())
     return "Nothing is kept: without checkpoint.folder there is neither a journal nor a checkpoint";
-  if (!by_hand) return "Go on from the newest checkpoint with --resume";
+  if (!by_hand)
+    return any_checkpoint ? "Go on from the newest checkpoint with --resume"
+                          : "No checkpoint is there: begin the run again";
   if (cluster.give_up_after < cluster.orphan_after)
     return "Replicas that live keep their state, and go on with this job's coordinator if it is started "
            "again "
-           "within cluster.orphan_after";
-  return "Replicas that lived have ended after cluster.orphan_after (" +
+           "within cluster.orphan_after of the cut";
+  return "Replicas that were cut off have ended after cluster.orphan_after (" +
          std::to_string(cluster.orphan_after.count()) +
          " ms), and have written a checkpoint if they could: start the coordinator with --resume, and the "
-         "replicas again";
+         "replicas again. If some still run (they stood still, or have a longer --orphan-after), start it "
+         "without "
+         "--resume: they come back";
 }
 
 }  // namespace muster

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from fault_cases.run import LONG, Case, Run, by_hand, connections_to, expect, free_port, kept_in, until
+from fault_cases.run import LONG, Case, Run, by_hand, expect, free_port, has_thread, kept_in, until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "namespaces"))
 from hosts import Hosts, cannot_run  # noqa: E402
@@ -47,7 +47,8 @@ def dies_before_the_first_view(given):
         try:
             run.event("started")
             first = [run.join(where), run.join(where)]
-            until(lambda: connections_to(where) == 2, "connection of each replica to the coordinator")
+            # The coordinator has taken them in: they get ready.
+            until(lambda: all(has_thread(process, "muster-compute") for process in first), "replica that was taken in")
             run.restart()
             run.join(where)
             run.event("view", view=1)
@@ -178,11 +179,11 @@ def loses_power(run, hosts):
     governs(run, hosts)
 
 
-VERY_LONG = ("--set", "train.epochs=20")  # for faults of 8 and 14 seconds
+VERY_LONG = ("--set", "train.epochs=20")
 
 CASES = [
     Case("coordinator", by_hand(dies, *LONG), LONG),
-    Case("coordinator-twice", by_hand(dies_twice, *LONG), LONG),
+    Case("coordinator-twice", by_hand(dies_twice, *LONG, *VERY_LONG), (*LONG, *VERY_LONG)),
     Case("coordinator-and-replica", by_hand(dies_with_a_replica, *LONG), LONG),
     Case("coordinator-before-view-1", dies_before_the_first_view),
     Case("coordinator-freezes", by_hand(freezes, *LONG), LONG),

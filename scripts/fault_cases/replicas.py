@@ -1,10 +1,9 @@
 """Cases: a replica dies, freezes, leaves or comes."""
-import pathlib
 import signal
 import tempfile
 import time
 
-from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched, until
+from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched, sockets_of, until
 
 SHORT_EPOCHS = ("--set", "data.take=256")  # two steps, then an evaluation of 10,000 samples
 
@@ -84,12 +83,12 @@ def join(run, where):
 def donor_dies(run, where):
     """The member that feeds the newcomer is killed: another one feeds it."""
     run.event("epoch", epoch=1)
-    open_files = pathlib.Path(f"/proc/{run.pids[2]}/fd")  # the last replica gives its state
-    before = len(list(open_files.iterdir()))
+    before = sockets_of(run.pids[2])  # the last replica gives its state
     newcomer = run.join(where)
-    until(lambda: len(list(open_files.iterdir())) > before, "connection of the newcomer to its donor")
+    until(lambda: sockets_of(run.pids[2]) > before, "connection of the newcomer to its donor")
     run.kill(2)
-    run.event("recovered")
+    run.event("lost", replica=2)
+    expect(all(event.get("pid") != newcomer.pid for event in run.seen), "the newcomer had its state already")
     run.event("joined", pid=newcomer.pid)
 
 
@@ -103,6 +102,7 @@ def kill_while_recovering(run):
     run.event("lost", replica=0)
     run.kill(1, blow=signal.SIGCONT)
     run.event("recovered")
+    expect(all(event.get("replica") != 1 for event in run.seen if event["event"] == "lost"), "it stood still for too long")
 
 
 def kill_all_but_one(run):

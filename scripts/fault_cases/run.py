@@ -44,11 +44,20 @@ def until(holds, what):
         time.sleep(0.01)
 
 
-def connections_to(where):
-    """How many processes of this host have a connection to the one that listens there."""
-    local = f":{int(where.rpartition(':')[2]):04X}"
-    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[1].endswith(local) and row[3] == "01" for row in rows)
+def has_thread(process, name):
+    """Whether a thread of this process has this name now."""
+    with contextlib.suppress(OSError):  # one that has ended meanwhile
+        return any(file.read_text().strip() == name for file in pathlib.Path(f"/proc/{process.pid}/task").glob("*/comm"))
+    return False
+
+
+def sockets_of(pid):
+    """How many sockets this process has open."""
+    count = 0
+    for file in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # one that was closed meanwhile
+            count += os.readlink(file).startswith("socket:")
+    return count
 
 
 def kept_in(folder):

@@ -20,11 +20,11 @@ bool says(const std::string& text, const std::string& words) {
 }
 
 TEST(GivenUp, ReplicasThatWaitLongerGoOnWithTheNextCoordinator) {
-  EXPECT_TRUE(says(what_is_left(job_with(seconds(10), seconds(60)), true), "keep their state"));
+  EXPECT_TRUE(says(what_is_left(job_with(seconds(10), seconds(60)), true, true), "keep their state"));
 }
 
 TEST(GivenUp, ReplicasThatWaitLessHaveEndedWithACheckpoint) {
-  const std::string text = what_is_left(job_with(seconds(600), seconds(60)), true);
+  const std::string text = what_is_left(job_with(seconds(600), seconds(60)), true, true);
   EXPECT_FALSE(says(text, "keep their state")) << text;
   EXPECT_TRUE(says(text, "start the coordinator with --resume, and the replicas again")) << text;
 }
@@ -32,16 +32,20 @@ TEST(GivenUp, ReplicasThatWaitLessHaveEndedWithACheckpoint) {
 TEST(GivenUp, AnswersForTheDefaultsOfAJob) {
   Job job;
   job.checkpoint.folder = "kept";
-  EXPECT_TRUE(says(what_is_left(job, true), "have ended")) << what_is_left(job, true);
+  EXPECT_TRUE(says(what_is_left(job, true, true), "have ended")) << what_is_left(job, true, true);
 }
 
 TEST(GivenUp, LaunchedReplicasEndWithTheirLauncher) {
-  EXPECT_EQ(what_is_left(job_with(seconds(10), seconds(60)), false),
+  EXPECT_EQ(what_is_left(job_with(seconds(10), seconds(60)), false, true),
             "Go on from the newest checkpoint with --resume");
 }
 
+TEST(GivenUp, WithoutACheckpointALaunchedRunBeginsAgain) {
+  EXPECT_TRUE(says(what_is_left(job_with(seconds(10), seconds(60)), false, false), "begin the run again"));
+}
+
 TEST(GivenUp, NothingIsKeptWithoutAFolder) {
-  EXPECT_TRUE(says(what_is_left(job_with(seconds(10), seconds(60), ""), true), "Nothing is kept"));
+  EXPECT_TRUE(says(what_is_left(job_with(seconds(10), seconds(60), ""), true, true), "Nothing is kept"));
 }
 
 }  // namespace
