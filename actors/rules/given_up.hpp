@@ -19,14 +19,12 @@ inline std::string what_is_left(const Job& job, bool by_hand, bool any_checkpoin
                           : "No checkpoint is there: begin the run again";
   if (cluster.give_up_after < cluster.orphan_after)
     return "Replicas that live keep their state, and go on with this job's coordinator if it is started "
-           "again "
-           "within cluster.orphan_after of the cut";
+           "again within cluster.orphan_after of the cut";
   return "Replicas that were cut off have ended after cluster.orphan_after (" +
          std::to_string(cluster.orphan_after.count()) +
          " ms), and have written a checkpoint if they could: start the coordinator with --resume, and the "
          "replicas again. If some still run (they stood still, or have a longer --orphan-after), start it "
-         "without "
-         "--resume: they come back";
+         "without --resume: they come back";
 }
 
 }  // namespace muster

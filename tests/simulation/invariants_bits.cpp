@@ -123,15 +123,13 @@ void Invariants::suspects_noted(const std::string& text) {
     expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 
-// A checkpoint that no verdict is about is there; the run had told of one, and knew that the folder holds
-// some.
+// A checkpoint that no verdict is about is there; the coordinator had been told of one by then.
 void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   accepted_from_ = std::min(accepted_from_, before);
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || !told_of_checkpoint() || some_cannot_read || cluster_->two_coordinators() ||
-      disk_was_away_for_long())
+  if (!disk || !newest_told_ || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long())
     return;
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
