@@ -50,6 +50,14 @@ void keep_all(Job& job) {
   job.checkpoint = {"disk", {1, Interval::Unit::steps}, 12};
 }
 
+void compare_results(Dice& dice, Job& job) {
+  job.cluster.replicas = std::max(job.cluster.replicas, 3u);
+  job.cluster.on_corruption = OnCorruption::evict;
+  job.train.audit.every = dice.between(1, 3);
+  keep_all(job);
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
+}
+
 // Nothing is on a disk: whoever leaves last gives the state to those who came.
 void all_leave_while_others_come(Dice& dice, Together& together) {
   Job& job = together.job();
@@ -79,14 +87,28 @@ void parts_are_lost_with_a_late_writer(Dice& dice, Together& together) {
                replica(1), replica(2));
 }
 
+// All are to go back before wrong results; meanwhile the folder cannot be reached, and who coordinates may be
+// one that was started anew.
+void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
+  compare_results(dice, together.job());
+  const std::uint32_t members = together.job().cluster.replicas;
+  const std::uint64_t commit = members * dice.between(2, 5);
+  const auto soon = [&dice] { return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20))); };
+  together.add("odd-later", {"commit", commit, Nanoseconds(0)},
+               replica(static_cast<std::uint32_t>(dice.below(members))));
+  const bool restarts = together.plan().cluster.by_hand && !dice.one_in(3);
+  if (restarts)
+    together.add("coordinator-crash", {"commit", dice.between(members, commit + 2 * members), soon()});
+  if (restarts && dice.one_in(2))
+    together.add("disk-away", {"restarted", 1, soon()});
+  else
+    together.add("disk-away", {"commit", commit + dice.below(2 * members), soon()});
+}
+
 // All are to go back before wrong results, and only the journal knows.
 void the_coordinator_dies_when_all_go_back(Dice& dice, Together& together) {
   Job& job = together.job();
-  job.cluster.replicas = std::max(job.cluster.replicas, 3u);
-  job.cluster.on_corruption = OnCorruption::evict;
-  job.train.audit.every = dice.between(1, 3);
-  keep_all(job);
-  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
+  compare_results(dice, job);
   const auto odd = replica(static_cast<std::uint32_t>(dice.below(job.cluster.replicas)));
   together.add("odd-later", {"commit", job.cluster.replicas * dice.between(2, 5), Nanoseconds(0)}, odd);
   together.add("coordinator-mid-commit", {"closed", dice.between(1, job.cluster.replicas), Nanoseconds(0)});
@@ -95,23 +117,53 @@ void the_coordinator_dies_when_all_go_back(Dice& dice, Together& together) {
                  {"restarted", 1, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(400)))});
 }
 
+// Parts are lost with those who hold them, and all are to read from a folder that cannot be reached.
+void parts_are_lost_while_the_folder_is_away(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::max(job.cluster.replicas, 4u);
+  keep_all(job);
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
+  const std::uint64_t commit = job.cluster.replicas * dice.between(2, 5);
+  together.add("crash-two", {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))},
+               replica(1), replica(2));
+  if (dice.one_in(2))
+    together.add("disk-away", {"commit", commit, Nanoseconds(0)});
+  else
+    together.add("disk-away",
+                 {dice.one_in(2) ? "close" : "install", dice.between(1, job.cluster.replicas + 2),
+                  dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))});
+}
+
+using Scenario = void (*)(Dice&, Together&);
+
+std::vector<Scenario> scenarios_of(const Plan& plan) {
+  const bool many_shards = plan.job.train.shards >= 4;
+  std::vector<Scenario> all{all_leave_while_others_come};
+  if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
+  if (plan.cluster.by_hand && many_shards) all.push_back(the_coordinator_dies_when_all_go_back);
+  if (!plan.job.train.shard_optimizer || !many_shards) return all;
+  all.push_back(parts_are_lost_with_a_late_writer);
+  all.push_back(parts_are_lost_while_the_folder_is_away);
+  return all;
+}
+
 }  // namespace
 
 void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 67);
   // What goes back to a checkpoint decides anew which gradients are dropped.
-  if (!dice.one_in(12) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
-  Together together(dice, options, plan);
-  const bool many_shards = plan.job.train.shards >= 4;
-  if (plan.cluster.by_hand && many_shards && !dice.one_in(3))
-    the_coordinator_dies_when_all_go_back(dice, together);
-  else if (plan.job.train.shard_optimizer && many_shards && !dice.one_in(3))
-    parts_are_lost_with_a_late_writer(dice, together);
-  else
-    all_leave_while_others_come(dice, together);
-  if (!together.possible()) return;
-  plan = together.plan();
-  plan.disk = !plan.job.checkpoint.folder.empty();
+  if (!dice.one_in(8) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
+  std::vector<Scenario> scenarios = scenarios_of(plan);
+  while (!scenarios.empty()) {
+    const auto chosen = scenarios.begin() + static_cast<std::ptrdiff_t>(dice.below(scenarios.size()));
+    Together together(dice, options, plan);
+    (*chosen)(dice, together);
+    scenarios.erase(chosen);
+    if (!together.possible()) continue;  // with the faults that may be
+    plan = together.plan();
+    plan.disk = !plan.job.checkpoint.folder.empty();
+    return;
+  }
 }
 
 }  // namespace muster::simulation
