@@ -97,6 +97,7 @@ class Cluster {
     *away_from_nodes_ = from_nodes;
     *away_from_coordinator_ = from_coordinator;
   }
+  bool disk_is_away_from_coordinator() const { return *away_from_coordinator_ != Away::no; }
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);

@@ -290,7 +290,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     seen(to).observed = observe->view.number;
   } else if (const auto* kept = as<Checkpointed>(message)) {
     if (counts_to_ && kept->view >= back_view_) counts_to_ = std::max(*counts_to_, kept->step);
-    if (kept->folder.empty()) newest_told_ = std::max(newest_told_.value_or(0), kept->step);
+    told_of(to, *kept);
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {
@@ -389,6 +389,7 @@ void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
   if (event.name == "corrupt") corrupt(event);
+  if (event.name == "went_back") newest_at_verdict_ = newest_durable().value_or(0);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined(node_of(event));
   if (event.name == "refused" &&

@@ -136,6 +136,10 @@ class Invariants final : public Watch {
   void expect_marked(const Event& event);
   void suspects_noted(const std::string& text);
   void expect_nothing_to_go_back_to(std::uint64_t before);
+  void told_of(ProcessId coordinator, const Checkpointed& word);
+  std::optional<std::uint64_t> newest_told() const;
+  bool leader_knows_of(std::uint64_t step) const;
+  void leader_looks_at_folder();
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
@@ -232,8 +236,13 @@ class Invariants final : public Watch {
   // The newest checkpoint that was told of since all went back, in this view; or that they went back to.
   std::optional<std::uint64_t> counts_to_;
   std::uint32_t back_view_ = 0;
-  std::optional<std::uint64_t> newest_told_;  // step of the newest checkpoint that the coordinator knows of
-  std::string last_named_;                    // by a run that has completed
+  // By step of a checkpoint: when a coordinator was told of it; when the one that leads now was. It hears at
+  // once what comes at one moment, and acts on one word after the other.
+  std::map<std::uint64_t, Nanoseconds> told_at_, told_leader_at_;
+  bool leader_saw_folder_ = false;  // with a checkpoint in it: it looks at its start, and with each word
+  // Of the durable ones, when the coordinator decided to go back: its journal may take the view much later.
+  std::optional<std::uint64_t> newest_at_verdict_;
+  std::string last_named_;  // by a run that has completed
   bool must_go_back_ = false;
   bool suspects_stay_ = false;  // wrong checkpoints, on a disk that refuses to rename them, as was said
   bool told_ = false;           // that the bits are lost

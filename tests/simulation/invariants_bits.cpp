@@ -2,6 +2,7 @@
 // the others; and who computes other gradients is found within a stated number of steps. Where nobody can
 // find it out, for want of a second replica, the oracle's bits are lost, and are not asked for any more.
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "muster/actors/checkpoint_store.hpp"
@@ -109,6 +110,9 @@ void Invariants::restarted() {
   adopting_ = true;
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
+  told_leader_at_.clear();
+  leader_saw_folder_ = false;
+  leader_looks_at_folder();
   const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
@@ -123,17 +127,46 @@ void Invariants::suspects_noted(const std::string& text) {
     expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 
-// A checkpoint that no verdict is about is there; the coordinator had been told of one by then.
+void Invariants::told_of(ProcessId coordinator, const Checkpointed& word) {
+  const bool leads = !cluster_->usurped(coordinator);
+  if (leads) leader_looks_at_folder();
+  if (!word.folder.empty()) return;
+  told_at_[word.step] = now();
+  if (leads) told_leader_at_[word.step] = now();
+}
+
+void Invariants::leader_looks_at_folder() {
+  const std::shared_ptr<Disk>& disk = cluster_->disk();
+  if (!disk || leader_saw_folder_ || cluster_->disk_is_away_from_coordinator()) return;
+  leader_saw_folder_ = !list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations())).empty();
+}
+
+std::optional<std::uint64_t> Invariants::newest_told() const {
+  for (const auto& [step, when] : told_at_ | std::views::reverse) {
+    if (when < now()) return step;
+  }
+  return std::nullopt;
+}
+
+// It sees it, or waits for the folder where it has seen that one is there; or was told of this one.
+bool Invariants::leader_knows_of(std::uint64_t step) const {
+  const auto found = told_leader_at_.find(step);
+  return leader_saw_folder_ || (found != told_leader_at_.end() && found->second < now());
+}
+
+// A checkpoint that no verdict is about is there; a coordinator had been told of one by then.
 void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   accepted_from_ = std::min(accepted_from_, before);
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || !newest_told_ || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long())
+  if (!disk || !newest_told() || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long())
     return;
+  leader_looks_at_folder();
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
-    if (each.step < (suspects_stay_ ? std::min(before, least_suspect_) : before))
+    if (leader_knows_of(each.step) &&
+        each.step < (suspects_stay_ ? std::min(before, least_suspect_) : before))
       say({8, "the run goes on with results that may be wrong, although " + each.manifest + " is there"});
   }
 }

@@ -313,7 +313,7 @@ void Invariants::expect_keeps_all(const Event& event) {
 std::optional<std::uint64_t> Invariants::newest_durable() const {
   const bool counts = !told_back_ && went_back_.empty() && !suspects_stay_ &&
                       tally_.of("fault: damaged-checkpoints") == 0 && !flips_ && !odd_;
-  return counts ? newest_told_ : std::nullopt;
+  return counts ? newest_told() : std::nullopt;
 }
 
 // All steps from here on are done again: what was written of them before, or is written late, counts no more.
@@ -324,7 +324,8 @@ void Invariants::began_course(const View& view) {
   const bool can_be_read = tally_.of("fault: unshared-folder") + tally_.of("fault: coordinator-old-journal") +
                                tally_.of("fault: coordinator-second") ==
                            0;
-  const auto newest = can_be_read ? newest_durable() : std::nullopt;
+  const auto at_verdict = std::exchange(newest_at_verdict_, std::nullopt);
+  const auto newest = !can_be_read ? std::nullopt : at_verdict ? at_verdict : newest_durable();
   if (!view.back && newest && view.source.step < *newest)
     say({8, "all go back to step " + std::to_string(view.source.step) +
                 ", and there is a checkpoint of step " + std::to_string(*newest)});

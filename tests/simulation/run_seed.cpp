@@ -259,7 +259,7 @@ bool may_keep_unread_bits(const Plan& plan) {
 
 // Of a run that was killed as a whole the last checkpoint is there.
 Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
-                        const Invariants& invariants, Tally& tally) {
+                        const Invariants& invariants, std::optional<std::uint64_t> newest, Tally& tally) {
   const std::string hash = job_hash(plan.job, registry.declarations());
   const auto all = list_checkpoints(*disk, hash);
   if (all.empty()) {
@@ -268,7 +268,6 @@ Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::s
       return {8, "a checkpoint was told of, and none is left"};
     return {};
   }
-  const auto newest = invariants.newest_durable();
   if (newest && all.back().step < *newest)
     return {8, "the checkpoint of step " + std::to_string(*newest) + " was told of, and that of step " +
                    std::to_string(all.back().step) + " is the newest that is left"};
@@ -315,6 +314,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     result.deliveries = cluster.world().deliveries();
     result.virtual_time = cluster.world().now();
     if (cluster.frames().revoked > 0) result.tally.count("frame: taken back while it was on loan");
+    const auto newest = invariants.newest_durable();
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
     if (cluster.power_lost()) disk->start_again();
@@ -324,8 +324,8 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (options.disk && !unseen) invariants.expect_checkpoints(options.disk, registry);
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
     if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
-    if (cluster.all_killed() && !unseen && !invariants.wrong())
-      invariants.say(go_on_after_death(plan, registry, disk, invariants, result.tally));
+    if (cluster.all_killed() && !unseen && !invariants.bits_lost() && !invariants.wrong())
+      invariants.say(go_on_after_death(plan, registry, disk, invariants, newest, result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
