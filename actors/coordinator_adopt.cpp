@@ -417,8 +417,8 @@ bool CoordinatorState::judge_returns() {
   const auto missing = roster_->not_returned();
   if (missing.empty() || journal_behind_) return false;
   const auto& cluster = parts_.job.cluster;
-  const bool some = roster_->some_replica_returned();
-  std::chrono::milliseconds wait = some ? kReturnMax + cluster.detect.patience : cluster.orphan_after;
+  auto wait =
+      wait_for_returns(roster_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
   if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
   if (++adopting_ticks_ * kTick < wait) return false;
   for (const NodeName& who : missing) {
@@ -431,8 +431,10 @@ bool CoordinatorState::judge_returns() {
 
 void CoordinatorState::none_came_back() {
   const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  fail("no member of the last view has come back within " +
-       std::to_string(parts_.job.cluster.orphan_after.count()) + " ms (cluster.orphan_after); " +
+  const auto& cluster = parts_.job.cluster;
+  const auto waited = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
+  fail("no member of the last view has come back within " + std::to_string(waited.count()) + " ms (" +
+       (waited == cluster.orphan_after ? "" : "more than ") + "cluster.orphan_after); " +
        (can_resume ? "go on from a checkpoint with --resume"
                    : "no checkpoint is here: to begin again, move the journal away"));
 }

@@ -130,6 +130,7 @@ void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written
 void ReplicaState::keep_state() {
   keep_wanted_ = updating_;
   if (keep_wanted_) return;  // see next_round
+  if (canary("orphan-keeps-nothing")) return self_->send(parts_.node, StateKept{});
   if (!parts_.checkpoints)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});

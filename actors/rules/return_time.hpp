@@ -2,6 +2,7 @@
 // Both sides set these on their sockets (control_port.cpp), and the coordinator's rules count on them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace muster {
@@ -14,5 +15,13 @@ inline constexpr std::chrono::milliseconds kConnectMax{1000};
 inline constexpr std::chrono::milliseconds kConnectAgain{200};
 /// So a node whose link is good again has reached the coordinator within this time.
 inline constexpr std::chrono::milliseconds kReturnMax = kUnheardMax + kConnectMax + 2 * kConnectAgain;
+
+/// How long a coordinator that was started anew waits for its members. Where one is back the others follow
+/// soon. Where none is, they may still look for it, or may not know yet that the one before is gone.
+inline std::chrono::milliseconds wait_for_returns(bool some_are_back, std::chrono::milliseconds patience,
+                                                  std::chrono::milliseconds orphan_after) {
+  const std::chrono::milliseconds soon = kReturnMax + patience;
+  return some_are_back ? soon : std::max(soon, orphan_after);
+}
 
 }  // namespace muster

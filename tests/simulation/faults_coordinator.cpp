@@ -1,4 +1,5 @@
 // What can go wrong with the coordinator: its process, its link, its machine, and the disk of its journal.
+#include "muster/actors/rules/return_time.hpp"
 #include "tests/simulation/faults.hpp"
 
 namespace muster::simulation {
@@ -40,6 +41,21 @@ std::vector<FaultKind> deaths_of_it() {
        [](Cluster& cluster, const Fault& fault) {
          cluster.set_coordinator_back_after(fault.lasts);
          cluster.crash_coordinator(false);
+       },
+       kNothing},
+      {"coordinator-late",
+       "the coordinator is gone for about as long as its nodes look for it, and is started anew",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const Nanoseconds looked_for = scene.job.cluster.orphan_after;
+         fault.a = Cluster::kCoordinator;
+         fault.lasts = dice.between(looked_for * 3 / 4, 2 * looked_for);
+         fault.strength = dice.one_in(2) ? 1 : 0;
+         if (fault.strength == 0) fault.lasts += kUnheardMax;  // before that nobody looks for it
+         return scene.cluster.by_hand;
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.set_coordinator_back_after(fault.lasts);
+         cluster.crash_coordinator(fault.strength > 0);
        },
        kNothing},
       {"coordinator-old-journal", "the coordinator is killed, and finds an older copy of its journal",

@@ -301,7 +301,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   } else if (const auto* welcome = as<Welcome>(message)) {
     welcomed_[welcome->name.text()] = now();
   } else if (const auto* stop = as<Stop>(message)) {
-    if (stop->keep) keeps_alone(to);
+    if (stop->keep) orphans_.insert(to);
     told_to_end_.insert(to);
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");

@@ -64,6 +64,7 @@ class Invariants final : public Watch {
   void expect_last_checkpoint(const std::vector<std::shared_ptr<Disk>>& disks, const Registry& registry);
   void expect_checkpoints(std::shared_ptr<Disk> disk, const Registry& registry);
   void expect_nothing_abandoned(Disk& disk, const Registry& registry);
+  void expect_kept_by_orphans(Disk& disk, const Registry& registry);
   void expect_nothing_left(const std::string& left);
   void say(Wrong wrong);
 
@@ -102,7 +103,7 @@ class Invariants final : public Watch {
   void event(const Event& event) override;
   void flipped(ProcessId process) override;
   void computes_odd(ProcessId process, bool at_times) override;
-  void keeps_alone(ProcessId process) override { orphans_.insert(process); }
+  void keeps_alone(ProcessId process) override;
   void mistake(const std::string& what) override;
 
  private:
@@ -161,6 +162,8 @@ class Invariants final : public Watch {
   bool all_excused() const;
   bool all_blind() const;
   // A run waits for it as long as for a member, and then goes on without those who cannot read.
+  bool is_pruned_unseen() const;
+  bool none_looks_for_it() const;
   bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
   bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
@@ -223,7 +226,10 @@ class Invariants final : public Watch {
   std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
-  std::set<ProcessId> orphans_;      // that were told to end with what they hold
+  std::set<ProcessId> orphans_;   // that were told to end with what they hold
+  bool gave_up_looking_ = false;  // a member found no coordinator any more
+  // Steps that such replicas held.
+  std::uint64_t orphans_held_ = 0;
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
   std::optional<ProcessId> odd_;
   bool odd_at_times_ = false;

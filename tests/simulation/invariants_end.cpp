@@ -115,6 +115,22 @@ bool Invariants::all_blind() const {
          });
 }
 
+// The coordinator did not see the folder, and remembers a checkpoint in whose place newer ones have come.
+bool Invariants::is_pruned_unseen() const {
+  const std::shared_ptr<Disk>& disk = cluster_->disk();
+  if (!disk || tally_.of("fault: disk-away") == 0) return false;
+  const auto all = list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations()));
+  return std::ranges::none_of(all, [this](const auto& each) { return each.step < least_suspect_; });
+}
+
+// Members gave up looking for the coordinator, and no other one lives.
+bool Invariants::none_looks_for_it() const {
+  const View* view = views_.latest();
+  if (!gave_up_looking_ || !view) return gave_up_looking_;  // the first view may be in the journal alone
+  return std::ranges::none_of(view->replicas,
+                              [this](const Member& each) { return cluster_->alive(each.name.text()); });
+}
+
 // No fault but deaths of the coordinator: they cost no node.
 bool Invariants::only_the_coordinator_died() const {
   std::uint64_t deaths = 0;
@@ -156,6 +172,8 @@ void Invariants::expect_good_end(const Report& report) {
   if (tally_.of("round: not finite") > 0 && report.reason.find(kNotFinite) != std::string::npos)
     return expect_kept_before_it(report);
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
+  if (report.reason.starts_with("no member of the last view has come back") && none_looks_for_it())
+    return tally_.count("run: fails where its coordinator came too late");
   if (only_the_coordinator_died())
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
@@ -164,7 +182,7 @@ void Invariants::expect_good_end(const Report& report) {
              report.reason.find("begins with other weights") != std::string::npos) {
     tally_.count("run: begins anew with one that does not fit");
   } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
-             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind())) {
+             (tally_.of("fault: damaged-checkpoints") > 0 || all_blind() || is_pruned_unseen())) {
     tally_.count("run: fails without a checkpoint that can be read");
   } else if (report.reason.rfind("no replica finds ", 0) == 0 && (disk_was_away_for_long() || all_blind())) {
     tally_.count("run: fails where no replica sees its folder of checkpoints");
@@ -292,6 +310,33 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
     });
     if (abandoned) say({8, "the run went back, and " + each.manifest + " of before still counts"});
   }
+}
+
+// It has looked for the coordinator for cluster.orphan_after.
+void Invariants::keeps_alone(ProcessId process) {
+  orphans_.insert(process);
+  gave_up_looking_ = true;
+  const Seen& who = seen(process);
+  const View* view = views_.latest();
+  const bool had_a_fault = !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
+  if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
+  tally_.count("orphan: a member of the last view");
+  if (!who.replica.is_astray()) orphans_held_ = std::max(orphans_held_, who.replica.steps_applied());
+}
+
+// Each writes what it holds, where that is whole.
+void Invariants::expect_kept_by_orphans(Disk& disk, const Registry& registry) {
+  std::uint64_t of_disks = 0;
+  for (const char* kind :
+       {"disk-full", "disk-refuses", "disk-away", "damaged-checkpoints", "unshared-folder"})
+    of_disks += tally_.of("fault: " + std::string(kind));
+  if (orphans_held_ == 0 || of_disks > 0 || job_.train.in_parts() || odd_ || flips_) return;
+  const auto all = list_checkpoints(disk, job_hash(job_, registry.declarations()));
+  const std::uint64_t newest = all.empty() ? 0 : all.back().step;
+  tally_.count("orphan: its state is kept");
+  if (newest < orphans_held_)
+    say({8, "replicas that found no coordinator held step " + std::to_string(orphans_held_) +
+                ", and the newest checkpoint is of step " + std::to_string(newest)});
 }
 
 // What is kept is the last step of all who are left; unless they are on their way back.

@@ -391,6 +391,28 @@ void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   plan.faults.push_back(std::move(fault));
 }
 
+// Nodes look for a coordinator that is late for seconds. Who holds the whole state then writes it.
+void draw_orphan_after(std::uint64_t seed, Plan& plan) {
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 79);
+  const auto is_late = [](const Fault& fault) { return fault.kind == "coordinator-late"; };
+  if (std::ranges::none_of(plan.faults, is_late)) return;
+  const bool before_its_end = dice.one_in(2);  // that of the job
+  plan.job.cluster.orphan_after =
+      before_its_end ? milliseconds(dice.between(200, 800)) : milliseconds(dice.between(1000, 12000));
+  if (before_its_end) {
+    plan.job.train.shard_optimizer = false;
+    plan.job.train.compression = {};
+    if (plan.job.train.epochs) plan.job.train.epochs = std::max<std::uint64_t>(*plan.job.train.epochs, 12);
+  }
+  if (!plan.disk && !dice.one_in(4)) {
+    plan.job.checkpoint = {"disk", {dice.between(1, 40), Interval::Unit::steps}, 3};
+    plan.disk = true;
+  }
+  for (Fault& fault : plan.faults) {
+    if (is_late(fault)) fault_kind(fault.kind).draw(dice, {plan.job, plan.cluster}, fault);
+  }
+}
+
 // Where a link is cut for good, its end may be the first that tells of it.
 Nanoseconds patience_for(const Plan& plan) {
   const bool cut =
@@ -434,6 +456,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_not_finite(seed, options, plan);
   draw_pace_of_disks(seed, plan);
   draw_on_loss(seed, plan);
+  draw_orphan_after(seed, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

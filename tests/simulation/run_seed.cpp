@@ -244,6 +244,12 @@ Wrong go_on_from(const std::string& file, const Plan& plan, const Registry& regi
   return go_on(plan, registry, *disk, tally);
 }
 
+// A coordinator that came back when nobody looked for it any more.
+bool says_to_go_on(const Report& report) {
+  return report.reason.starts_with("no member of the last view has come back") &&
+         report.reason.ends_with("--resume");
+}
+
 bool has_wrong_bits(const Plan& plan) {
   return std::ranges::any_of(plan.faults, [](const Fault& each) {
     return each.kind.rfind("flip", 0) == 0 || each.kind.rfind("odd", 0) == 0;
@@ -288,6 +294,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
   watches.add(invariants);
   std::shared_ptr<FaultyDisk> disk, spare;
   std::optional<Report::Kept> kept;
+  bool came_too_late = false;
   {
     ClusterOptions options = plan.cluster;
     if (plan.disk) {
@@ -322,11 +329,17 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     const bool unseen = cluster.all_killed() && has_wrong_bits(plan) && !invariants.told_that_all_go_back();
     if (options.disk && !unseen) invariants.expect_nothing_abandoned(*options.disk, registry);
     if (options.disk && !unseen) invariants.expect_checkpoints(options.disk, registry);
+    if (options.disk && !cluster.all_killed()) invariants.expect_kept_by_orphans(*options.disk, registry);
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
     if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
     if (cluster.all_killed() && !unseen && !invariants.bits_lost() && !invariants.wrong())
       invariants.say(go_on_after_death(plan, registry, disk, invariants, newest, result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
+    came_too_late = cluster.report() && says_to_go_on(*cluster.report());
+  }
+  if (came_too_late && !invariants.wrong() && !has_wrong_bits(plan)) {
+    result.tally.count("run: goes on where its coordinator came too late");
+    invariants.say(go_on(plan, registry, disk, result.tally));
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
     result.tally.count("run: goes on from its last checkpoint");

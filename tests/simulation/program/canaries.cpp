@@ -96,6 +96,8 @@ const std::vector<Canary> kCanaries = {
      "coordinator-gives-up"},
     {"untold-is-no-member",
      "a node that was not told of the first view ends with the coordinator that began it"},
+    {"orphan-keeps-nothing", "who finds no coordinator any more ends without a checkpoint of what it holds",
+     "coordinator-late"},
     {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
 const std::vector<Canary> kCanaries;
