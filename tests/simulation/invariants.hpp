@@ -195,7 +195,7 @@ class Invariants final : public Watch {
   ViewRule views_;
   MajorityRule majority_;
   std::set<std::string> excused_;
-  std::set<std::string> lost_;
+  std::set<std::string> lost_, lost_before_restart_;
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
   bool is_alone_on_card(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force

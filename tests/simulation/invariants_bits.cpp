@@ -110,6 +110,8 @@ void Invariants::restarted() {
   adopting_ = true;
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
+  lost_before_restart_ = lost_;
+  newest_at_verdict_.reset();
   told_leader_at_.clear();
   leader_saw_folder_ = false;
   leader_looks_at_folder();
@@ -132,8 +134,8 @@ void Invariants::told_of(ProcessId coordinator, const Checkpointed& word) {
   const bool leads = !cluster_->usurped(coordinator);
   if (leads) leader_looks_at_folder();
   if (!word.folder.empty()) return;
-  told_at_[word.step] = now();
-  if (leads) told_leader_at_[word.step] = now();
+  told_at_.try_emplace(word.step, now());
+  if (leads) told_leader_at_.try_emplace(word.step, now());
 }
 
 void Invariants::leader_looks_at_folder() {

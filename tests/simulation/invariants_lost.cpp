@@ -28,7 +28,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
   if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
   // It was damaged behind those who had read it already.
-  if (reason.rfind("it cannot go back to ", 0) == 0 &&
+  if ((reason.starts_with("it cannot go back to ") || reason.starts_with("it has not gone back to ")) &&
       (tally_.of("fault: damaged-checkpoints") > 0 || disk_was_away_for_long()))
     return true;
   // Before the first view others may take their places.
@@ -42,7 +42,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   const std::size_t and_at = ends.find(" and ");
   // Members had cut their links to one that was lost; a coordinator that was started anew may not know of it.
   const auto explains = [&](const std::string& end) {
-    return excused_.contains(end) || (end != who && lost_.contains(end));
+    return excused_.contains(end) || lost_before_restart_.contains(end);
   };
   if (!explains(ends.substr(0, and_at)) && !explains(ends.substr(and_at + 5))) return false;
   tally_.count("lost: the end of a link that had no fault");
