@@ -431,12 +431,15 @@ bool CoordinatorState::judge_returns() {
 
 void CoordinatorState::none_came_back() {
   const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
+  const bool cannot_tell = parts_.checkpoints && (!listed() || folder_is_away());
   const auto& cluster = parts_.job.cluster;
-  const auto waited = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
-  fail("no member of the last view has come back within " + std::to_string(waited.count()) + " ms (" +
-       (waited == cluster.orphan_after ? "" : "more than ") + "cluster.orphan_after); " +
-       (can_resume ? "go on from a checkpoint with --resume"
-                   : "no checkpoint is here: to begin again, move the journal away"));
+  const auto wait = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
+  fail("no member of the last view has come back and stayed; the first is waited for " +
+       std::to_string(wait.count()) + " ms (cluster.orphan_after, and the time until members know); " +
+       (can_resume    ? "go on from a checkpoint with --resume"
+        : cannot_tell ? "checkpoint.folder cannot be read now: make it readable, and look with --resume for "
+                        "a checkpoint to go on from"
+                      : "no checkpoint is here: to begin again, move the journal away"));
 }
 
 }  // namespace muster

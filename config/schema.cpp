@@ -333,9 +333,9 @@ std::vector<Key> cluster_keys() {
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "
                "itself. It is gone when its connection has ended: one that only stands still is waited for. "
-               "Until then it goes on with its steps, and looks for the coordinator; one that is "
-               "started again waits for its replicas for as long. `muster join --orphan-after` sets it "
-               "for one process."),
+               "Until then it goes on with its steps, and looks for the coordinator; one that is started "
+               "again waits for its replicas for as long, and some seconds. `muster join --orphan-after` "
+               "sets it for one process."),
            MUSTER_MEMBER(cluster.orphan_after)),
       bind(key("cluster.restart", one_of({"never", "on-loss"}),
                "Whether `muster run` starts a new process for a lost one; it joins while the others train "

@@ -2,7 +2,6 @@
 // Both sides set these on their sockets (control_port.cpp), and the coordinator's rules count on them.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 
 namespace muster {
@@ -17,11 +16,12 @@ inline constexpr std::chrono::milliseconds kConnectAgain{200};
 inline constexpr std::chrono::milliseconds kReturnMax = kUnheardMax + kConnectMax + 2 * kConnectAgain;
 
 /// How long a coordinator that was started anew waits for its members. Where one is back the others follow
-/// soon. Where none is, they may still look for it, or may not know yet that the one before is gone.
+/// soon. Where none is, they may look for it for orphan_after from when they know that the one before is
+/// gone.
 inline std::chrono::milliseconds wait_for_returns(bool some_are_back, std::chrono::milliseconds patience,
                                                   std::chrono::milliseconds orphan_after) {
   const std::chrono::milliseconds soon = kReturnMax + patience;
-  return some_are_back ? soon : std::max(soon, orphan_after);
+  return some_are_back ? soon : orphan_after + soon;
 }
 
 }  // namespace muster

@@ -126,7 +126,7 @@ void Invariants::suspects_noted(const std::string& text) {
   if (says("are marked now")) suspects_stay_ = false;
   const std::string before = "for no checkpoint before step ";
   if (!says("the run goes on with what it has") || !says(before.c_str())) return;
-  must_go_back_ = false;  // what it was to go back to was pruned while the coordinator did not see the folder
+  if (is_pruned_unseen()) must_go_back_ = false;
   expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 

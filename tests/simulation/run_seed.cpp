@@ -256,6 +256,12 @@ bool has_wrong_bits(const Plan& plan) {
   });
 }
 
+// To move the journal away would throw it away.
+bool denies_a_checkpoint(const Report& report, Disk& disk, const Plan& plan, const Registry& registry) {
+  return report.reason.find("; no checkpoint is here") != std::string::npos && !has_wrong_bits(plan) &&
+         !list_checkpoints(disk, job_hash(plan.job, registry.declarations())).empty();
+}
+
 // A later checkpoint that no member could read, by one that is lost: nobody has compared what is in it, and
 // `--resume` on another host goes on from it.
 bool may_keep_unread_bits(const Plan& plan) {
@@ -279,6 +285,16 @@ Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::s
                    std::to_string(all.back().step) + " is the newest that is left"};
   tally.count("run: goes on from a checkpoint after all were killed");
   return go_on(plan, registry, disk, tally);
+}
+
+// What a pinned plan promises of its run.
+void expect_promised_end(const Plan& plan, const Cluster& cluster, Invariants& invariants) {
+  const auto& report = cluster.report();
+  if (plan.completes && report && !report->completed())
+    invariants.say({11, "the run is to complete, and has " + report->outcome + ": " + report->reason});
+  if (plan.completes && !report) invariants.say({11, "the run is to complete, and does not end"});
+  if (plan.keeps && report && !report->completed() && !report->kept)
+    invariants.say({8, "the run is to keep its state, and has not: " + report->reason});
 }
 
 }  // namespace
@@ -310,12 +326,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     cluster.start();
     run_to_the_end(cluster, invariants, schedule, plan);
     if (cluster.report()) invariants.expect_good_end(*cluster.report());
-    if (plan.completes && cluster.report() && !cluster.report()->completed())
-      invariants.say({11, "the run is to complete, and has " + cluster.report()->outcome + ": " +
-                              cluster.report()->reason});
-    if (plan.completes && !cluster.report()) invariants.say({11, "the run is to complete, and does not end"});
-    if (plan.keeps && cluster.report() && !cluster.report()->completed() && !cluster.report()->kept)
-      invariants.say({8, "the run is to keep its state, and has not: " + cluster.report()->reason});
+    expect_promised_end(plan, cluster, invariants);
     if (!invariants.wrong()) part(cluster, invariants, schedule, plan.job);
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
@@ -336,6 +347,10 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
       invariants.say(go_on_after_death(plan, registry, disk, invariants, newest, result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
     came_too_late = cluster.report() && says_to_go_on(*cluster.report());
+    if (cluster.report() && disk && !invariants.wrong() &&
+        denies_a_checkpoint(*cluster.report(), *disk, plan, registry))
+      invariants.say(
+          {8, "a checkpoint is there, and the run says that none is: " + cluster.report()->reason});
   }
   if (came_too_late && !invariants.wrong() && !has_wrong_bits(plan)) {
     result.tally.count("run: goes on where its coordinator came too late");
