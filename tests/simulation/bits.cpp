@@ -9,7 +9,7 @@ namespace muster::simulation {
 namespace {
 
 // The upper bits of the mantissa: what is flipped stays finite, and is not rounded away.
-constexpr std::uint64_t kFirstBit = 19, kBits = 4;
+constexpr std::uint64_t kFirstBit = 19, kBitsPerNumber = 4;
 
 void flip_bit(float& value, std::uint64_t bit) {
   value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ std::uint32_t{1} << bit);
@@ -55,7 +55,7 @@ void WrongBits::record_has_come(Workbench& bench, const RoundRecord& record) {
   const std::span<float> values =
       flip == Flip::weights ? bench.state.span() : std::span<float>(bench.gradient);
   flip = Flip::none;
-  flip_bit(values[chosen / kBits % values.size()], kFirstBit + chosen % kBits);
+  flip_bit(values[chosen / kBitsPerNumber % values.size()], kFirstBit + chosen % kBitsPerNumber);
   flipped();
 }
 

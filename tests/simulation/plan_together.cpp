@@ -42,7 +42,7 @@ class Together {
   bool possible_ = true;
 };
 
-std::string replica(std::uint32_t slot) {
+std::string slot_name(std::uint32_t slot) {
   return NodeName{false, slot}.text();
 }
 
@@ -69,7 +69,7 @@ void all_leave_while_others_come(Dice& dice, Together& together) {
   commit += job.cluster.replicas * dice.between(1, 8);
   const auto later = dice.between(Nanoseconds(0), Nanoseconds(milliseconds(40)));
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
-    together.add("leave", {"commit", commit, later}, replica(slot));
+    together.add("leave", {"commit", commit, later}, slot_name(slot));
 }
 
 // Parts are lost with those who hold them, and all go back; who was to write a later checkpoint writes it
@@ -80,11 +80,11 @@ void parts_are_lost_with_a_late_writer(Dice& dice, Together& together) {
   keep_all(job);
   if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
   std::uint64_t commit = job.cluster.replicas * dice.between(1, 4);
-  together.add("freeze-disk", {"commit", commit, Nanoseconds(0)}, replica(0));
+  together.add("freeze-disk", {"commit", commit, Nanoseconds(0)}, slot_name(0));
   commit += dice.between(1, 2 * job.cluster.replicas);
-  together.add("cut-off-long", {"commit", commit, Nanoseconds(0)}, replica(0));
+  together.add("cut-off-long", {"commit", commit, Nanoseconds(0)}, slot_name(0));
   together.add("crash-two", {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))},
-               replica(1), replica(2));
+               slot_name(1), slot_name(2));
 }
 
 // All are to go back before wrong results; meanwhile the folder cannot be reached, and who coordinates may be
@@ -95,7 +95,7 @@ void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
   const std::uint64_t commit = members * dice.between(2, 5);
   const auto soon = [&dice] { return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20))); };
   together.add("odd-later", {"commit", commit, Nanoseconds(0)},
-               replica(static_cast<std::uint32_t>(dice.below(members))));
+               slot_name(static_cast<std::uint32_t>(dice.below(members))));
   const bool restarts = together.plan().cluster.by_hand && !dice.one_in(3);
   if (restarts)
     together.add("coordinator-crash", {"commit", dice.between(members, commit + 2 * members), soon()});
@@ -109,7 +109,7 @@ void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
 void the_coordinator_dies_when_all_go_back(Dice& dice, Together& together) {
   Job& job = together.job();
   compare_results(dice, job);
-  const auto odd = replica(static_cast<std::uint32_t>(dice.below(job.cluster.replicas)));
+  const auto odd = slot_name(static_cast<std::uint32_t>(dice.below(job.cluster.replicas)));
   together.add("odd-later", {"commit", job.cluster.replicas * dice.between(2, 5), Nanoseconds(0)}, odd);
   together.add("coordinator-mid-commit", {"closed", dice.between(1, job.cluster.replicas), Nanoseconds(0)});
   if (dice.one_in(2))
@@ -125,7 +125,7 @@ void parts_are_lost_while_the_folder_is_away(Dice& dice, Together& together) {
   if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 4);
   const std::uint64_t commit = job.cluster.replicas * dice.between(2, 5);
   together.add("crash-two", {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))},
-               replica(1), replica(2));
+               slot_name(1), slot_name(2));
   if (dice.one_in(2))
     together.add("disk-away", {"commit", commit, Nanoseconds(0)});
   else

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-Job job_of(std::uint32_t replicas, std::uint32_t loaders = 0) {
+Job job_with(std::uint32_t replicas, std::uint32_t loaders = 0) {
   Job job;
   job.cluster.replicas = replicas;
   job.cluster.loaders = loaders;
@@ -34,10 +34,11 @@ void limit(rlim_t soft, rlim_t hard) {
 }
 
 TEST(Descriptors, EachPeerNeedsThree) {
-  EXPECT_EQ(descriptors_of_node(job_of(5)) - descriptors_of_node(job_of(4)), 3u);
-  EXPECT_EQ(descriptors_of_node(job_of(4, 1)) - descriptors_of_node(job_of(4)), 3u);
-  EXPECT_EQ(descriptors_of_coordinator(job_of(5), false) - descriptors_of_coordinator(job_of(4), false), 2u);
-  EXPECT_GT(descriptors_of_coordinator(job_of(8), true), 8 * descriptors_of_node(job_of(8)));
+  EXPECT_EQ(descriptors_of_node(job_with(5)) - descriptors_of_node(job_with(4)), 3u);
+  EXPECT_EQ(descriptors_of_node(job_with(4, 1)) - descriptors_of_node(job_with(4)), 3u);
+  EXPECT_EQ(descriptors_of_coordinator(job_with(5), false) - descriptors_of_coordinator(job_with(4), false),
+            2u);
+  EXPECT_GT(descriptors_of_coordinator(job_with(8), true), 8 * descriptors_of_node(job_with(8)));
 }
 
 TEST(Descriptors, WhatIsMissingIsNamedWithTheWayOut) {

@@ -10,6 +10,7 @@
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
 #include "tests/support/random_values.hpp"
+#include "tests/unit/actors/part_holders.hpp"
 
 namespace {
 
@@ -51,12 +52,6 @@ std::vector<PartHolder> random_holders(RandomValues& random) {
   for (std::size_t i = 0; i < owners.size(); ++i)
     holders.push_back({owners[i], owners[(i + 1) % owners.size()], 0, 0});
   return holders;
-}
-
-std::set<std::uint32_t> slots_of(const std::vector<PartHolder>& holders) {
-  std::set<std::uint32_t> slots;
-  for (const PartHolder& holder : holders) slots.insert(holder.owner);
-  return slots;
 }
 
 // Every element below `parameters` comes once to each of its new holders, from one that has it and is there.

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Replica 0 waits since 10 s for replica 1, which answers and computes, and for replica 2, which is silent.
-RoundSight sight(std::chrono::nanoseconds now) {
+RoundSight round_at(std::chrono::nanoseconds now) {
   RoundSight sight;
   sight.view = 3;
   sight.round = 7;
@@ -30,16 +30,16 @@ RoundSight sight(std::chrono::nanoseconds now) {
   return sight;
 }
 
-StallWatch watch(milliseconds patience = {}) {
+StallWatch stall_watch(milliseconds patience = {}) {
   ClusterConfig cluster;
   cluster.straggler.patience = patience;
   return StallWatch(0, cluster);
 }
 
 TEST(StallWatch, ComplainsOfABrokenLinkOnceAPatienceAndSaysWhoIsLate) {
-  StallWatch stalls = watch();
-  EXPECT_TRUE(stalls.of(sight(milliseconds(10'900)), true).held_up.empty());
-  const auto words = stalls.of(sight(milliseconds(11'000)), true);
+  StallWatch stalls = stall_watch();
+  EXPECT_TRUE(stalls.of(round_at(milliseconds(10'900)), true).held_up.empty());
+  const auto words = stalls.of(round_at(milliseconds(11'000)), true);
   ASSERT_EQ(words.complaints.size(), 1u);
   EXPECT_EQ(words.complaints[0].name, (NodeName{false, 0}));
   EXPECT_EQ(words.complaints[0].peer, (NodeName{false, 2}));
@@ -52,22 +52,23 @@ TEST(StallWatch, ComplainsOfABrokenLinkOnceAPatienceAndSaysWhoIsLate) {
   EXPECT_EQ(words.held_up[0].waited_ms, 1000);
   EXPECT_EQ(words.held_up[1].cause, "link");
   EXPECT_TRUE(words.held_up[1].link_broken);
-  const auto again = stalls.of(sight(milliseconds(11'100)), true);
+  const auto again = stalls.of(round_at(milliseconds(11'100)), true);
   EXPECT_TRUE(again.complaints.empty() && again.held_up.empty());
-  EXPECT_EQ(stalls.of(sight(milliseconds(12'000)), true).complaints.size(), 1u) << "after a further patience";
-  EXPECT_TRUE(stalls.of(sight(milliseconds(12'100)), true).complaints.empty());
+  EXPECT_EQ(stalls.of(round_at(milliseconds(12'000)), true).complaints.size(), 1u)
+      << "after a further patience";
+  EXPECT_TRUE(stalls.of(round_at(milliseconds(12'100)), true).complaints.empty());
 }
 
 TEST(StallWatch, ALinkIsComplainedOfBeforeTheStragglersPatience) {
-  StallWatch stalls = watch(milliseconds(5000));
-  const auto words = stalls.of(sight(milliseconds(11'000)), true);
+  StallWatch stalls = stall_watch(milliseconds(5000));
+  const auto words = stalls.of(round_at(milliseconds(11'000)), true);
   EXPECT_EQ(words.complaints.size(), 1u);
   EXPECT_TRUE(words.held_up.empty());
 }
 
 TEST(StallWatch, TheFirstGreetingIsNotHurried) {
-  StallWatch stalls = watch();
-  RoundSight greeting = sight(seconds(15));
+  StallWatch stalls = stall_watch();
+  RoundSight greeting = round_at(seconds(15));
   greeting.kind = RoundKind::greeting;
   const auto first = stalls.of(greeting, false);
   EXPECT_TRUE(first.complaints.empty() && first.held_up.empty());
@@ -75,7 +76,7 @@ TEST(StallWatch, TheFirstGreetingIsNotHurried) {
 }
 
 TEST(StallWatch, AReplicaSaysItselfThatItsDataDoesNotCome) {
-  StallWatch stalls = watch();
+  StallWatch stalls = stall_watch();
   const ProgressWord loading{Activity::loading, 3, 9};
   EXPECT_FALSE(stalls.of_self(loading, 1, 5, seconds(1)));
   EXPECT_FALSE(stalls.of_self(loading, 1, 5, milliseconds(1999)));
@@ -90,7 +91,7 @@ TEST(StallWatch, AReplicaSaysItselfThatItsDataDoesNotCome) {
 }
 
 TEST(StallWatch, AReplicaDoesNotComplainOfItsOwnComputing) {
-  StallWatch stalls = watch();
+  StallWatch stalls = stall_watch();
   const ProgressWord computing{Activity::computing, 3, 9};
   EXPECT_FALSE(stalls.of_self(computing, 1, 5, seconds(1)));
   EXPECT_FALSE(stalls.of_self(computing, 1, 5, seconds(100)));
@@ -103,7 +104,7 @@ TEST(StallWatch, WhoWaitsStandsInOnceForWhoIsLateAndHasItsData) {
   StallWatch stalls(0, cluster);
   const std::vector<Member> members{
       {{false, 0}, 1, "", 0, 2}, {{false, 1}, 1, "", 2, 4}, {{false, 2}, 1, "", 4, 8}};
-  RoundSight seen = sight(milliseconds(10'499));
+  RoundSight seen = round_at(milliseconds(10'499));
   seen.peers[1].header_in = false;  // replica 2 misses its data: nobody else has that sooner
   EXPECT_TRUE(stalls.errands(seen, members, 8).empty());
   seen.now = milliseconds(10'500);
@@ -111,7 +112,7 @@ TEST(StallWatch, WhoWaitsStandsInOnceForWhoIsLateAndHasItsData) {
   EXPECT_TRUE(stalls.errands(seen, members, 8).empty()) << "once";
   ++seen.round;
   EXPECT_EQ(stalls.errands(seen, members, 8).size(), 1u);
-  EXPECT_TRUE(watch(milliseconds(500)).errands(seen, members, 8).empty()) << "only if asked for";
+  EXPECT_TRUE(stall_watch(milliseconds(500)).errands(seen, members, 8).empty()) << "only if asked for";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ RoundSight sight() {
   }
   return sight;
 }
-constexpr auto kNow = milliseconds(12'000);
+constexpr auto kHeldAt = milliseconds(12'000);
 
 StragglerOptions options() {
   return {milliseconds(1500), milliseconds(1000), seconds(60)};
@@ -59,25 +59,25 @@ TEST(WhoIsLate, NobodyBeforeThePatience) {
 TEST(WhoIsLate, WhoTakesNothingOfWhatItIsSentOnceAllElseIsThere) {
   RoundSight seen = sight();
   seen.peers[0].taken = false;
-  const auto late = late_at(seen, kNow);
+  const auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 1u);
   EXPECT_EQ(late[0].cause, LateCause::link);
   EXPECT_EQ(late[0].waited_for, "it to take what it was sent");
   seen.peers[1].words_in = false;
-  EXPECT_EQ(late_at(seen, kNow)[0].slot, 2u) << "what is computed comes first";
+  EXPECT_EQ(late_at(seen, kHeldAt)[0].slot, 2u) << "what is computed comes first";
 }
 
 TEST(WhoIsLate, NobodyWhoWasAskedJustNow) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
   seen.peers[0].spent = {};
-  seen.peers[0].unanswered_since = kNow - milliseconds(800);  // of a patience of 1500 ms
-  EXPECT_EQ(late_at(seen, kNow).size(), 1u) << "a process that is stopped answers nothing";
-  seen.peers[0].unanswered_since = kNow - milliseconds(700);
-  EXPECT_TRUE(late_at(seen, kNow).empty());
+  seen.peers[0].unanswered_since = kHeldAt - milliseconds(800);  // of a patience of 1500 ms
+  EXPECT_EQ(late_at(seen, kHeldAt).size(), 1u) << "a process that is stopped answers nothing";
+  seen.peers[0].unanswered_since = kHeldAt - milliseconds(700);
+  EXPECT_TRUE(late_at(seen, kHeldAt).empty());
   seen.peers[1].words_in = false;
-  EXPECT_TRUE(late_at(seen, kNow).empty()) << "which may wait for that one, in the round before";
+  EXPECT_TRUE(late_at(seen, kHeldAt).empty()) << "which may wait for that one, in the round before";
 }
 
 TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
@@ -85,7 +85,7 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
   PeerSight& peer = seen.peers[1];
   peer.words_in = false;
   does(peer, Activity::computing);
-  auto late = late_at(seen, kNow);
+  auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 2u);
   EXPECT_EQ(late[0].cause, LateCause::compute);
@@ -95,15 +95,15 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
 
   peer.header_in = false;
   does(peer, Activity::loading);
-  late = late_at(seen, kNow);
+  late = late_at(seen, kHeldAt);
   EXPECT_EQ(late.at(0).cause, LateCause::data);
   EXPECT_EQ(late.at(0).waited_for, "its header");
 
   does(peer, Activity::updating);
-  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::compute);
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::compute);
 
   does(peer, Activity::reducing);
-  late = late_at(seen, kNow);
+  late = late_at(seen, kHeldAt);
   EXPECT_EQ(late.at(0).cause, LateCause::link) << "it says that it has sent what does not come";
   EXPECT_FALSE(late.at(0).link_broken) << "but frames do come";
 }
@@ -123,11 +123,11 @@ TEST(WhoIsLate, AStepIsReadyToGoOnWithoutItOnlyIfOthersHaveSamples) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
   does(seen.peers[0], Activity::computing);
-  EXPECT_TRUE(late_at(seen, kNow).at(0).ready);
+  EXPECT_TRUE(late_at(seen, kHeldAt).at(0).ready);
   seen.peers[1].samples = false;
-  EXPECT_FALSE(late_at(seen, kNow).at(0).ready) << "nothing would be left";
+  EXPECT_FALSE(late_at(seen, kHeldAt).at(0).ready) << "nothing would be left";
   seen.samples = true;
-  EXPECT_TRUE(late_at(seen, kNow).at(0).ready);
+  EXPECT_TRUE(late_at(seen, kHeldAt).at(0).ready);
 }
 
 TEST(WhoIsLate, SilenceCountsFromTheFirstQuestionOn) {
@@ -144,12 +144,12 @@ TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
   seen.peers[0].sums_in = false;  // it cannot add up what replica 2 has not sent
   seen.peers[1].words_in = false;
   does(seen.peers[1], Activity::computing);
-  auto late = late_at(seen, kNow);
+  auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 2u);
 
   seen.peers[1].words_in = true;
-  late = late_at(seen, kNow);
+  late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 1u);
   EXPECT_EQ(late[0].waited_for, "the elements that it adds up");
@@ -162,9 +162,9 @@ TEST(WhoIsLate, TheCauseIsWhatTookMostOfTheWait) {
   peer.words_in = false;
   does(peer, Activity::computing);
   peer.spent[static_cast<std::size_t>(Activity::loading)] = seconds(4);
-  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::data) << "it computes now, but waited for data";
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::data) << "it computes now, but waited for data";
   peer.spent[static_cast<std::size_t>(Activity::updating)] = seconds(3);
-  EXPECT_EQ(late_at(seen, kNow).at(0).cause, LateCause::compute);
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::compute);
 }
 
 TEST(WhoIsLate, ElementsAreWaitedForFromTheLastWordOn) {
@@ -180,12 +180,12 @@ TEST(WhoIsLate, WordsThatFollowHeadersAreWaitedForFromThoseOn) {
   RoundSight seen = sight();
   seen.peers[0].words_in = false;
   seen.last_word_at = milliseconds(11'900);
-  EXPECT_EQ(late_at(seen, kNow).size(), 1u);
+  EXPECT_EQ(late_at(seen, kHeldAt).size(), 1u);
   seen.words_follow = true;
-  EXPECT_TRUE(late_at(seen, kNow).empty());
+  EXPECT_TRUE(late_at(seen, kHeldAt).empty());
   EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
   seen.peers[1].header_in = seen.peers[1].words_in = false;
-  EXPECT_EQ(late_at(seen, kNow).at(0).slot, 2u) << "a header waits for nobody";
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).slot, 2u) << "a header waits for nobody";
 }
 
 TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
@@ -233,7 +233,7 @@ TEST(WhoIsLate, SeveralAreNamedInOrder) {
   RoundSight seen = sight();
   std::swap(seen.peers[0], seen.peers[1]);
   for (PeerSight& peer : seen.peers) peer.words_in = false;
-  const auto late = late_at(seen, kNow);
+  const auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 2u);
   EXPECT_LT(late[0].slot, late[1].slot);
 }

@@ -8,7 +8,6 @@ namespace muster {
 namespace {
 
 using std::chrono::milliseconds;
-using Kind = Suspicion::Kind;
 
 const NodeName kOne{false, 1}, kTwo{false, 2};
 
@@ -60,8 +59,8 @@ TEST(Suspicion, SuspectsEarlyAndEvictsAtThePatience) {
     for (const auto& opinion : suspicion.judge(now).changed) {
       EXPECT_EQ(opinion.name, kOne);
       EXPECT_EQ(opinion.silence, now - last);
-      if (opinion.kind == Kind::suspected) suspected = now - last;
-      if (opinion.kind == Kind::silent) silent = now - last;
+      if (opinion.kind == Suspicion::Kind::suspected) suspected = now - last;
+      if (opinion.kind == Suspicion::Kind::silent) silent = now - last;
       EXPECT_GE(opinion.phi, 8);
     }
   }
@@ -79,7 +78,7 @@ TEST(Suspicion, AHeartbeatMakesTrustedAgainOnce) {
   suspicion.heard(kOne, now);
   const auto after = suspicion.judge(now += milliseconds(50));
   ASSERT_EQ(after.changed.size(), 1u);
-  EXPECT_EQ(after.changed[0].kind, Kind::trusted);
+  EXPECT_EQ(after.changed[0].kind, Suspicion::Kind::trusted);
   EXPECT_TRUE(suspicion.judge(now + milliseconds(50)).changed.empty());
 }
 
@@ -91,7 +90,7 @@ TEST(Suspicion, WhoWasNeverHeardOrIsForgottenIsNotJudged) {
   std::vector<NodeName> silent;
   for (milliseconds now{0}; now <= milliseconds(1000); now += milliseconds(50)) {
     for (const auto& opinion : suspicion.judge(now).changed) {
-      if (opinion.kind == Kind::silent) silent.push_back(opinion.name);
+      if (opinion.kind == Suspicion::Kind::silent) silent.push_back(opinion.name);
     }
   }
   EXPECT_EQ(silent, std::vector<NodeName>{kTwo});
@@ -117,7 +116,7 @@ TEST(Suspicion, ADetectorThatWasStoppedBlamesNobodyForIt) {
     suspicion.heard(kOne, now);
     for (const auto& opinion : suspicion.judge(now).changed) {
       EXPECT_EQ(opinion.name, kTwo);
-      if (opinion.kind == Kind::silent) silent = now - woken;
+      if (opinion.kind == Suspicion::Kind::silent) silent = now - woken;
     }
   }
   EXPECT_EQ(silent, milliseconds(650)) << "1,000 less the 300 before the stop, less the 50 of the tick";
@@ -136,7 +135,7 @@ TEST(Suspicion, ADetectorThatIsAlwaysLateIsPatientButNotBlind) {
     const auto judgement = suspicion.judge(now);
     EXPECT_EQ(judgement.late, milliseconds(350));
     for (const auto& opinion : judgement.changed) {
-      if (opinion.kind == Kind::silent) silent = now;
+      if (opinion.kind == Suspicion::Kind::silent) silent = now;
     }
   }
   EXPECT_EQ(silent, milliseconds(8000)) << "20 runs of 50 ms";

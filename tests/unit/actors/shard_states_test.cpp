@@ -9,6 +9,7 @@
 #include "muster/actors/snapshot.hpp"
 #include "muster/config/error.hpp"
 #include "tests/support/random_values.hpp"
+#include "tests/unit/actors/part_holders.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ std::vector<ShardWord> all_present() {
   return words;
 }
 
-std::vector<PartHolder> random_holders(RandomValues& random) {
+std::vector<PartHolder> random_dealing(RandomValues& random) {
   std::set<std::uint32_t> slots;
   while (slots.empty() || slots.size() < random.below(5))
     slots.insert(static_cast<std::uint32_t>(random.below(8)));
@@ -42,16 +43,10 @@ std::vector<PartHolder> random_holders(RandomValues& random) {
   return holders;
 }
 
-std::set<std::uint32_t> slots_of(const std::vector<PartHolder>& holders) {
-  std::set<std::uint32_t> slots;
-  for (const PartHolder& holder : holders) slots.insert(holder.owner);
-  return slots;
-}
-
 /// What all replicas hold together, beside the states as they should be.
-class Cluster {
+class States {
  public:
-  explicit Cluster(Wire wire)
+  explicit States(Wire wire)
       : shape_{kShards, kElements, 0.2, wire}, right_(kShards, std::vector<float>(kElements)) {}
 
   void enter(const std::vector<PartHolder>& holders) {
@@ -144,13 +139,13 @@ TEST(ShardStates, AreTheSameWhoeverHoldsThem) {
   for (const WireType type : {WireType::float32, WireType::bfloat16}) {
     RandomValues random(23);
     for (int turn = 0; turn < 30; ++turn) {
-      Cluster cluster(Wire{type, 0});
+      States cluster(Wire{type, 0});
       std::uint64_t step = 0;
       for (int view = 0; view < 6; ++view) {
         const auto before = cluster.holders();
         std::vector<PartHolder> holders;
         do {
-          holders = random_holders(random);
+          holders = random_dealing(random);
         } while (view > 0 && lost_part({1, before, {}, 0, 0}, slots_of(holders)));
         cluster.enter(holders);
         for (int i = 0; i < 3; ++i) {

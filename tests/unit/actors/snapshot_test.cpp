@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t kShards = 3;
-constexpr SnapshotBounds kBounds{kShards, 7, 5};
+constexpr std::uint32_t kThreeShards = 3;
+constexpr SnapshotBounds kBounds{kThreeShards, 7, 5};
 
 ReplicaPlace some_place() {
   ReplicaPlace place;
@@ -22,10 +22,10 @@ ReplicaPlace some_place() {
   place.debt = {{{4, {0, 2}}, {7, {1}}}, true};
   place.steps = 39;
   place.samples = 1000;
-  place.ledger.begin_epoch(1, 100, kShards);
+  place.ledger.begin_epoch(1, 100, kThreeShards);
   place.ledger.commit(1, 0, {0, 34});
   place.ledger.finish(false, 3);
-  place.ledger.begin_epoch(2, 400, kShards);
+  place.ledger.begin_epoch(2, 400, kThreeShards);
   place.ledger.commit(2, 0, {60, 9});
   place.ledger.commit(2, 0, {60, 9});
   place.ledger.commit(2, 2, {0, 128});
@@ -79,10 +79,10 @@ TEST(Snapshot, ThePlaceStandsOnItsOwnAndKeepsNoSlot) {
   const auto bytes = encode_place(place);
   place.closed.slot = place.told[0].slot = 5;
   EXPECT_EQ(encode_place(place), bytes);
-  const auto back = decode_place(bytes, kShards);
+  const auto back = decode_place(bytes, kThreeShards);
   ASSERT_TRUE(back);
   EXPECT_EQ(encode_place(*back), bytes);
-  EXPECT_FALSE(decode_place(bytes, kShards - 1));  // the open epoch has more shards
+  EXPECT_FALSE(decode_place(bytes, kThreeShards - 1));  // the open epoch has more shards
 }
 
 TEST(Snapshot, ATruncatedOneIsRefused) {
@@ -97,9 +97,9 @@ TEST(Snapshot, ATruncatedOneIsRefused) {
   }
   for (std::size_t length = 0; length < place.size(); ++length) {
     const std::vector<std::byte> cut(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(length));
-    EXPECT_FALSE(decode_place(cut, kShards)) << length;
+    EXPECT_FALSE(decode_place(cut, kThreeShards)) << length;
     if (length > 64) {
-      EXPECT_FALSE(decode_place(signed_anew(cut), kShards)) << length;
+      EXPECT_FALSE(decode_place(signed_anew(cut), kThreeShards)) << length;
     }
   }
 }
@@ -124,7 +124,7 @@ TEST(Snapshot, NoLengthIsBelieved) {
         auto other = place;
         other[at] = value;
         other = signed_anew(std::move(other));
-        if (const auto taken = decode_place(other, kShards)) {
+        if (const auto taken = decode_place(other, kThreeShards)) {
           EXPECT_EQ(encode_place(*taken), other) << at;
         }
       }
@@ -141,20 +141,20 @@ TEST(Snapshot, NoLengthIsBelieved) {
 TEST(Snapshot, OneOfOtherShapesIsRefused) {
   const auto bytes = encode_snapshot(some_snapshot());
   EXPECT_TRUE(decode_snapshot(bytes, kBounds));
-  EXPECT_FALSE(decode_snapshot(bytes, {kShards, 6, 5}));
-  EXPECT_FALSE(decode_snapshot(bytes, {kShards, 8, 5}));
-  EXPECT_FALSE(decode_snapshot(bytes, {kShards, 7, 4}));
-  EXPECT_FALSE(decode_snapshot(bytes, {kShards, 7, 6}));
+  EXPECT_FALSE(decode_snapshot(bytes, {kThreeShards, 6, 5}));
+  EXPECT_FALSE(decode_snapshot(bytes, {kThreeShards, 8, 5}));
+  EXPECT_FALSE(decode_snapshot(bytes, {kThreeShards, 7, 4}));
+  EXPECT_FALSE(decode_snapshot(bytes, {kThreeShards, 7, 6}));
 }
 
 TEST(Snapshot, ALedgerThatCannotBeIsRefused) {
   const LedgerState good = some_place().ledger.state();
-  EXPECT_TRUE(Ledger::restored(good, kShards));
-  EXPECT_FALSE(Ledger::restored(good, kShards + 1));
+  EXPECT_TRUE(Ledger::restored(good, kThreeShards));
+  EXPECT_FALSE(Ledger::restored(good, kThreeShards + 1));
   const auto refused = [&](auto change) {
     LedgerState state = good;
     change(state);
-    return !Ledger::restored(state, kShards);
+    return !Ledger::restored(state, kThreeShards);
   };
   EXPECT_TRUE(refused([](LedgerState& s) { s.used += 1; }));
   EXPECT_TRUE(refused([](LedgerState& s) { s.open = false; }));
