@@ -97,6 +97,7 @@ bool CoordinatorState::is_going_back() const {
 // No step of the view can end while one of its members stands where it was.
 bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
+  const auto& cluster = parts_.job.cluster;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
   if (verdict.any_can && verdict.act == GoingBack::Act::nothing) missed_.reset();  // all have
   switch (verdict.act) {
@@ -105,8 +106,9 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return false;
     case GoingBack::Act::wait:
       back_ticks_ += tick ? 1 : 0;
-      // Who tries again has its own time, from when its disk refused first.
-      if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * parts_.job.cluster.give_up_after) return false;
+      // Who tries again has its own time, from when its disk refused first; and its last word is under way.
+      if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * cluster.give_up_after + cluster.detect.patience)
+        return false;
       back_ticks_ = 0;
       lost({false, verdict.slots.front()}, "coordinator",
            "it has not gone back to " + view_.source.checkpoint + " in time (cluster.give_up_after)");

@@ -98,6 +98,10 @@ class Cluster {
     *away_from_coordinator_ = from_coordinator;
   }
   bool disk_is_away_from_coordinator() const { return *away_from_coordinator_ != Away::no; }
+  /// An error, and no empty folder, which may be another host's.
+  bool coordinator_disk_refuses() const {
+    return disk_is_away_from_coordinator() && *away_from_coordinator_ != Away::unmounted;
+  }
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);

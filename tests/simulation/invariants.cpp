@@ -336,6 +336,7 @@ void Invariants::made(const View& view) {
   }
   count_view(view);
   if (view.number > 1 && views_.goes_back(view)) began_course(view);
+  newest_at_verdict_.reset();
   say(views_.made(view, holds));
   if (!view.back && !bits_lost_ && all_tainted()) lose_bits();  // whoever could tell is lost
   closing_ = 0;
@@ -389,7 +390,7 @@ void Invariants::event(const Event& event) {
   tally_.count("event: " + event.name);
   if (event.name == "lost") lost(event);
   if (event.name == "corrupt") corrupt(event);
-  if (event.name == "went_back") newest_at_verdict_ = newest_durable().value_or(0);
+  if (event.name == "went_back" && !newest_at_verdict_) newest_at_verdict_ = newest_durable().value_or(0);
   if (event.name == "late" && event.has("loader")) tally_.count("late: a loader");
   if (event.name == "joined") joined(node_of(event));
   if (event.name == "refused" &&

@@ -55,9 +55,9 @@ class Invariants final : public Watch {
   void expect_kept(const Report& report);
   void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
-  /// The coordinator has said that one is on the disk.
   /// Before the wrong results of a replica.
   bool told_that_all_go_back() const { return told_back_; }
+  /// The coordinator has said that one is on the disk.
   bool told_of_checkpoint() const { return !checked_.empty(); }
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
@@ -71,6 +71,11 @@ class Invariants final : public Watch {
   const Wrong& wrong() const { return wrong_; }
   /// Nobody could find out that bits are wrong: the result is not the oracle's.
   bool bits_lost() const { return bits_lost_; }
+  /// Likewise, and what is on the disk may hold them: they came after the last verdict, or it has not taken
+  /// that.
+  bool wrong_bits_may_stay() const {
+    return suspects_stay_ || (bits_lost_ && (lost_since_verdict_ || odd_at_times_));
+  }
   /// The weights before a step that was not finite; none: empty.
   const std::string& kept_file() const { return kept_file_; }
   /// The step of the newest checkpoint that must be there, where that is known.
@@ -140,7 +145,7 @@ class Invariants final : public Watch {
   void told_of(ProcessId coordinator, const Checkpointed& word);
   std::optional<std::uint64_t> newest_told() const;
   bool leader_knows_of(std::uint64_t step) const;
-  void leader_looks_at_folder();
+  bool leader_sees_folder() const;
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
@@ -161,9 +166,9 @@ class Invariants final : public Watch {
   void joined(const std::string& who);
   bool all_excused() const;
   bool all_blind() const;
-  // A run waits for it as long as for a member, and then goes on without those who cannot read.
   bool is_pruned_unseen() const;
   bool none_looks_for_it() const;
+  // A run waits for it as long as for a member, and then goes on without those who cannot read.
   bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
   bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
@@ -202,6 +207,7 @@ class Invariants final : public Watch {
   std::uint64_t faults_ = 0;                        // that have begun
   Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
+  bool blind_at_verdict_ = false;                    // the coordinator did not see the folder
   std::uint64_t accepted_from_ =
       ~std::uint64_t{0};       // the run has said that it goes on with these all the same
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
@@ -218,6 +224,7 @@ class Invariants final : public Watch {
   bool in_force_ = false;  // a view is, and is not being closed
   // Wrong bits; see invariants_bits.cpp.
   bool flips_ = false, bits_lost_ = false;
+  bool lost_since_verdict_ = false;  // since it was told last that all go back
   std::string kept_file_;
   std::set<ProcessId> flipped_;
   std::set<std::string> given_wrong_;                    // who was given a state, or records, with wrong bits
@@ -226,8 +233,8 @@ class Invariants final : public Watch {
   std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
-  std::set<ProcessId> orphans_;   // that were told to end with what they hold
-  bool gave_up_looking_ = false;  // a member found no coordinator any more
+  std::set<ProcessId> orphans_;            // that were told to end with what they hold
+  std::set<std::string> gave_up_looking_;  // found no coordinator any more
   // Steps that such replicas held.
   std::uint64_t orphans_held_ = 0;
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of
@@ -246,7 +253,8 @@ class Invariants final : public Watch {
   // once what comes at one moment, and acts on one word after the other.
   std::map<std::uint64_t, Nanoseconds> told_at_, told_leader_at_;
   bool leader_saw_folder_ = false;  // with a checkpoint in it: it looks at its start, and with each word
-  // Of the durable ones, when the coordinator decided to go back: its journal may take the view much later.
+  bool leader_was_restarted_ = false;
+  // Of the durable ones, when a coordinator decided first to go back: a journal may take the view much later.
   std::optional<std::uint64_t> newest_at_verdict_;
   std::string last_named_;  // by a run that has completed
   bool must_go_back_ = false;

@@ -64,7 +64,7 @@ bool Invariants::differs_by_wrong_bits(std::uint32_t view, std::uint32_t before)
 }
 
 void Invariants::lose_bits() {
-  bits_lost_ = true;
+  bits_lost_ = lost_since_verdict_ = true;
   told_ = false;
   lost_at_ = 0;
   for (auto& [process, who] : seen_) who.replica.strays();
@@ -111,10 +111,9 @@ void Invariants::restarted() {
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
   lost_before_restart_ = lost_;
-  newest_at_verdict_.reset();
   told_leader_at_.clear();
-  leader_saw_folder_ = false;
-  leader_looks_at_folder();
+  leader_was_restarted_ = true;
+  leader_saw_folder_ = leader_sees_folder();
   const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
   if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
@@ -132,16 +131,16 @@ void Invariants::suspects_noted(const std::string& text) {
 
 void Invariants::told_of(ProcessId coordinator, const Checkpointed& word) {
   const bool leads = !cluster_->usurped(coordinator);
-  if (leads) leader_looks_at_folder();
+  if (leads) leader_saw_folder_ = leader_saw_folder_ || leader_sees_folder();
   if (!word.folder.empty()) return;
   told_at_.try_emplace(word.step, now());
   if (leads) told_leader_at_.try_emplace(word.step, now());
 }
 
-void Invariants::leader_looks_at_folder() {
+bool Invariants::leader_sees_folder() const {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || leader_saw_folder_ || cluster_->disk_is_away_from_coordinator()) return;
-  leader_saw_folder_ = !list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations())).empty();
+  return disk && !cluster_->disk_is_away_from_coordinator() &&
+         holds_any_checkpoint(*disk, job_hash(job_, cluster_->registry().declarations()));
 }
 
 std::optional<std::uint64_t> Invariants::newest_told() const {
@@ -151,10 +150,15 @@ std::optional<std::uint64_t> Invariants::newest_told() const {
   return std::nullopt;
 }
 
-// It sees it, or waits for the folder where it has seen that one is there; or was told of this one.
+// It sees it, or waits for the folder where it has seen that one is there, or where its disk refuses and it
+// expects one; or was told of this one.
 bool Invariants::leader_knows_of(std::uint64_t step) const {
+  const auto before = [this](const auto& told) { return told.second < now(); };
   const auto found = told_leader_at_.find(step);
-  return leader_saw_folder_ || (found != told_leader_at_.end() && found->second < now());
+  const bool expects_one = leader_was_restarted_ || std::ranges::any_of(told_leader_at_, before);
+  return leader_saw_folder_ || leader_sees_folder() ||
+         (expects_one && cluster_->coordinator_disk_refuses()) ||
+         (found != told_leader_at_.end() && before(*found));
 }
 
 // A checkpoint that no verdict is about is there; a coordinator had been told of one by then.
@@ -165,7 +169,6 @@ void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
   if (!disk || !newest_told() || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long())
     return;
-  leader_looks_at_folder();
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
     if (leader_knows_of(each.step) &&
@@ -187,8 +190,10 @@ void Invariants::expect_marked(const Event& event) {
 
 void Invariants::corrupt(const Event& event) {
   least_suspect_ = std::min(least_suspect_, static_cast<std::uint64_t>(event.integer("from_step")));
+  blind_at_verdict_ |= cluster_->disk_is_away_from_coordinator();
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) {
     must_go_back_ = told_back_ = true;
+    lost_since_verdict_ = false;
     expect_marked(event);
   }
   if (event.text("advice").find("no checkpoint before them is there") != std::string::npos)

@@ -118,17 +118,20 @@ bool Invariants::all_blind() const {
 // The coordinator did not see the folder, and remembers a checkpoint in whose place newer ones have come.
 bool Invariants::is_pruned_unseen() const {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || tally_.of("fault: disk-away") == 0) return false;
+  if (!disk || !blind_at_verdict_ || least_suspect_ == ~std::uint64_t{0}) return false;
   const auto all = list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations()));
   return std::ranges::none_of(all, [this](const auto& each) { return each.step < least_suspect_; });
 }
 
-// Members gave up looking for the coordinator, and no other one lives.
+// Members gave up looking for the coordinator, and a fault has befallen the others.
 bool Invariants::none_looks_for_it() const {
   const View* view = views_.latest();
-  if (!gave_up_looking_ || !view) return gave_up_looking_;  // the first view may be in the journal alone
-  return std::ranges::none_of(view->replicas,
-                              [this](const Member& each) { return cluster_->alive(each.name.text()); });
+  if (gave_up_looking_.empty() || !view) return !gave_up_looking_.empty();  // it may be in the journal alone
+  return std::ranges::all_of(view->replicas, [this](const Member& each) {
+    const std::string who = each.name.text();
+    const bool had_a_fault = excused_.contains(who) || lost_before_restart_.contains(who);
+    return gave_up_looking_.contains(who) || (had_a_fault && !cluster_->alive(who));
+  });
 }
 
 // No fault but deaths of the coordinator: they cost no node.
@@ -314,9 +317,9 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
 
 // It has looked for the coordinator for cluster.orphan_after.
 void Invariants::keeps_alone(ProcessId process) {
-  orphans_.insert(process);
-  gave_up_looking_ = true;
   const Seen& who = seen(process);
+  orphans_.insert(process);
+  gave_up_looking_.insert(who.name.text());
   const View* view = views_.latest();
   const bool had_a_fault = !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
   if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
@@ -369,8 +372,9 @@ void Invariants::began_course(const View& view) {
   const bool can_be_read = tally_.of("fault: unshared-folder") + tally_.of("fault: coordinator-old-journal") +
                                tally_.of("fault: coordinator-second") ==
                            0;
-  const auto at_verdict = std::exchange(newest_at_verdict_, std::nullopt);
-  const auto newest = !can_be_read ? std::nullopt : at_verdict ? at_verdict : newest_durable();
+  const auto newest = !can_be_read         ? std::nullopt
+                      : newest_at_verdict_ ? newest_at_verdict_
+                                           : newest_durable();
   if (!view.back && newest && view.source.step < *newest)
     say({8, "all go back to step " + std::to_string(view.source.step) +
                 ", and there is a checkpoint of step " + std::to_string(*newest)});

@@ -98,7 +98,7 @@ void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
                slot_name(static_cast<std::uint32_t>(dice.below(members))));
   const bool restarts = together.plan().cluster.by_hand && !dice.one_in(3);
   if (restarts)
-    together.add("coordinator-crash", {"commit", dice.between(members, commit + 2 * members), soon()});
+    together.add("coordinator-crash", {"commit", dice.between(commit, commit + 2 * members), soon()});
   if (restarts && dice.one_in(2))
     together.add("disk-away", {"restarted", 1, soon()});
   else

@@ -257,9 +257,12 @@ bool has_wrong_bits(const Plan& plan) {
 }
 
 // To move the journal away would throw it away.
-bool denies_a_checkpoint(const Report& report, Disk& disk, const Plan& plan, const Registry& registry) {
-  return report.reason.find("; no checkpoint is here") != std::string::npos && !has_wrong_bits(plan) &&
-         !list_checkpoints(disk, job_hash(plan.job, registry.declarations())).empty();
+void expect_no_denial(const Report& report, Disk& disk, const Plan& plan, const Registry& registry,
+                      Invariants& invariants) {
+  const bool denies = report.reason.find("; no checkpoint is here") != std::string::npos;
+  if (denies && !has_wrong_bits(plan) &&
+      !list_checkpoints(disk, job_hash(plan.job, registry.declarations())).empty())
+    invariants.say({8, "a checkpoint is there, and the run says that none is: " + report.reason});
 }
 
 // A later checkpoint that no member could read, by one that is lost: nobody has compared what is in it, and
@@ -269,13 +272,13 @@ bool may_keep_unread_bits(const Plan& plan) {
          std::ranges::any_of(plan.faults, [](const Fault& each) { return each.kind == "unshared-folder"; });
 }
 
-// Of a run that was killed as a whole the last checkpoint is there.
-Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
+// Of a run that was killed as a whole, or that its nodes have given up, the last checkpoint is there.
+Wrong go_on_from_newest(const Plan& plan, const Registry& registry, const std::shared_ptr<FaultyDisk>& disk,
                         const Invariants& invariants, std::optional<std::uint64_t> newest, Tally& tally) {
   const std::string hash = job_hash(plan.job, registry.declarations());
   const auto all = list_checkpoints(*disk, hash);
   if (all.empty()) {
-    tally.count("run: is killed before its first checkpoint");
+    tally.count("run: is killed, or given up, before its first checkpoint");
     if (invariants.told_of_checkpoint() && !damages_checkpoints(plan))
       return {8, "a checkpoint was told of, and none is left"};
     return {};
@@ -283,7 +286,7 @@ Wrong go_on_after_death(const Plan& plan, const Registry& registry, const std::s
   if (newest && all.back().step < *newest)
     return {8, "the checkpoint of step " + std::to_string(*newest) + " was told of, and that of step " +
                    std::to_string(all.back().step) + " is the newest that is left"};
-  tally.count("run: goes on from a checkpoint after all were killed");
+  tally.count("run: goes on from a checkpoint after all were killed, or gave up");
   return go_on(plan, registry, disk, tally);
 }
 
@@ -311,6 +314,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
   std::shared_ptr<FaultyDisk> disk, spare;
   std::optional<Report::Kept> kept;
   bool came_too_late = false;
+  std::optional<std::uint64_t> newest;
   {
     ClusterOptions options = plan.cluster;
     if (plan.disk) {
@@ -326,13 +330,15 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     cluster.start();
     run_to_the_end(cluster, invariants, schedule, plan);
     if (cluster.report()) invariants.expect_good_end(*cluster.report());
+    if (cluster.report() && disk && !invariants.wrong())
+      expect_no_denial(*cluster.report(), *disk, plan, registry, invariants);
     expect_promised_end(plan, cluster, invariants);
     if (!invariants.wrong()) part(cluster, invariants, schedule, plan.job);
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
     result.virtual_time = cluster.world().now();
     if (cluster.frames().revoked > 0) result.tally.count("frame: taken back while it was on loan");
-    const auto newest = invariants.newest_durable();
+    newest = invariants.newest_durable();
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
     if (cluster.power_lost()) disk->start_again();
@@ -343,18 +349,14 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     if (options.disk && !cluster.all_killed()) invariants.expect_kept_by_orphans(*options.disk, registry);
     if (options.spare && !unseen) invariants.expect_checkpoints(options.spare, registry);
     if (!unseen) invariants.expect_last_checkpoint({options.disk, options.spare}, registry);
-    if (cluster.all_killed() && !unseen && !invariants.bits_lost() && !invariants.wrong())
-      invariants.say(go_on_after_death(plan, registry, disk, invariants, newest, result.tally));
+    if (cluster.all_killed() && !unseen && !invariants.wrong_bits_may_stay() && !invariants.wrong())
+      invariants.say(go_on_from_newest(plan, registry, disk, invariants, newest, result.tally));
     if (cluster.report() && cluster.report()->outcome == "interrupted") kept = cluster.report()->kept;
     came_too_late = cluster.report() && says_to_go_on(*cluster.report());
-    if (cluster.report() && disk && !invariants.wrong() &&
-        denies_a_checkpoint(*cluster.report(), *disk, plan, registry))
-      invariants.say(
-          {8, "a checkpoint is there, and the run says that none is: " + cluster.report()->reason});
   }
   if (came_too_late && !invariants.wrong() && !has_wrong_bits(plan)) {
-    result.tally.count("run: goes on where its coordinator came too late");
-    invariants.say(go_on(plan, registry, disk, result.tally));
+    result.tally.count("run: its coordinator came too late");
+    invariants.say(go_on_from_newest(plan, registry, disk, invariants, newest, result.tally));
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {
     result.tally.count("run: goes on from its last checkpoint");
