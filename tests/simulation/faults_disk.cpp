@@ -30,7 +30,7 @@ bool draw_trouble(Dice& dice, const Scene& scene, Fault& fault) {
 
 // How, and from whom: its strength.
 bool draw_away(Dice& dice, const Scene& scene, Fault& fault) {
-  const std::uint64_t whom = dice.between(0, 2), how = dice.between(0, 2);
+  const std::uint64_t whom = dice.between(0, 2), how = dice.one_in(3) ? 0 : dice.between(0, 2);
   fault.strength = static_cast<double>(3 * whom + how);
   return draw_trouble(dice, scene, fault);
 }

@@ -8,6 +8,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Who names so few asks for what they do together.
+constexpr std::size_t kFewFaults = 4;
+
 class Together {
  public:
   Together(Dice& dice, const PlanOptions& options, const Plan& plan)
@@ -15,6 +18,9 @@ class Together {
     plan_.faults.clear();
   }
 
+  bool may(const std::string& kind) const {
+    return std::ranges::find(options_.faults, kind) != options_.faults.end();
+  }
   Job& job() { return plan_.job; }
   const Plan& plan() const { return plan_; }
 
@@ -23,9 +29,7 @@ class Together {
     Fault fault;
     fault.kind = kind;
     fault.moment = std::move(moment);
-    const auto& may = options_.faults;
-    possible_ = possible_ && std::find(may.begin(), may.end(), kind) != may.end() &&
-                fault_kind(kind).draw(dice_, {plan_.job, plan_.cluster}, fault);
+    possible_ = possible_ && may(kind) && fault_kind(kind).draw(dice_, {plan_.job, plan_.cluster}, fault);
     if (!a.empty()) fault.a = a;
     if (!b.empty()) fault.b = b;
     if (!a.empty()) fault.costs = {a};
@@ -96,11 +100,14 @@ void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
   const auto soon = [&dice] { return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20))); };
   together.add("odd-later", {"commit", commit, Nanoseconds(0)},
                slot_name(static_cast<std::uint32_t>(dice.below(members))));
-  const bool restarts = together.plan().cluster.by_hand && !dice.one_in(3);
+  const bool restarts =
+      together.plan().cluster.by_hand && together.may("coordinator-crash") && !dice.one_in(3);
   if (restarts)
     together.add("coordinator-crash", {"commit", dice.between(commit, commit + 2 * members), soon()});
   if (restarts && dice.one_in(2))
     together.add("disk-away", {"restarted", 1, soon()});
+  else if (dice.one_in(2))
+    together.add("disk-away", {"close", dice.between(1, members), Nanoseconds(0)});  // for the verdict
   else
     together.add("disk-away", {"commit", commit + dice.below(2 * members), soon()});
 }
@@ -152,7 +159,8 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
 void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 67);
   // What goes back to a checkpoint decides anew which gradients are dropped.
-  if (!dice.one_in(8) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
+  const bool few = options.faults.size() <= kFewFaults;
+  if (!dice.one_in(few ? 2 : 8) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
   std::vector<Scenario> scenarios = scenarios_of(plan);
   while (!scenarios.empty()) {
     const auto chosen = scenarios.begin() + static_cast<std::ptrdiff_t>(dice.below(scenarios.size()));

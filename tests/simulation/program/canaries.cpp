@@ -25,7 +25,8 @@ namespace {
 
 #ifdef MUSTER_CANARY
 const std::vector<Canary> kCanaries = {
-    {"old-view", "frames of another view are taken for those of this one"},
+    {"old-view", "frames of another view are taken for those of this one",
+     "no-talk-short,local-error"},
     {"keeps-going", "a member reports its view as closed, and goes on taking its records"},
     {"closes-at-once", "a view counts as closed while its frames are still under way"},
     {"records-one-high", "a member reports one record more than it holds"},
@@ -79,7 +80,7 @@ const std::vector<Canary> kCanaries = {
     {"no-fencing", "a coordinator goes on although another one has taken its journal over",
      "coordinator-second"},
     {"gone-is-damaged", "a checkpoint that no replica finds is given up for an older one",
-     "disk-away,odd-later,coordinator-crash"},
+     "disk-away,odd-later"},
     {"folder-is-not-waited-for", "a view goes back although the folder of checkpoints cannot be listed now",
      "disk-away,odd-later,coordinator-crash"},
     {"reads-once", "a checkpoint whose folder cannot be reached for a moment is given up",
