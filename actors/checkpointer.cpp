@@ -53,12 +53,18 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
   disk_thread_->submit([store = store_, keep = config_.keep, known = known_, held = held_,
                         suspect = suspect_from_, snapshot = std::move(snapshot), written = std::move(written),
                         done = std::move(done)]() mutable {
-    if (snapshot->place.steps >= *suspect) return;
+    const auto withdraw = [&] {
+      if (!written.parting) return;  // nobody waits for it
+      written.error = "the run may hold wrong results from step " + std::to_string(*suspect) + " on";
+      written.disk = false;
+      done(std::move(written));
+    };
+    if (snapshot->place.steps >= *suspect) return withdraw();
     save(*store, snapshot,
          {keep, *known, [held, parting = written.parting] { return parting || *held != 0; }}, written);
     if (written.error.empty() && written.step >= *suspect) {
       store->set_aside(written.manifest);
-      return;
+      return withdraw();
     }
     snapshot.reset();
     done(std::move(written));

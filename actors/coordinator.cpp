@@ -85,8 +85,10 @@ void CoordinatorState::raise(Event event) {
 }
 
 void CoordinatorState::on(const Progress& message) {
-  if (message.took >= back_in_) report_.steps = std::max(report_.steps, message.step);
-  report_.samples = std::max(report_.samples, message.samples);
+  if (message.took >= back_in_) {
+    report_.steps = std::max(report_.steps, message.step);
+    report_.samples = std::max(report_.samples, message.samples);
+  }
   const bool of_this_view = in_force() && message.took == view_.number;
   if (doubt_ && of_this_view && message.step >= view_.doubted_to && view_.number > judged_) {
     doubt_.reset();  // all were compared
@@ -392,7 +394,7 @@ void CoordinatorState::sum_up() {
   if (!begun_ || trained_to_ <= trained_from_) return;
   report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
   if (report_.train_seconds <= 0) return;
-  const std::uint64_t before = parts_.resume ? parts_.resume->samples : 0;
+  const std::uint64_t before = parts_.resume ? std::min(parts_.resume->samples, report_.samples) : 0;
   report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
 }
 

@@ -64,6 +64,10 @@ void CoordinatorState::forget_after(const View& view) {
     return row.steps > step;
   });
   epochs_.clear();
+  // Who does the steps behind that again tells of theirs.
+  const bool resumed = parts_.resume && parts_.resume->step <= step;
+  report_.samples = resumed ? parts_.resume->samples : 0;
+  for (const EpochEnd& row : report_.epochs) report_.samples = std::max(report_.samples, row.samples);
 }
 
 void CoordinatorState::begin_with_kept(View& view) const {

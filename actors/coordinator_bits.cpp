@@ -103,6 +103,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     roster_->weights_compared();
   const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
   if (!is_news(message, judgement)) return;
+  look_at_folder();  // a checkpoint that follows from it is waited for
   std::vector<Event> told = corrupt_events(message, judgement);
   if (canary("told-before-it-is-marked")) {
     for (const Event& event : std::exchange(told, {})) raise(event);

@@ -35,7 +35,7 @@ bool CoordinatorState::folder_is_away() const {
 std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) const {
   if (!parts_.checkpoints) return std::nullopt;
   if (folder_is_away()) return "the coordinator cannot list it, or it is not mounted";
-  if (!saw_checkpoints_) return std::nullopt;
+  if (!saw_checkpoints_ && !told_of_one_) return std::nullopt;
   const auto good = good_before(step);
   try {
     return refused_between(*parts_.checkpoints, parts_.job.name,

@@ -77,6 +77,9 @@ void CoordinatorState::on(const Leaving& message) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == Phase::running || phase_ == Phase::paused) {
     close_view();
+  } else if (phase_ == Phase::noting && !anew_ && roster_->all_leave() &&
+             !canary("leavers-wait-for-journal")) {
+    next_view();  // the last one needs no journal
   }
 }
 
@@ -205,6 +208,7 @@ void CoordinatorState::install(const View& view) {
   name_givers(next, parts_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
+  paused_since_.reset();
   doubted_.reset();
   if (next.back) suspect_from_.reset();
   if (from_disk(next)) roster_->begin_again();
@@ -250,7 +254,6 @@ void CoordinatorState::on(const Installed& message) {
 void CoordinatorState::set_out() {
   phase_ = Phase::running;
   watch_->begun();
-  paused_since_.reset();
   folder_away_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;

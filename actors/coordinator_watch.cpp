@@ -28,6 +28,13 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
   return text;
 }
 
+// Who hangs while the state is kept is lost in time for the others to keep it: closing, installing and the
+// last checkpoint may each wait for one. Not before it is known who it is.
+std::chrono::milliseconds in_time(std::chrono::milliseconds usual, bool keeping, const Job& job) {
+  if (!keeping || canary("keeping-waits-as-usual")) return usual;
+  return std::min(usual, std::max(job.checkpoint.grace / 4, 3 * job.cluster.detect.patience));
+}
+
 }  // namespace
 
 void CoordinatorState::on(const Heartbeat& message) {
@@ -130,7 +137,8 @@ bool CoordinatorState::judge_loaders() {
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
   if (phase_ != Phase::closing) return false;
-  const auto patience = kClosingPatiences * parts_.job.cluster.detect.patience;
+  const auto patience =
+      in_time(kClosingPatiences * parts_.job.cluster.detect.patience, keeping_.has_value(), parts_.job);
   if (++closing_ticks_ * kTick < patience) return false;
   closing_ticks_ = 0;
   const auto open = roster_->not_closed();
@@ -162,7 +170,8 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
 
 bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
-  const auto hanging = roster_->hanging(parts_.job.cluster.straggler.stuck_after);
+  const auto patience = in_time(parts_.job.cluster.straggler.stuck_after, keeping_.has_value(), parts_.job);
+  const auto hanging = roster_->hanging(patience);
   const bool any_works = std::ranges::any_of(view_.replicas, [&](const Member& each) {
     return roster_->member(each.name) && std::ranges::find(hanging, each.name) == hanging.end();
   });
@@ -175,7 +184,8 @@ bool CoordinatorState::judge_hanging() {
       return true;
     }
     lost(who, "coordinator",
-         "one of its threads has done nothing for cluster.straggler.stuck_after, and " + owed);
+         "one of its threads has done nothing for " + std::to_string(patience.count()) + " ms (" +
+             (keeping_ ? "of checkpoint.grace" : "cluster.straggler.stuck_after") + "), and " + owed);
     return true;
   }
   return false;
@@ -210,6 +220,7 @@ bool CoordinatorState::judge_installing() {
   const auto& cluster = parts_.job.cluster;
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
+  patience = in_time(patience, keeping_.has_value(), parts_.job);
   if (++installing_ticks_ * kTick < patience) return false;
   installing_ticks_ = 0;
   const auto open = roster_->not_installed();

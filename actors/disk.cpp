@@ -82,10 +82,13 @@ class RealDisk final : public Disk {
     std::vector<File> files;
     std::error_code error;
     for (fs::directory_iterator at(path_, error), end; !error && at != end; at.increment(error)) {
-      std::error_code gone;  // what vanishes while it is looked at was not there
-      const bool regular = at->is_regular_file(gone);
-      const auto bytes = regular ? at->file_size(gone) : 0;
-      if (regular && !gone) files.push_back({at->path().filename().string(), bytes});
+      std::error_code refused;
+      const bool regular = at->is_regular_file(refused);
+      const auto bytes = regular && !refused ? at->file_size(refused) : 0;
+      // What vanishes while it is looked at was not there. What cannot be looked at is: who reads it learns
+      // why.
+      if (refused == std::errc::no_such_file_or_directory) continue;
+      if (regular || refused) files.push_back({at->path().filename().string(), refused ? 0 : bytes});
     }
     if (error && error != std::errc::no_such_file_or_directory) fail("list", path_, error.value());
     std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.name < b.name; });

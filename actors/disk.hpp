@@ -34,7 +34,7 @@ class Disk {
   using Pieces = std::span<const std::span<const std::byte>>;
   struct File {
     std::string name;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  ///< 0, too, where it cannot be looked at
   };
 
   virtual ~Disk() = default;

@@ -298,6 +298,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     loaders_at_error_ = members_left("loader");
   } else if (const auto* leaving = as<Leaving>(message)) {
     leaving_.insert(leaving->name.text());
+    asked_to_leave_at_ = now();
   } else if (const auto* welcome = as<Welcome>(message)) {
     welcomed_[welcome->name.text()] = now();
   } else if (const auto* stop = as<Stop>(message)) {
@@ -403,6 +404,7 @@ void Invariants::event(const Event& event) {
     turned_away(node_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "state_kept") expect_keeps_all(event);
+  if (event.name == "failed") expect_no_denial(event.text("reason"));
   if (event.name == "left") left_.insert(node_of(event));
   if (event.name == "handed_over") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};

@@ -55,10 +55,11 @@ class Invariants final : public Watch {
   void expect_kept(const Report& report);
   void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
+  void expect_left_in_time();
   /// Before the wrong results of a replica.
   bool told_that_all_go_back() const { return told_back_; }
   /// The coordinator has said that one is on the disk.
-  bool told_of_checkpoint() const { return !checked_.empty(); }
+  bool told_of_checkpoint() const { return !told_at_.empty(); }
   void expect_all_ended();
   /// Each whole checkpoint on the disk is the oracle's at its step.
   void expect_last_checkpoint(const std::vector<std::shared_ptr<Disk>>& disks, const Registry& registry);
@@ -168,6 +169,7 @@ class Invariants final : public Watch {
   bool all_blind() const;
   bool is_pruned_unseen() const;
   bool none_looks_for_it() const;
+  void expect_no_denial(const std::string& reason);
   // A run waits for it as long as for a member, and then goes on without those who cannot read.
   bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
   bool only_the_coordinator_died() const;
@@ -207,12 +209,14 @@ class Invariants final : public Watch {
   std::uint64_t faults_ = 0;                        // that have begun
   Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
-  bool blind_at_verdict_ = false;                    // the coordinator did not see the folder
+  // Likewise, of a verdict when the coordinator did not see the folder.
+  std::optional<std::uint64_t> blind_from_;
   std::uint64_t accepted_from_ =
       ~std::uint64_t{0};       // the run has said that it goes on with these all the same
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
+  Nanoseconds asked_to_leave_at_{0};             // the last of them
   std::map<std::string, Nanoseconds> welcomed_;  // since when
   bool paused_ = false;                          // for want of nodes, as the coordinator has said
   bool unheard_ = false;                         // for want of a word from the nodes
@@ -233,8 +237,8 @@ class Invariants final : public Watch {
   std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
-  std::set<ProcessId> orphans_;            // that were told to end with what they hold
-  std::set<std::string> gave_up_looking_;  // found no coordinator any more
+  std::set<ProcessId> orphans_;          // that were told to end with what they hold
+  std::set<ProcessId> gave_up_looking_;  // found no coordinator any more
   // Steps that such replicas held.
   std::uint64_t orphans_held_ = 0;
   std::set<std::uint64_t> checked_;  // steps whose checkpoint the coordinator was told of

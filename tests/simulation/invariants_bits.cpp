@@ -134,7 +134,7 @@ void Invariants::told_of(ProcessId coordinator, const Checkpointed& word) {
   if (leads) leader_saw_folder_ = leader_saw_folder_ || leader_sees_folder();
   if (!word.folder.empty()) return;
   told_at_.try_emplace(word.step, now());
-  if (leads) told_leader_at_.try_emplace(word.step, now());
+  if (leads && word.view >= back_view_) told_leader_at_.try_emplace(word.step, now());
 }
 
 bool Invariants::leader_sees_folder() const {
@@ -189,17 +189,21 @@ void Invariants::expect_marked(const Event& event) {
 }
 
 void Invariants::corrupt(const Event& event) {
-  least_suspect_ = std::min(least_suspect_, static_cast<std::uint64_t>(event.integer("from_step")));
-  blind_at_verdict_ |= cluster_->disk_is_away_from_coordinator();
+  const auto from = static_cast<std::uint64_t>(event.integer("from_step"));
+  least_suspect_ = std::min(least_suspect_, from);
+  if (cluster_->disk_is_away_from_coordinator())
+    blind_from_ = std::min(from, blind_from_.value_or(from));
+  else
+    blind_from_.reset();
   if (event.text("advice").find("; the run goes back to ") != std::string::npos) {
     must_go_back_ = told_back_ = true;
-    lost_since_verdict_ = false;
+    if (!flips_) lost_since_verdict_ = false;  // a bit may have flipped before, unseen
     expect_marked(event);
   }
   if (event.text("advice").find("no checkpoint before them is there") != std::string::npos)
-    expect_nothing_to_go_back_to(static_cast<std::uint64_t>(event.integer("from_step")));
+    expect_nothing_to_go_back_to(from);
   const std::string action = event.text("action");
-  const bool some_are_wrong = event.integer("from_step") <= event.integer("step");
+  const bool some_are_wrong = std::cmp_less_equal(from, event.integer("step"));
   // Who is wrong at times may have been wrong in a step between two that were compared.
   told_ = !odd_at_times_ && (told_ || action == "evicted" || (action == "the run fails" && some_are_wrong));
   tally_.count("corrupt: " + event.text("what") + ", " + event.text("action"));

@@ -15,11 +15,8 @@ namespace {
 constexpr const char* kNotFinite = "the weights are still those of the step before";
 
 bool says_who_is_missing(const std::string& reason) {
-  static constexpr const char* kReasons[] = {"no nodes came",
-                                             "no replica that holds the state",
-                                             "no member of the last view has come back",
-                                             "no loader process is left",
-                                             "no word from any member",
+  static constexpr const char* kReasons[] = {"no nodes came", "no replica that holds the state",
+                                             "no loader process is left", "no word from any member",
                                              "the nodes were not ready within"};
   return std::ranges::any_of(kReasons, [&](const char* each) { return reason.starts_with(each); });
 }
@@ -118,20 +115,33 @@ bool Invariants::all_blind() const {
 // The coordinator did not see the folder, and remembers a checkpoint in whose place newer ones have come.
 bool Invariants::is_pruned_unseen() const {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || !blind_at_verdict_ || least_suspect_ == ~std::uint64_t{0}) return false;
+  if (!disk || !blind_from_) return false;
   const auto all = list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations()));
-  return std::ranges::none_of(all, [this](const auto& each) { return each.step < least_suspect_; });
+  return std::ranges::none_of(all, [this](const auto& each) { return each.step < *blind_from_; });
 }
 
-// Members gave up looking for the coordinator, and a fault has befallen the others.
+// Members gave up looking for the coordinator; a fault has befallen the others, or they were to go.
 bool Invariants::none_looks_for_it() const {
   const View* view = views_.latest();
-  if (gave_up_looking_.empty() || !view) return !gave_up_looking_.empty();  // it may be in the journal alone
-  return std::ranges::all_of(view->replicas, [this](const Member& each) {
-    const std::string who = each.name.text();
-    const bool had_a_fault = excused_.contains(who) || lost_before_restart_.contains(who);
-    return gave_up_looking_.contains(who) || (had_a_fault && !cluster_->alive(who));
+  // The first one may be in the journal alone; who was to join again is told so.
+  if (!view) return !gave_up_looking_.empty() || !told_to_end_.empty();
+  return std::ranges::all_of(members_of(view->number), [this](ProcessId member) {
+    const std::string who = seen_.at(member).name.text();
+    const bool may_be_gone = excused_.contains(who) || lost_before_restart_.contains(who) ||
+                             left_.contains(who) || told_to_end_.contains(member);
+    return gave_up_looking_.contains(member) || (may_be_gone && !cluster_->world().alive(member));
   });
+}
+
+// To move the journal away would throw it away. An empty folder may be another host's.
+void Invariants::expect_no_denial(const std::string& reason) {
+  const std::shared_ptr<Disk>& disk = cluster_->disk();
+  const bool denies = reason.find("; no checkpoint is here") != std::string::npos;
+  const bool sees_another = cluster_->disk_is_away_from_coordinator() &&
+                            !cluster_->coordinator_disk_refuses() && !leader_saw_folder_;
+  if (!denies || !disk || odd_ || flips_ || sees_another) return;
+  if (!list_checkpoints(*disk, job_hash(job_, cluster_->registry().declarations())).empty())
+    say({8, "a checkpoint is there, and the run says that none is: " + reason});
 }
 
 // No fault but deaths of the coordinator: they cost no node.
@@ -162,6 +172,7 @@ void Invariants::expect_good_end(const Report& report) {
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
   const bool all_left = report.reason == "every replica was asked to leave";
+  if (all_left && !job_.checkpoint.folder.empty()) expect_left_in_time();
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
   const std::uint32_t waits = report.reason.rfind("no nodes came", 0) == 0 ? newcomers_wait() : 0;
   const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
@@ -246,6 +257,17 @@ void Invariants::expect_kept_before_it(const Report& report) {
   expect_kept(report);
 }
 
+// Whoever asks all replicas to leave kills them soon; a last view needs no journal.
+void Invariants::expect_left_in_time() {
+  std::uint64_t known = 0;
+  for (const char* kind : {"journal-full", "leave-all", "crash"})
+    known += tally_.of("fault: " + std::string(kind));
+  const Nanoseconds took = now() - asked_to_leave_at_;
+  if (known == faults_ && took > job_.checkpoint.grace + std::chrono::seconds(5))
+    say({11, "all replicas were asked to leave, and the run has ended " +
+                 std::to_string(took / std::chrono::milliseconds(1)) + " ms after that"});
+}
+
 // How often somebody asked for it; all replicas that leave ask for it, too.
 std::uint64_t Invariants::told_to_end() const {
   return tally_.of("fault: told-to-end") + tally_.of("fault: leave-all") + tally_.of("fault: leave-two") +
@@ -263,7 +285,8 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.
   const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
-  return reason.rfind("no member wrote a checkpoint within", 0) == 0 && (faults_ > 1 || little_time);
+  const bool more_than_hangs = faults_ > told_to_end() + tally_.of("fault: freeze-for-good");
+  return reason.rfind("no member wrote a checkpoint within", 0) == 0 && (more_than_hangs || little_time);
 }
 
 void Invariants::expect_all_ended() {
@@ -319,7 +342,7 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
 void Invariants::keeps_alone(ProcessId process) {
   const Seen& who = seen(process);
   orphans_.insert(process);
-  gave_up_looking_.insert(who.name.text());
+  gave_up_looking_.insert(process);
   const View* view = views_.latest();
   const bool had_a_fault = !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
   if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
@@ -359,7 +382,8 @@ void Invariants::expect_keeps_all(const Event& event) {
 
 // The last one that was told of is on the disk, whatever happens, and the newest that counts.
 std::optional<std::uint64_t> Invariants::newest_durable() const {
-  const bool counts = !told_back_ && went_back_.empty() && !suspects_stay_ &&
+  if (newest_at_verdict_) return newest_at_verdict_;
+  const bool counts = !told_back_ && !counts_to_ && !suspects_stay_ &&
                       tally_.of("fault: damaged-checkpoints") == 0 && !flips_ && !odd_;
   return counts ? newest_told() : std::nullopt;
 }
@@ -372,9 +396,7 @@ void Invariants::began_course(const View& view) {
   const bool can_be_read = tally_.of("fault: unshared-folder") + tally_.of("fault: coordinator-old-journal") +
                                tally_.of("fault: coordinator-second") ==
                            0;
-  const auto newest = !can_be_read         ? std::nullopt
-                      : newest_at_verdict_ ? newest_at_verdict_
-                                           : newest_durable();
+  const auto newest = can_be_read ? newest_durable() : std::nullopt;
   if (!view.back && newest && view.source.step < *newest)
     say({8, "all go back to step " + std::to_string(view.source.step) +
                 ", and there is a checkpoint of step " + std::to_string(*newest)});

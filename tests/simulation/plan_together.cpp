@@ -96,7 +96,7 @@ void parts_are_lost_with_a_late_writer(Dice& dice, Together& together) {
 void wrong_results_while_the_folder_is_away(Dice& dice, Together& together) {
   compare_results(dice, together.job());
   const std::uint32_t members = together.job().cluster.replicas;
-  const std::uint64_t commit = members * dice.between(2, 5);
+  const std::uint64_t commit = members * dice.between(1, 5);
   const auto soon = [&dice] { return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20))); };
   together.add("odd-later", {"commit", commit, Nanoseconds(0)},
                slot_name(static_cast<std::uint32_t>(dice.below(members))));
@@ -141,11 +141,40 @@ void parts_are_lost_while_the_folder_is_away(Dice& dice, Together& together) {
                   dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))});
 }
 
+// The others keep the state.
+void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::max(job.cluster.replicas, 2u);
+  job.cluster.min_replicas = 1;
+  keep_all(job);
+  const std::uint64_t commit = job.cluster.replicas * dice.between(2, 6);
+  const Nanoseconds later = dice.between(Nanoseconds(0), Nanoseconds(milliseconds(500)));
+  together.add("freeze-for-good", {"commit", commit, Nanoseconds(0)});
+  together.add("told-to-end", {"commit", commit, later});
+}
+
+// A view waits for its journal, and nobody is to be in it.
+void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::max(job.cluster.replicas, 2u);
+  job.cluster.min_replicas = 1;
+  keep_all(job);
+  const std::uint64_t commit = job.cluster.replicas * dice.between(2, 6);
+  const auto soon = [&dice](int most) {
+    return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(most)));
+  };
+  together.add("journal-full", {"commit", commit, Nanoseconds(0)});
+  together.add("crash", {"commit", commit, soon(5)});
+  together.add("leave-all", {"close", dice.between(1, job.cluster.replicas), soon(200)});
+}
+
 using Scenario = void (*)(Dice&, Together&);
 
 std::vector<Scenario> scenarios_of(const Plan& plan) {
   const bool many_shards = plan.job.train.shards >= 4;
   std::vector<Scenario> all{all_leave_while_others_come};
+  if (many_shards) all.push_back(one_hangs_when_the_run_is_to_end);
+  if (many_shards) all.push_back(all_leave_while_a_view_waits_for_its_journal);
   if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
   if (plan.cluster.by_hand && many_shards) all.push_back(the_coordinator_dies_when_all_go_back);
   if (!plan.job.train.shard_optimizer || !many_shards) return all;

@@ -256,15 +256,6 @@ bool has_wrong_bits(const Plan& plan) {
   });
 }
 
-// To move the journal away would throw it away.
-void expect_no_denial(const Report& report, Disk& disk, const Plan& plan, const Registry& registry,
-                      Invariants& invariants) {
-  const bool denies = report.reason.find("; no checkpoint is here") != std::string::npos;
-  if (denies && !has_wrong_bits(plan) &&
-      !list_checkpoints(disk, job_hash(plan.job, registry.declarations())).empty())
-    invariants.say({8, "a checkpoint is there, and the run says that none is: " + report.reason});
-}
-
 // A later checkpoint that no member could read, by one that is lost: nobody has compared what is in it, and
 // `--resume` on another host goes on from it.
 bool may_keep_unread_bits(const Plan& plan) {
@@ -278,7 +269,7 @@ Wrong go_on_from_newest(const Plan& plan, const Registry& registry, const std::s
   const std::string hash = job_hash(plan.job, registry.declarations());
   const auto all = list_checkpoints(*disk, hash);
   if (all.empty()) {
-    tally.count("run: is killed, or given up, before its first checkpoint");
+    tally.count("run: is killed before its first checkpoint");
     if (invariants.told_of_checkpoint() && !damages_checkpoints(plan))
       return {8, "a checkpoint was told of, and none is left"};
     return {};
@@ -330,8 +321,6 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     cluster.start();
     run_to_the_end(cluster, invariants, schedule, plan);
     if (cluster.report()) invariants.expect_good_end(*cluster.report());
-    if (cluster.report() && disk && !invariants.wrong())
-      expect_no_denial(*cluster.report(), *disk, plan, registry, invariants);
     expect_promised_end(plan, cluster, invariants);
     if (!invariants.wrong()) part(cluster, invariants, schedule, plan.job);
     result.hash = cluster.world().hash();
@@ -356,6 +345,8 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
   }
   if (came_too_late && !invariants.wrong() && !has_wrong_bits(plan)) {
     result.tally.count("run: its coordinator came too late");
+    if (list_checkpoints(*disk, job_hash(plan.job, registry.declarations())).empty())
+      invariants.say({8, "it is told to go on from a checkpoint, and none is there"});
     invariants.say(go_on_from_newest(plan, registry, disk, invariants, newest, result.tally));
   }
   if (kept && !invariants.wrong() && !invariants.bits_lost() && !may_keep_unread_bits(plan)) {

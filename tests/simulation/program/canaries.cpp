@@ -25,8 +25,7 @@ namespace {
 
 #ifdef MUSTER_CANARY
 const std::vector<Canary> kCanaries = {
-    {"old-view", "frames of another view are taken for those of this one",
-     "no-talk-short,local-error"},
+    {"old-view", "frames of another view are taken for those of this one", "no-talk-short,local-error"},
     {"keeps-going", "a member reports its view as closed, and goes on taking its records"},
     {"closes-at-once", "a view counts as closed while its frames are still under way"},
     {"records-one-high", "a member reports one record more than it holds"},
@@ -71,6 +70,10 @@ const std::vector<Canary> kCanaries = {
      "freeze-loader,loader-link"},
     {"hangs-unseen", "a replica that hangs where nobody waits for it in a round is never lost",
      "freeze-for-good"},
+    {"keeping-waits-as-usual", "who hangs while the state is kept is waited for as long as at other times",
+     "freeze-for-good,told-to-end"},
+    {"leavers-wait-for-journal", "a view that waits for its journal keeps all waiting who are to leave",
+     "journal-full,leave-all,crash"},
     {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
     {"demand-asked-once", "a demand that was lost is not asked again", "lost-demands"},
     {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},

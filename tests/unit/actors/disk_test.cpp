@@ -45,6 +45,18 @@ TEST_F(PrivateFolder, IsMade) {
   EXPECT_EQ(disk_->list().size(), 1u);
 }
 
+// As one whose server is down: whoever tidies up must know of it.
+TEST_F(PrivateFolder, ListsWhatCannotBeLookedAt) {
+  write();
+  fs::create_symlink("circle", folder_ / "circle");
+  fs::create_symlink("nowhere", folder_ / "vanished");
+  const auto files = disk_->list();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].name, "circle");
+  EXPECT_EQ(files[0].bytes, 0u);
+  EXPECT_THROW(disk_->read("circle"), DiskError);
+}
+
 TEST_F(PrivateFolder, OfAnOlderRunIsClosedToOthers) {
   fs::create_directory(folder_);
   fs::permissions(folder_, fs::perms::all);
