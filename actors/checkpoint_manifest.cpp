@@ -21,13 +21,6 @@ bool is_hex(std::string_view text) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// A job's name as a part of a file's: no folder, and nothing that hides.
-std::string file_name_of(std::string job) {
-  std::replace(job.begin(), job.end(), '/', '_');
-  if (job.front() == '.') job.front() = '_';
-  return job;
-}
-
 Json file_json(const CheckpointFile& file) {
   return {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}};
 }
@@ -116,6 +109,12 @@ std::optional<Manifest> parse_manifest(std::string_view text, std::string& why) 
     why = error.what();
   }
   return std::nullopt;
+}
+
+std::string file_name_of(std::string job) {
+  std::replace(job.begin(), job.end(), '/', '_');
+  if (job.front() == '.') job.front() = '_';
+  return job;
 }
 
 std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,

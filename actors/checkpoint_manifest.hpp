@@ -54,6 +54,9 @@ struct CheckpointName {
   bool is_manifest() const { return rest.ends_with(".manifest.json"); }
 };
 
+/// A job's name as a part of a file's: no folder, and nothing that hides.
+std::string file_name_of(std::string job);
+
 /// `course`: of the run (checkpoint_verdicts.hpp).
 std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,
                             std::uint64_t course);

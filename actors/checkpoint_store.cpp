@@ -80,6 +80,13 @@ bool is_of(const std::vector<std::string>& stems, const std::string& name) {
   });
 }
 
+// With other mathematics, which has not changed the weights by this step.
+bool is_of_another_job(Disk& disk, const std::string& manifest_name, const std::string& job_hash) {
+  std::string why;
+  const auto manifest = read_manifest(disk, manifest_name, why);
+  return manifest && manifest->job_hash != job_hash;
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(std::shared_ptr<Disk> disk, CheckpointIdentity identity)
@@ -95,14 +102,20 @@ CheckpointFile CheckpointStore::put(const std::string& name, Disk::Pieces pieces
 SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   ReplicaPlace place = snapshot.place;
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
-  const std::string stem =
-      checkpoint_stem(identity_.job, place.steps, place.state_sha256, course_of(snapshot.history));
+  const auto stem_by = [&](const std::string& hash) {
+    return checkpoint_stem(identity_.job, place.steps, hash, course_of(snapshot.history));
+  };
   const std::uint64_t step = place.steps;
   const auto is_void = [&] {
     return muster::is_void(readable_verdicts(*disk_, identity_.job_hash), snapshot.history, step);
   };
+  std::string stem = stem_by(place.state_sha256);
   try {
     if (is_void()) throw VoidCheckpoint(step);
+    if (is_of_another_job(*disk_, manifest_name(stem, place.records), identity_.job_hash)) {
+      const std::string both = place.state_sha256 + identity_.job_hash;
+      stem = stem_by(sha256_hex(std::as_bytes(std::span(both))));
+    }
     SavedCheckpoint saved = save_files(snapshot, stem, std::move(place));
     if (is_void()) {  // meanwhile
       set_aside(saved.manifest);

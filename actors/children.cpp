@@ -39,7 +39,6 @@ class SpawnSettings {
     sigemptyset(&standard);
     sigaddset(&standard, SIGINT);
     sigaddset(&standard, SIGTERM);
-    sigaddset(&standard, SIGPIPE);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &standard);
     ::posix_spawnattr_setpgroup(&attributes, 0);

@@ -113,6 +113,8 @@ void CoordinatorState::takes_effect() {
 // Every replica counts the ledger for itself; they must agree. What is told in a view before all went back is
 // of steps that are done again.
 void CoordinatorState::on(const EpochEnd& message) {
+  const NodeRecord* teller = roster_->find({false, message.slot});
+  if (teller && teller->stage == NodeStage::lost) return;
   if (ending_ || message.view < back_in_ || counted_.count(message.epoch) > 0) return;
   auto& rows = epochs_[message.epoch];
   rows[message.slot] = message;

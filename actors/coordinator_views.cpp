@@ -39,6 +39,9 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   const bool member = roster_->member(who);
   const std::string shards = roster_->shards_of(who);
   roster_->lost(who);
+  for (auto& [epoch, rows] : epochs_) {
+    if (!who.loader) rows.erase(who.slot);  // others may do its steps again, with other gradients
+  }
   raise(make_event("lost", {{kind(who), number(who.slot)},
                             {"shards", shards},
                             {"step", number(step)},

@@ -85,12 +85,14 @@ std::string lease_holder(long pid, const std::string& host, const std::string& b
 FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
   make_folder(path_.parent_path());
   file_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  if (file_ < 0 && errno == EACCES) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
   if (file_ < 0)
     throw Error(Advice::fix_job, "the lock " + path_.string() + " cannot be opened: " + std::strerror(errno) +
                                      "; make it writable for this user, or" + kOtherFolder);
   try {
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) held(content_of(file_), path_);
-    refuse_living_holder();
+    const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) held(content_of(file_), path_);
+    refuse_living_holder(locked);
   } catch (...) {
     ::close(file_);
     throw;
@@ -114,10 +116,11 @@ FolderLease::~FolderLease() {
   ::close(file_);
 }
 
-// Of this boot of this host the lock has decided.
-void FolderLease::refuse_living_holder() {
+// Of this boot of this host the lock has decided, if the file system has locks.
+void FolderLease::refuse_living_holder(bool locked) {
   const auto before = look(path_);
-  if (!before || before->holder.empty() || before->holder.ends_with("(boot " + this_boot() + ")")) return;
+  if (!before || before->holder.empty()) return;
+  if (locked && before->holder.ends_with("(boot " + this_boot() + ")")) return;
   std::unique_lock lock(mutex_);
   for (const auto until = Clock::now() + kWatch; Clock::now() < until;) {
     over_changed_.wait_for(lock, kBeat / 10);

@@ -37,7 +37,7 @@ class FolderLease {
   FolderLease& operator=(const FolderLease&) = delete;
 
  private:
-  void refuse_living_holder();
+  void refuse_living_holder(bool locked);
   void beat();
 
   std::filesystem::path path_;

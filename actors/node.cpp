@@ -369,8 +369,8 @@ void NodeState::on(const Donate& message) {
   if (!replica_ || message.view != view_.number) return;
   const PeerId peer = peer_of(message.observer.name);
   if (message.gives || message.ends) self_->send(replica_, DonateTo{message.view, peer, message.ends});
-  if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
   std::erase_if(broken_, [&](const Failing& each) { return each.peer == message.observer.name; });
+  if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
   plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
                 address = message.observer.address](Engine& engine) {
     if (engine.view() != view) return;

@@ -51,6 +51,7 @@ loader_actor NodeState::make_loader(const View& view) {
 
 std::uint32_t NodeState::prefetch_depth_for(const View& view, std::uint32_t shards) const {
   if (!loads_itself(view)) return job_->data.prefetch;
+  if (view.last) return 1;  // no step is made in it, and nothing is read
   MemoryDemand demand = reads_;
   demand.shards = shards;
   return prefetch_depth(demand);

@@ -186,7 +186,7 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
                  const std::function<NodeSeams()>& make_seams) {
   ::prctl(PR_SET_NAME, "muster");
   raise_descriptor_limit();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of the write, and becomes an event
+  take_errors_for_signals();
   prepare_ucx_process();
   Signals signals(true);
   caf::actor_system_config config;

@@ -106,6 +106,7 @@ void ReplicaState::go_on() {
 
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
+  if (message.view != part_.view.number) return;  // of one that was closed twice
   halted_ = true;
   observing_ = entering_ = false;
   closed_view_ = message.view;

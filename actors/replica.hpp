@@ -292,6 +292,7 @@ class ReplicaState {
   EpochEnd epoch_;
   std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
+  std::string snapshot_error_;       // of the last one: its memory, perhaps
   bool keep_wanted_ = false;         // KeepState came while a record was applied
   // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
   // end.

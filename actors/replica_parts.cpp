@@ -272,7 +272,7 @@ void ReplicaState::write_if_gathered() {
 void ReplicaState::give_up_gathering(const std::string& reason) {
   if (!gathering_parts_) return;
   Written written = std::exchange(gathering_parts_, std::nullopt)->written;
-  if (written.last) return;
+  if (written.last || written.parting) return;
   writing_ = false;
   written.error = reason;
   written.advice = "none is needed: the next one is written when it is due";

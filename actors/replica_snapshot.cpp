@@ -42,6 +42,7 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   epoch_.slot = parts_.slot;
   weights_ = {};
   looked_at_ = course_point(course_->cursor(), course_->steps());
+  snapshot_error_.clear();
   due_at_.reset();
   write_due_ = false;
   told_ = place.told;
@@ -105,6 +106,7 @@ void ReplicaState::consider_checkpoint() {
 void ReplicaState::on(const Snapped& message) {
   if (!message.error.empty() && message.use == SnapshotUse::parting && !part_.view.last)
     self_->send(parts_.node, StateKept{"no checkpoint is written: " + message.error});
+  snapshot_error_ = message.error;
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;
@@ -134,6 +136,8 @@ void ReplicaState::keep_state() {
   if (!parts_.checkpoints)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
+  if (!snapshot_error_.empty())
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
   if (observing_ && !restored_)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
   if (going_back_) {  // what it holds is what all give up

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -116,15 +117,21 @@ std::string to_json(const Report& report) {
 }
 
 void write_report(const Report& report, const std::string& path) {
-  const std::string partial = path + ".partial";
+  std::error_code unknown;
+  const auto there = std::filesystem::status(path, unknown);
+  const bool to_device = std::filesystem::exists(there) && !std::filesystem::is_regular_file(there);
+  // A terminal, a pipe or /dev/null stays what it is, and a link leads where it led.
+  const auto resolved = std::filesystem::weakly_canonical(path, unknown).string();
+  const std::string target = unknown || to_device ? path : resolved;
+  const std::string partial = to_device ? target : target + ".partial";
   const std::string text = to_json(report);
   errno = 0;
   std::ofstream file(partial, std::ios::trunc);
   file << text << '\n';
   file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+  if (!file || (!to_device && std::rename(partial.c_str(), target.c_str()) != 0)) {
     const std::string why = std::strerror(errno);
-    std::remove(partial.c_str());
+    if (!to_device) std::remove(partial.c_str());
     throw Error(Advice::give_up, "the report could not be written to " + path + ": " + why);
   }
 }

@@ -1,7 +1,9 @@
 #include "muster/actors/resume.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "muster/actors/checkpoint_list.hpp"
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/rules/course.hpp"
@@ -57,6 +59,12 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   }
   const LoadedCheckpoint& newest = *found.newest;
   const ReplicaPlace& place = newest.snapshot.place;
+  if (const auto refused =
+          refused_between(*disk, job.name, place.steps, std::numeric_limits<std::uint64_t>::max(),
+                          [](const std::string&) { return false; }))
+    throw NothingToResume("a newer checkpoint than that of step " + std::to_string(place.steps) +
+                          " may be there, and cannot be read now: " + *refused +
+                          "; make it readable, or move it away");
   return {newest.manifest_name, disk->folder() + "/" + newest.manifest.weights.name,
           place.records,        place.steps,
           place.cursor.epoch,   place.samples,

@@ -15,6 +15,7 @@
 
 #include <caf/io/all.hpp>
 
+#include "muster/actors/checkpoint_manifest.hpp"
 #include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/descriptors.hpp"
@@ -245,8 +246,8 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   for (const std::string& text : flight.placement.notices)
     parts.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
-    parts.journal =
-        make_journal(std::filesystem::path(flight.job.checkpoint.folder) / (flight.job.name + ".journal"));
+    parts.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
+                                 (file_name_of(flight.job.name) + ".journal"));
   }
   if (options
           .resume)  // behind the journal, whose lock another coordinator may hold: this renames checkpoints
@@ -264,8 +265,8 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
 std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
   if (job.checkpoint.folder.empty() || by_hand) return std::nullopt;
   try {
-    return std::optional<FolderLease>(
-        std::in_place, std::filesystem::path(job.checkpoint.folder) / (job.name + ".journal.lock"));
+    return std::optional<FolderLease>(std::in_place, std::filesystem::path(job.checkpoint.folder) /
+                                                         (file_name_of(job.name) + ".journal.lock"));
   } catch (const FolderHeld&) {
     throw;
   } catch (const Error&) {
@@ -326,7 +327,7 @@ Report run(const Job& job, const RunOptions& options) {
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   const auto lease = hold_folder(job, options.by_hand);
   Signals signals(options.handle_signals);
-  if (options.handle_signals) ::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write
+  if (options.handle_signals) take_errors_for_signals();
   prepare_ucx_process();
   if (options.system) return run_in(*options.system, std::move(flight), options, signals);
   caf::actor_system_config config;

@@ -11,6 +11,13 @@
 
 namespace muster {
 
+/// A limit on files, and a pipe whose reader has ended, are errors of the write: Ctrl-C ends the `tee` behind
+/// a run, too.
+inline void take_errors_for_signals() {
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
 /// SIGINT and SIGTERM as a descriptor, as long as this lives; one object at a time. A handler and a pipe, not
 /// a signalfd: libraries start threads of their own while they are loaded, in which the signals are not
 /// blocked.

@@ -153,7 +153,8 @@ std::optional<EventLine> line_of(const Event& event) {
   if (row == table().end()) return std::nullopt;
   std::string text = row->second.text(event);
   if (text.empty()) return std::nullopt;
-  return EventLine{std::move(text), row->second.always};
+  const bool not_the_newest = event.name == "resumed" && !event.text("passed_over").empty();
+  return EventLine{std::move(text), row->second.always || not_the_newest};
 }
 
 }  // namespace muster::cli

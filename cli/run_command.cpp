@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "muster/actors/run.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/cli/progress_line.hpp"
 #include "muster/cli/training.hpp"
+#include "muster/config/error.hpp"
+#include "muster/config/text.hpp"
 
 namespace muster::cli {
 
@@ -29,10 +32,11 @@ constexpr const char* kRunUsage =
 class EventLines {
  public:
   // Gives nothing, and says why, if the file cannot be opened.
-  static std::unique_ptr<EventLines> open(const std::string& where) {
+  static std::unique_ptr<EventLines> open(const std::string& where, bool goes_on) {
     auto lines = std::make_unique<EventLines>();
     if (where.empty()) return lines;
-    lines->to_ = where == "-" ? stdout : std::fopen(where.c_str(), "w");
+    lines->to_ = where == "-" ? stdout : std::fopen(where.c_str(), "a");
+    lines->old_ = lines->to_ != stdout && !goes_on;
     if (lines->to_) return lines;
     std::perror(("muster run: --events " + where).c_str());
     return nullptr;
@@ -42,16 +46,25 @@ class EventLines {
   }
   void write(const Event& event) {
     if (!to_) return;
+    // A run that is refused leaves those of the one that holds the folder.
+    if (std::exchange(old_, false)) [[maybe_unused]]
+      const int cut = ::ftruncate(::fileno(to_), 0);
     std::fprintf(to_, "%s\n", to_json_line(event).c_str());
     std::fflush(to_);
   }
 
  private:
   std::FILE* to_ = nullptr;
+  bool old_ = false;  // what stands there is another run's
 };
 
 // A report that cannot be written is better known before the training than after it.
 bool can_write(const std::string& report) {
+  std::error_code error;
+  if (std::filesystem::is_directory(report, error)) {
+    std::fprintf(stderr, "muster run: --report %s: a folder; give the name of a file\n", report.c_str());
+    return false;
+  }
   if (report.empty() || ::access(std::filesystem::absolute(report).parent_path().c_str(), W_OK) == 0)
     return true;
   std::perror(("muster run: --report " + report).c_str());
@@ -103,8 +116,28 @@ std::string command_to_go_on(const std::string& command, const Arguments& argume
     text += " " + quoted(argument);
     resumes |= argument == "--resume";
   }
-  if (!kept.folder.empty()) text += " --set " + quoted("checkpoint.folder=\"" + kept.folder + "\"");
+  if (!kept.folder.empty()) text += " --set " + quoted("checkpoint.folder=" + in_quotes(kept.folder));
   return resumes ? text : text + " --resume";
+}
+
+void say_how_to_go_on(const Report& report, const std::string& command, OnNotFinite on_not_finite) {
+  const bool again = on_not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
+  std::fprintf(
+      stderr, "muster: the state of step %llu is kept; %s: %s%s\n",
+      static_cast<unsigned long long>(report.kept->step),
+      again ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
+            : "go on with",
+      command.c_str(), again ? " --set train.not_finite=report" : "");
+}
+
+bool leave_report(const Report& report, const std::string& file) {
+  try {
+    write_report(report, file);
+    return true;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "muster: %s\n", error.what());
+    return false;
+  }
 }
 
 // Runs the job; whatever becomes of it, there is a report and a code.
@@ -155,17 +188,18 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
     return wrong_usage(training.command, wrong);
   const ParsedJob parsed = read_job(*given, registry, sets);
   if (!parsed.job) {
-    if (!report_file.empty()) write_report(refused_report(Job{}, render(parsed.mistakes)), report_file);
+    if (!report_file.empty()) leave_report(refused_report(Job{}, render(parsed.mistakes)), report_file);
     return kWrong;
   }
 
-  const auto lines = EventLines::open(text("events"));
+  const bool goes_on = given->count("resume") > 0;
+  const auto lines = EventLines::open(text("events"), goes_on);
   if (!lines) return kWrong;
   const bool quiet = given->count("quiet") > 0;
   ProgressLine progress(*parsed.job, quiet);
   run_options.registry = registry;
   run_options.handle_signals = true;
-  run_options.resume = given->count("resume") > 0;
+  run_options.resume = goes_on;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);
@@ -173,18 +207,10 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   };
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
-  if (!report_file.empty()) write_report(report, report_file);
-  if (!report.completed() && report.kept) {
-    const std::string command = command_to_go_on(training.command, arguments, *report.kept);
-    const bool again =
-        parsed.job->train.not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
-    std::fprintf(
-        stderr, "muster: the state of step %llu is kept; %s: %s%s\n",
-        static_cast<unsigned long long>(report.kept->step),
-        again ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
-              : "go on with",
-        command.c_str(), again ? " --set train.not_finite=report" : "");
-  }
+  if (!report_file.empty() && !leave_report(report, report_file) && code == kCompleted) code = kFailed;
+  if (!report.completed() && report.kept)
+    say_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
+                     parsed.job->train.not_finite);
   return code;
 }
 

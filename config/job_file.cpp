@@ -199,13 +199,21 @@ class Reader {
   BrokenKeys broken_;
 };
 
+// The key for which the value of this path is short, if it may be.
+std::string short_for(const std::string& path) {
+  for (const Key& key : job_keys()) {
+    if (key.short_form && table_of(key.path) == path) return key.path.substr(path.size() + 1);
+  }
+  return {};
+}
+
 void apply_sets(const std::vector<std::string>& sets, TomlNode& root, std::vector<Mistake>& mistakes) {
   for (const std::string& set : sets) {
     const ParsedSet parsed = parse_set(set);
     if (parsed.mistake) {
       mistakes.push_back(*parsed.mistake);
     } else {
-      apply_set(root, parsed);
+      apply_set(root, parsed, short_for);
     }
   }
 }

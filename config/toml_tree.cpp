@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "muster/config/text.hpp"
 
@@ -177,13 +178,17 @@ ParsedSet parse_set(const std::string& set) {
   return result;
 }
 
-void apply_set(TomlNode& root, const ParsedSet& set) {
+void apply_set(TomlNode& root, const ParsedSet& set,
+               const std::function<std::string(const std::string&)>& short_for) {
   TomlNode* node = &root;
+  std::string path;
   for (const std::string& key : set.path) {
     if (!node->table()) {
-      node->value = TomlTable{};
-      node->place = set.node.place;
+      const std::string leaf = short_for(path);
+      TomlNode before = std::exchange(*node, {TomlTable{}, set.node.place});
+      if (!leaf.empty()) node->table()->push_back({leaf, before.place, std::move(before)});
     }
+    path += (path.empty() ? "" : ".") + key;
     TomlTable& table = *node->table();
     auto entry = std::lower_bound(table.begin(), table.end(), key,
                                   [](const TomlEntry& e, const std::string& k) { return e.key < k; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -54,9 +55,10 @@ struct ParsedSet {
 /// An override "table.key=value". The value is TOML; what is not valid TOML is a string.
 ParsedSet parse_set(const std::string& set);
 
-/// Writes the value of an override into the tree. What is not a table on its way becomes one: the schema will
-/// say what is wrong.
-void apply_set(TomlNode& root, const ParsedSet& set);
+/// Writes the value of an override into the tree. What is not a table on its way becomes one, in which it
+/// stands under `short_for(its path)`; where that is empty, it goes: the schema will say what is wrong.
+void apply_set(TomlNode& root, const ParsedSet& set,
+               const std::function<std::string(const std::string&)>& short_for);
 
 /// The entry of a key, or null.
 const TomlEntry* find_entry(const TomlTable& table, const std::string& key);

@@ -146,7 +146,9 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
                     {"silent_ms", milliseconds(opinion.silence)}}));
   }
   if (!judgement.losses.empty()) doubt_.decided();
-  if (doubt_.in_doubt(now)) complaints_.clear();  // they are made again
+  // What was said of links while this coordinator stood still may be over. They complain again.
+  const bool has_stood = stood_still_ && now - *stood_still_ < cluster_.detect.patience;
+  if (doubt_.in_doubt(now) || has_stood) complaints_.clear();
   for (const auto& eviction : complaints_.judge(
            parties(), [this](const NodeName& name) { return suspicion_.last_heard(name); }, now)) {
     judgement.losses.push_back({eviction.name, eviction.by, eviction.reason});

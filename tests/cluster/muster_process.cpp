@@ -112,6 +112,11 @@ void MusterProcess::signal(int number) const {
   EXPECT_EQ(::kill(pid_, number), 0);
 }
 
+void MusterProcess::close_output() {
+  ::close(out_);
+  out_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 // Adds what has come to text_; false at the end of the output, or when the time is over.
 bool MusterProcess::read_some(Clock::time_point deadline) {
   pollfd one{out_, POLLIN, 0};

@@ -39,6 +39,8 @@ class MusterProcess {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
+  /// Reads no more of its standard output, as a program behind it in a pipe that has ended.
+  void close_output();
 
   /// The next line of standard output; none at its end, or after the deadline.
   std::optional<std::string> line();

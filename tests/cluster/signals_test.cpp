@@ -45,6 +45,15 @@ void expect_interrupted(int number, int code, const std::string& name, const Arg
   EXPECT_NE(outcome.out.find("\"event\":\"interrupted\""), std::string::npos);
 }
 
+// Ctrl-C ends a `tee` behind it, too.
+TEST(Signals, ARunWhoseReaderHasEndedGoesOn) {
+  LongRun run({"--set", "train.epochs=2000"});
+  run.process.close_output();
+  const Outcome outcome = run.process.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(run.report()["outcome"], "completed");
+}
+
 TEST(Signals, InterruptEndsTheRunWithItsReport) {
   expect_interrupted(SIGINT, 130, "SIGINT");
 }

@@ -314,6 +314,17 @@ TEST_F(JobFile, OverridesWriteTomlOrText) {
   EXPECT_EQ(job({"train.optimizer.learning_rate.warm_up=3"}).train.optimizer.learning_rate.warm_up, 3u);
 }
 
+TEST_F(JobFile, AnOverrideOfPartOfAShortFormKeepsTheRest) {
+  const auto rate = [&](const std::vector<std::string>& sets) {
+    return read(job_text(file_), sets).job.value().train.optimizer.learning_rate;
+  };
+  const auto rest = rate({"train.optimizer.learning_rate=0.05", "train.optimizer.learning_rate.warm_up=3"});
+  EXPECT_EQ(rest.initial, 0.05);
+  EXPECT_EQ(rest.warm_up, 3u);
+  EXPECT_EQ(rate({"train.optimizer.learning_rate=0.05", "train.optimizer.learning_rate.initial=0.1"}).initial,
+            0.1);
+}
+
 TEST_F(JobFile, AFileThatIsNotThereIsAMistake) {
   const std::string near = file_.folder() + "/job.toml";
   std::ofstream(near) << job_text(file_);
