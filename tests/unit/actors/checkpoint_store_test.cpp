@@ -116,6 +116,21 @@ TEST(CheckpointStore, NobodyPrunesWhatCannotBeReadNow) {
   EXPECT_EQ(list_checkpoints(*disk, identity().job_hash).size(), 2u) << "now they can be read";
 }
 
+// Of one name, and the mathematics differ in what has not changed the weights yet.
+TEST(CheckpointStore, AnotherJobsOfTheSameWeightsStays) {
+  auto disk = std::make_shared<FaultyDisk>();
+  CheckpointIdentity other = identity();
+  other.job_hash[0] = other.job_hash[0] == 'f' ? 'e' : 'f';
+  CheckpointStore first(disk, identity()), second(disk, other);
+  for (int times = 0; times < 2; ++times) {
+    first.save(snapshot_at(7), 3);
+    second.save(snapshot_at(7), 3);
+  }
+  expect_is(first.newest().newest, 7);
+  expect_is(second.newest().newest, 7);
+  EXPECT_EQ(disk->list().size(), 8u);
+}
+
 TEST(CheckpointStore, OfAStepThatOfTheLastCourseStays) {
   auto disk = std::make_shared<FaultyDisk>();
   CheckpointStore store(disk, identity());

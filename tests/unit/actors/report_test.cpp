@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,6 +121,17 @@ TEST(Report, IsWrittenWholeOrNotAtAll) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
   }
+  const std::string link = folder + "/link";
+  std::filesystem::create_symlink(file, link);
+  write_report(full_report(), link);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  ASSERT_EQ(::mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  const int reader = ::open((folder + "/pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  write_report(full_report(), folder + "/pipe");
+  EXPECT_TRUE(std::filesystem::is_fifo(folder + "/pipe"));
+  char first = 0;
+  EXPECT_EQ(::read(reader, &first, 1), 1);
+  ::close(reader);
   std::filesystem::remove_all(folder);
 }
 

@@ -297,6 +297,20 @@ TEST(ClusterWatch, ABrokenLinkTakesTheFewestAndADeadNodeIsNotALink) {
   EXPECT_EQ(dead.losses[0].noticed_by, "coordinator") << "it is silent: no link is to blame";
 }
 
+// Who waited for one on the coordinator's host has complained meanwhile, and that one runs again, too.
+TEST(ClusterWatch, WhatWasSaidWhileTheCoordinatorStoodStillIsNotJudged) {
+  const std::vector<NodeName> both{replica(0), replica(1)};
+  ClusterWatch watch(config(StragglerAction::wait), milliseconds(50));
+  watch.entered(view_of(2, 2));
+  watch.begun();
+  live(watch, both, milliseconds(0), milliseconds(1000));
+  watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(60'000));
+  EXPECT_TRUE(live(watch, both, milliseconds(60'000), milliseconds(65'000)).losses.empty());
+  watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(65'010));
+  EXPECT_FALSE(live(watch, both, milliseconds(65'050), milliseconds(70'000)).losses.empty())
+      << "it is broken";
+}
+
 TEST(ClusterWatch, ShedsOnlyIfTheJobSaysSo) {
   for (const auto action : {StragglerAction::wait, StragglerAction::shed}) {
     ClusterWatch watch(config(action), milliseconds(50));
