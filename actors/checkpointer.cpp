@@ -55,6 +55,7 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
                         done = std::move(done)]() mutable {
     const auto withdraw = [&] {
       if (!written.parting) return;  // nobody waits for it
+      written.step = snapshot ? snapshot->place.steps : written.step;
       written.error = "the run may hold wrong results from step " + std::to_string(*suspect) + " on";
       written.disk = false;
       done(std::move(written));

@@ -188,10 +188,11 @@ void CoordinatorState::pause(const std::string& missing) {
   missed_.reset();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
-  raise(make_event("paused",
-                   {{"view", number(view_.number)},
-                    {"waits_for", missing},
-                    {"give_up_ms", milliseconds(parts_.job.cluster.give_up_after + *paused_since_ - now)}}));
+  const auto left = std::max<std::chrono::nanoseconds>(
+      parts_.job.cluster.give_up_after - (now - *paused_since_), std::chrono::nanoseconds(0));
+  raise(make_event(
+      "paused",
+      {{"view", number(view_.number)}, {"waits_for", missing}, {"give_up_ms", milliseconds(left)}}));
   feed_newcomers();
 }
 
@@ -211,7 +212,6 @@ void CoordinatorState::install(const View& view) {
   name_givers(next, parts_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
-  paused_since_.reset();
   doubted_.reset();
   if (next.back) suspect_from_.reset();
   if (from_disk(next)) roster_->begin_again();
@@ -257,6 +257,7 @@ void CoordinatorState::on(const Installed& message) {
 void CoordinatorState::set_out() {
   phase_ = Phase::running;
   watch_->begun();
+  paused_since_.reset();
   folder_away_since_.reset();
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;

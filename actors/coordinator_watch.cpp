@@ -28,11 +28,18 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
   return text;
 }
 
-// Who hangs while the state is kept is lost in time for the others to keep it: closing, installing and the
-// last checkpoint may each wait for one. Not before it is known who it is.
-std::chrono::milliseconds in_time(std::chrono::milliseconds usual, bool keeping, const Job& job) {
-  if (!keeping || canary("keeping-waits-as-usual")) return usual;
-  return std::min(usual, std::max(job.checkpoint.grace / 4, 3 * job.cluster.detect.patience));
+// Who hangs while the state is kept is lost in time for the others to keep it. Not before it is known who it
+// is; and not where parts of the state may go with it.
+std::chrono::milliseconds in_time(std::chrono::milliseconds usual, const Job& job, int share) {
+  if (job.train.in_parts() || canary("keeping-waits-as-usual")) return usual;
+  return std::min(usual, std::max(job.checkpoint.grace / share, 3 * job.cluster.detect.patience));
+}
+
+// Whether a replica of the view has done what these have not.
+bool others_wait(const View& view, const Roster& roster, const std::vector<NodeName>& behind) {
+  return std::ranges::any_of(view.replicas, [&](const Member& each) {
+    return roster.alive(each.name) && std::ranges::find(behind, each.name) == behind.end();
+  });
 }
 
 }  // namespace
@@ -137,11 +144,11 @@ bool CoordinatorState::judge_loaders() {
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
   if (phase_ != Phase::closing) return false;
-  const auto patience =
-      in_time(kClosingPatiences * parts_.job.cluster.detect.patience, keeping_.has_value(), parts_.job);
+  const auto open = roster_->not_closed();
+  std::chrono::milliseconds patience = kClosingPatiences * parts_.job.cluster.detect.patience;
+  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, parts_.job, 4);
   if (++closing_ticks_ * kTick < patience) return false;
   closing_ticks_ = 0;
-  const auto open = roster_->not_closed();
   if (open.empty()) return false;
   const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
   const bool stands_still = roster_->stands_still(who, parts_.job.cluster.detect.patience);
@@ -170,7 +177,8 @@ std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
 
 bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
-  const auto patience = in_time(parts_.job.cluster.straggler.stuck_after, keeping_.has_value(), parts_.job);
+  std::chrono::milliseconds patience = parts_.job.cluster.straggler.stuck_after;
+  if (keeping_) patience = in_time(patience, parts_.job, 2);  // copying and hashing the state take their time
   const auto hanging = roster_->hanging(patience);
   const bool any_works = std::ranges::any_of(view_.replicas, [&](const Member& each) {
     return roster_->member(each.name) && std::ranges::find(hanging, each.name) == hanging.end();
@@ -220,10 +228,10 @@ bool CoordinatorState::judge_installing() {
   const auto& cluster = parts_.job.cluster;
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
-  patience = in_time(patience, keeping_.has_value(), parts_.job);
+  const auto open = roster_->not_installed();
+  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, parts_.job, 4);
   if (++installing_ticks_ * kTick < patience) return false;
   installing_ticks_ = 0;
-  const auto open = roster_->not_installed();
   if (open.empty()) return false;
   const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
   lost(who, "coordinator",

@@ -85,9 +85,11 @@ std::string lease_holder(long pid, const std::string& host, const std::string& b
 FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
   make_folder(path_.parent_path());
   file_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-  if (file_ < 0 && errno == EACCES) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
+  const int refusal = errno;
+  if (file_ < 0 && refusal == EACCES) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
   if (file_ < 0)
-    throw Error(Advice::fix_job, "the lock " + path_.string() + " cannot be opened: " + std::strerror(errno) +
+    throw Error(Advice::fix_job, "the lock " + path_.string() +
+                                     " cannot be opened: " + std::strerror(refusal) +
                                      "; make it writable for this user, or" + kOtherFolder);
   try {
     const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;

@@ -60,13 +60,19 @@ class EventLines {
 
 // A report that cannot be written is better known before the training than after it.
 bool can_write(const std::string& report) {
+  if (report.empty()) return true;
   std::error_code error;
   if (std::filesystem::is_directory(report, error)) {
     std::fprintf(stderr, "muster run: --report %s: a folder; give the name of a file\n", report.c_str());
     return false;
   }
-  if (report.empty() || ::access(std::filesystem::absolute(report).parent_path().c_str(), W_OK) == 0)
-    return true;
+  const auto there = std::filesystem::status(report, error);
+  const bool to_device = std::filesystem::exists(there) && !std::filesystem::is_regular_file(there);
+  if (to_device && ::access(report.c_str(), W_OK) == 0) return true;
+  // Where a link leads it is written.
+  const auto file = std::filesystem::absolute(report);
+  const auto target = std::filesystem::weakly_canonical(file, error);
+  if (::access((error ? file : target).parent_path().c_str(), W_OK) == 0) return true;
   std::perror(("muster run: --report " + report).c_str());
   return false;
 }

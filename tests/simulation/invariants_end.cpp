@@ -285,7 +285,8 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.
   const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
-  const bool more_than_hangs = faults_ > told_to_end() + tally_.of("fault: freeze-for-good");
+  const bool more_than_hangs =
+      job_.train.in_parts() || faults_ > told_to_end() + tally_.of("fault: freeze-for-good");
   return reason.rfind("no member wrote a checkpoint within", 0) == 0 && (more_than_hangs || little_time);
 }
 
