@@ -281,7 +281,10 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason.starts_with("no checkpoint is left that can be read"))
     return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
            disk_was_away_for_long();
-  if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_;
+  // Or a coordinator that is gone had decided that all go back, for parts were lost with those it did not
+  // hear.
+  const bool was_decided = job_.train.in_parts() && !lost_before_restart_.empty();
+  if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_ || was_decided;
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.
   const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
