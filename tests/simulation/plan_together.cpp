@@ -141,13 +141,17 @@ void parts_are_lost_while_the_folder_is_away(Dice& dice, Together& together) {
                   dice.between(Nanoseconds(0), Nanoseconds(milliseconds(5)))});
 }
 
-// The others keep the state.
-void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
-  Job& job = together.job();
+// Keeps a checkpoint of each step. After which commit it happens.
+std::uint64_t can_spare_one(Dice& dice, Job& job) {
   job.cluster.replicas = std::max(job.cluster.replicas, 2u);
   job.cluster.min_replicas = 1;
   keep_all(job);
-  const std::uint64_t commit = job.cluster.replicas * dice.between(2, 6);
+  return job.cluster.replicas * dice.between(2, 6);
+}
+
+// The others keep the state.
+void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
+  const std::uint64_t commit = can_spare_one(dice, together.job());
   const Nanoseconds later = dice.between(Nanoseconds(0), Nanoseconds(milliseconds(500)));
   together.add("freeze-for-good", {"commit", commit, Nanoseconds(0)});
   together.add("told-to-end", {"commit", commit, later});
@@ -156,10 +160,7 @@ void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
 // A view waits for its journal, and nobody is to be in it.
 void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together) {
   Job& job = together.job();
-  job.cluster.replicas = std::max(job.cluster.replicas, 2u);
-  job.cluster.min_replicas = 1;
-  keep_all(job);
-  const std::uint64_t commit = job.cluster.replicas * dice.between(2, 6);
+  const std::uint64_t commit = can_spare_one(dice, job);
   const auto soon = [&dice](int most) {
     return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(most)));
   };
