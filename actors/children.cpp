@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "muster/config/error.hpp"
@@ -16,6 +18,8 @@
 namespace muster {
 
 namespace {
+
+constexpr std::chrono::milliseconds kReapedIn{2000};
 
 int open_pidfd(pid_t pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
@@ -83,9 +87,12 @@ pid_t Children::start(const NodeName& name, const std::vector<std::string>& comm
 std::optional<Children::Ended> Children::next_ended() {
   for (auto child = running_.begin(); child != running_.end(); ++child) {
     int status = 0;
-    if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
-    Ended ended{child->name, child->pid, child->launched, describe(status),
-                WIFEXITED(status) && WEXITSTATUS(status) == 0};
+    const pid_t ended_pid = ::waitpid(child->pid, &status, WNOHANG);
+    const bool taken = ended_pid < 0 && errno == ECHILD;  // an embedding program has waited for all
+    if (ended_pid != child->pid && !taken) continue;
+    Ended ended{child->name, child->pid, child->launched,
+                taken ? "ended, and this program has taken its exit status" : describe(status),
+                !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0};
     if (child->descriptor >= 0) ::close(child->descriptor);
     running_.erase(child);
     return ended;
@@ -117,6 +124,12 @@ void Children::kill_all() {
   for (const Child& child : running_) ::kill(child.pid, SIGKILL);
 }
 
+void Children::kill(std::int64_t pid) {
+  for (const Child& child : running_) {
+    if (child.pid == pid) ::kill(child.pid, SIGKILL);
+  }
+}
+
 void Children::end_within(std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (any()) {
@@ -130,8 +143,24 @@ void Children::end_within(std::chrono::milliseconds patience) {
     ::poll(waits.data(), waits.size(), static_cast<int>(std::min<long>(left.count(), 20)));
   }
   kill_all();
+  reap_within(kReapedIn);
+}
+
+// One that was killed ends at once, unless its kernel waits for a disk or a device.
+void Children::reap_within(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (any() && std::chrono::steady_clock::now() < deadline) {
+    while (next_ended()) {
+    }
+    std::vector<pollfd> waits;
+    for (const int descriptor : descriptors()) waits.push_back({descriptor, POLLIN, 0});
+    if (any()) ::poll(waits.data(), waits.size(), 20);
+  }
   for (const Child& child : running_) {
-    ::waitpid(child.pid, nullptr, 0);
+    std::fprintf(
+        stderr,
+        "muster: process %d of %s was killed and does not end: its kernel waits for a disk or a device\n",
+        static_cast<int>(child.pid), child.name.text().c_str());
     if (child.descriptor >= 0) ::close(child.descriptor);
   }
   running_.clear();

@@ -46,10 +46,14 @@ class Children {
 
   bool any() const { return !running_.empty(); }
   void kill_all();
+  /// If it is a child that has not ended.
+  void kill(std::int64_t pid);
   /// Waits for all to end; kills those that have not within `patience`.
   void end_within(std::chrono::milliseconds patience);
 
  private:
+  void reap_within(std::chrono::milliseconds patience);
+
   struct Child {
     NodeName name;
     pid_t pid;

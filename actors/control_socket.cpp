@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,7 @@ namespace muster {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kSliceMin{300};
 
 // 0, or an errno.
 int finish_connecting(int socket, Clock::time_point deadline) {
@@ -64,12 +66,17 @@ std::optional<int> connect_within(const std::string& host, std::uint16_t port, s
     return std::nullopt;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  std::int64_t left = 0;
+  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) ++left;
   const auto deadline = Clock::now() + most;
   for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
+    // The first may be a dead end.
+    const auto slice = std::max<Clock::duration>((deadline - Clock::now()) / left--, kSliceMin);
+    const auto own_deadline = Clock::now() + slice;
     const int socket = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = socket < 0 ? errno : 0;
     if (socket >= 0 && ::connect(socket, each->ai_addr, each->ai_addrlen) != 0)
-      error = errno == EINPROGRESS ? finish_connecting(socket, deadline) : errno;
+      error = errno == EINPROGRESS ? finish_connecting(socket, own_deadline) : errno;
     if (socket >= 0 && error == 0) return socket;
     if (socket >= 0) ::close(socket);
     why = std::strerror(error);

@@ -102,6 +102,9 @@ struct StopRequest {
 };
 MUSTER_MESSAGE(StopRequest)
 
+/// So begins the reason in Stop to one that counts as lost, and lives.
+inline constexpr const char* kEvicted = "evicted: ";
+
 /// coordinator -> node: the end. The node lets go of everything and terminates; within 300 ms its process is
 /// ended by force.
 struct Stop {

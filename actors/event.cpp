@@ -476,7 +476,8 @@ std::string events_markdown() {
       "there; "
       "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the "
       "start of the "
-      "run, by the coordinator's clock.\n";
+      "run, by the coordinator's clock. `--events FILE` replaces what stands there when a run begins; with "
+      "`--resume`, and with `muster coordinate`, the lines are added to it.\n";
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
             ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";

@@ -153,19 +153,21 @@ class Session {
     caf::anon_send(node_, NewCoordinator{*found});
   }
 
-  // SIGTERM: it hands its shards over. SIGINT, or a second signal: it ends at once.
+  // SIGTERM, SIGHUP: it hands its shards over. SIGINT, or a second signal: it ends at once.
   void take_signals(Signals& signals) {
     while (const int signal = signals.take()) {
+      if (asked_ && signal == SIGHUP) continue;  // a shell and the kernel both send it
       if (signal == SIGINT || std::exchange(asked_, true)) ::_exit(128 + signal);
-      say("SIGTERM: hands its shards over, and leaves");
-      caf::anon_send(node_, Leaving{{}, "SIGTERM"});
+      said_ = name_of_signal(signal);
+      say(said_ + ": hands its shards over, and leaves");
+      caf::anon_send(node_, Leaving{{}, said_});
     }
   }
 
   // Nobody is there to hand its shards over to.
   void keep_state_alone() {
     if (std::exchange(kept_alone_, true)) return;
-    caf::anon_send(node_, Stop{true, "SIGTERM, while the coordinator is gone", false, true});
+    caf::anon_send(node_, Stop{true, said_ + ", while the coordinator is gone", false, true});
   }
 
   void say(const std::string& text) const {
@@ -180,6 +182,7 @@ class Session {
   std::optional<Clock::time_point> orphan_since_;
   Clock::time_point looked_{};
   bool asked_ = false, kept_alone_ = false;
+  std::string said_;  // the signal that asked
 };
 
 int run_sessions(const JoinOptions& options, const Registry& registry,
@@ -201,13 +204,15 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
     if (!stop) return 1;
     if (stop->good) return 0;
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
-    if (!stop->again || !options.node.joins) return 1;
+    // Its launcher starts another one, and sees to it that this one ends.
+    const bool replaced = options.node.launched != 0 && stop->reason.starts_with(kEvicted);
+    if (!stop->again || !options.node.joins || replaced) return 1;
     if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
     if (options.say) options.say("joins again in " + std::to_string(back_off.count()) + " ms");
     caf::scoped_actor self(system);
     for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
       self->receive(caf::after(kLook) >> [] {});
-      if (const int signal = signals.take()) return signal == SIGTERM ? 0 : 128 + signal;  // it holds nothing
+      if (const int signal = signals.take()) return signal != SIGINT ? 0 : 128 + signal;  // it holds nothing
     }
     back_off = std::min(2 * back_off, kBackOffMax);
   }

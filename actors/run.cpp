@@ -21,6 +21,7 @@
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/folder_lease.hpp"
 #include "muster/actors/job_hash.hpp"
+#include "muster/actors/lost_processes.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/preflight.hpp"
 #include "muster/actors/signals.hpp"
@@ -79,7 +80,9 @@ std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordi
   if (!port) {
     throw JobRefused(
         {mistake_at({}, "cluster.listen", "cannot listen on this address: " + system.render(port.error()),
-                    job.cluster.listen, "an address of this machine")});
+                    job.cluster.listen + (wanted > 0 ? ":" + std::to_string(wanted) : ""),
+                    wanted > 0 ? "an address of this machine, and a port that no other process listens on"
+                               : "an address of this machine")});
   }
   return *port;
 }
@@ -120,8 +123,25 @@ class Launcher {
     while (!waiting_.empty() && waiting_.front().when <= Clock::now()) {
       const NodeName name = waiting_.front().name;
       waiting_.pop_front();
-      start(name, true);
-      spread(coordinator);
+      try {
+        start(name, true);
+        spread(coordinator);
+      } catch (const Error& error) {  // those who are left need no other one
+        waiting_.push_back({name, Clock::now() + back_off_});
+        back_off_ = std::min(2 * back_off_, kBackOffMax);
+        const std::string text = std::string(error.what()) + "; tried again";
+        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", text}})});
+      }
+    }
+  }
+
+  // Who lives although it counts as lost has been told to end. If it stands still it does not hear that, and
+  // keeps its device from the one that is to take its place.
+  void end_lost(const std::vector<std::int64_t>& pids) {
+    for (const std::int64_t pid : pids) lost_.push_back({pid, Clock::now() + kLostGrace});
+    while (!lost_.empty() && lost_.front().until <= Clock::now()) {
+      children.kill(lost_.front().pid);
+      lost_.pop_front();
     }
   }
 
@@ -130,6 +150,11 @@ class Launcher {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
+  static constexpr auto kLostGrace = std::chrono::milliseconds(5000);
+  struct Lost {
+    std::int64_t pid;
+    Clock::time_point until;
+  };
   struct Waiting {
     NodeName name;
     Clock::time_point when;
@@ -172,6 +197,7 @@ class Launcher {
   std::uint32_t restarts_ = 0;
   std::chrono::milliseconds back_off_{500};
   std::deque<Waiting> waiting_;
+  std::deque<Lost> lost_;
 };
 
 // Replicas and loaders within this process. All have let go of what they hold when this object is gone.
@@ -211,7 +237,7 @@ class InProcessNodes {
 };
 
 // Waits for the coordinator's last word; passes on signals and ended children.
-Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
+Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, LostProcesses& lost,
                     const coordinator_actor& coordinator) {
   int taken = 0;
   for (;;) {
@@ -221,14 +247,16 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher,
     for (const int descriptor : launcher.children.descriptors()) waits.push_back({descriptor, POLLIN, 0});
     ::poll(waits.data(), waits.size(), 100);
     while (const int signal = signals.take()) {
+      if (taken > 0 && signal == SIGHUP) continue;  // a shell and the kernel both send it
       if (taken++ > 0) {
         launcher.children.kill_all();
         ::_exit(128 + signal);
       }
       launcher.start_no_more();
-      caf::anon_send(coordinator, StopRequest{signal == SIGINT ? "SIGINT" : "SIGTERM"});
+      caf::anon_send(coordinator, StopRequest{name_of_signal(signal)});
     }
     if (ending.begun()) launcher.start_no_more();
+    launcher.end_lost(lost.take());
     launcher.tell_ended(coordinator);
     launcher.start_anew(coordinator);
   }
@@ -252,7 +280,6 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   if (options
           .resume)  // behind the journal, whose lock another coordinator may hold: this renames checkpoints
     parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
-  parts.on_event = options.on_event;
   parts.on_progress = options.on_progress;
   parts.on_conclude = [&ending] { ending.begin(); };
   parts.on_end = [&ending](const Report& report) { ending.set(report); };
@@ -276,7 +303,13 @@ std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
 
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
-  auto actor = system.spawn(coordinator, coordinator_parts(flight, options, ending));
+  LostProcesses lost;
+  CoordinatorParts parts = coordinator_parts(flight, options, ending);
+  parts.on_event = [&lost, tell = options.on_event](const Event& event) {
+    lost.note(event);
+    if (tell) tell(event);
+  };
+  auto actor = system.spawn(coordinator, std::move(parts));
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
   std::optional<RefusalsTold> refusals;
@@ -293,9 +326,10 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     } else if (!options.by_hand) {
       launcher->start_all();
     }
-    report = wait_for_end(ending, signals, *launcher, actor);
+    report = wait_for_end(ending, signals, *launcher, lost, actor);
   } catch (...) {
     caf::anon_send_exit(actor, caf::exit_reason::kill);
+    caf::scoped_actor(system)->wait_for(actor);  // it tells what lives no longer than this function
     throw;
   }
   launcher->children.end_within(report.completed() ? kPartingGood : kPartingBad);
@@ -326,9 +360,9 @@ Report run(const Job& job, const RunOptions& options) {
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   const auto lease = hold_folder(job, options.by_hand);
+  prepare_ucx_process();  // before signals are taken: it gives SIGHUP back
   Signals signals(options.handle_signals);
   if (options.handle_signals) take_errors_for_signals();
-  prepare_ucx_process();
   if (options.system) return run_in(*options.system, std::move(flight), options, signals);
   caf::actor_system_config config;
   load_middleman(config);

@@ -14,13 +14,20 @@ namespace muster {
 /// A limit on files, and a pipe whose reader has ended, are errors of the write: Ctrl-C ends the `tee` behind
 /// a run, too.
 inline void take_errors_for_signals() {
+  struct sigaction children {};  // ignored: the kernel keeps from this process how they end
+  ::sigaction(SIGCHLD, nullptr, &children);
+  if (children.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGXFSZ, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-/// SIGINT and SIGTERM as a descriptor, as long as this lives; one object at a time. A handler and a pipe, not
-/// a signalfd: libraries start threads of their own while they are loaded, in which the signals are not
-/// blocked.
+inline const char* name_of_signal(int signal) {
+  return signal == SIGINT ? "SIGINT" : signal == SIGHUP ? "SIGHUP" : "SIGTERM";
+}
+
+/// SIGINT, SIGTERM and SIGHUP (a terminal or an ssh that is gone; not under nohup) as a descriptor, as long
+/// as this lives; one object at a time. A handler and a pipe, not a signalfd: libraries start threads of
+/// their own while they are loaded, in which the signals are not blocked.
 class Signals {
  public:
   explicit Signals(bool wanted) {
@@ -36,11 +43,14 @@ class Signals {
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, &action, &before_[0]);
     ::sigaction(SIGTERM, &action, &before_[1]);
+    ::sigaction(SIGHUP, nullptr, &before_[2]);
+    if (before_[2].sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
   }
   ~Signals() {
     if (descriptor() < 0) return;
     ::sigaction(SIGINT, &before_[0], nullptr);
     ::sigaction(SIGTERM, &before_[1], nullptr);
+    ::sigaction(SIGHUP, &before_[2], nullptr);
     ::close(pipe_[0]);
     ::close(pipe_[1]);
   }
@@ -55,7 +65,7 @@ class Signals {
 
  private:
   static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
-  struct sigaction before_[2]{};
+  struct sigaction before_[3]{};
   int pipe_[2] = {-1, -1};
 };
 

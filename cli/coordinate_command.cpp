@@ -1,4 +1,6 @@
 // muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "muster/cli/training.hpp"
@@ -18,6 +20,11 @@ constexpr const char* kCoordinateUsage =
     "back to the last checkpoint, and waits for nobody.\n"
     "Exit codes as those of `muster run`; 1 also when every replica was asked to leave.\n";
 
+std::string this_host() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "HOST";
+}
+
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
   std::string host;
   if (!given.count("listen") || !parse_address(given["listen"].as<std::string>(), host, options.port))
@@ -30,8 +37,11 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   }
   options.by_hand = true;
   sets.push_back("cluster.listen=\"" + host + "\"");
+  const bool anywhere = host == "0.0.0.0" || host == "::";
+  const std::string reached =
+      anywhere ? this_host() + ":" + std::to_string(options.port) : given["listen"].as<std::string>();
   std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
-               given["listen"].as<std::string>().c_str());
+               reached.c_str());
   return {};
 }
 

@@ -12,12 +12,13 @@ constexpr const char* kJoinUsage =
     "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader]\n\n"
     "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a "
     "replica\n"
-    "while the others train on. SIGTERM: it hands its shards over at a step boundary, and ends. A replica "
+    "while the others train on. SIGTERM, SIGHUP: it hands its shards over at a step boundary, and ends. A "
+    "replica "
     "that\n"
     "was cut off, and evicted, joins again when it hears the coordinator.\n"
     "Ctrl-C, or a second signal: it ends at once, as in a crash.\n"
     "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr;\n"
-    "2 wrong command line; 130 or 143 ended at once by a signal.\n";
+    "2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
 
 }  // namespace
 

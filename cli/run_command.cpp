@@ -26,7 +26,7 @@ constexpr const char* kRunUsage =
     "[--resume] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
     "all again.\n"
-    "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130 or 143 interrupted.\n";
+    "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130, 143 or 129 interrupted.\n";
 
 // Where events are written as they happen, one line of JSON each.
 class EventLines {
@@ -90,7 +90,10 @@ Report refused_report(const Job& job, const std::string& reason) {
 int exit_code(const Report& report) {
   if (report.completed()) return kCompleted;
   if (report.outcome != "interrupted") return kFailed;
-  return report.reason == "SIGINT" ? 130 : report.reason == "SIGTERM" ? 143 : kFailed;
+  return report.reason == "SIGINT"    ? 130
+         : report.reason == "SIGTERM" ? 143
+         : report.reason == "SIGHUP"  ? 129
+                                      : kFailed;
 }
 
 void print_summary(const Report& report) {
@@ -199,7 +202,8 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   }
 
   const bool goes_on = given->count("resume") > 0;
-  const auto lines = EventLines::open(text("events"), goes_on);
+  // A coordinator that is started again is started with the same command, and goes on with its run.
+  const auto lines = EventLines::open(text("events"), goes_on || run_options.by_hand);
   if (!lines) return kWrong;
   const bool quiet = given->count("quiet") > 0;
   ProgressLine progress(*parsed.job, quiet);

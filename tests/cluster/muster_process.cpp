@@ -93,9 +93,17 @@ MusterProcess::MusterProcess(const Arguments& arguments, const Environment& envi
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_file_.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
-  const int error = ::posix_spawn(&pid_, file.c_str(), &actions, nullptr, pointers(texts).data(),
+  posix_spawnattr_t attributes;  // nohup around the tests is not around what they start
+  ::posix_spawnattr_init(&attributes);
+  sigset_t standard;
+  sigemptyset(&standard);
+  sigaddset(&standard, SIGHUP);
+  ::posix_spawnattr_setsigdefault(&attributes, &standard);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error = ::posix_spawn(&pid_, file.c_str(), &actions, &attributes, pointers(texts).data(),
                                   pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
   ::close(ends[1]);
   out_ = ends[0];
   EXPECT_EQ(error, 0) << file << ": " << std::strerror(error);
@@ -140,6 +148,14 @@ std::optional<std::string> MusterProcess::line() {
     }
     if (!read_some(deadline)) return std::nullopt;
   }
+}
+
+bool MusterProcess::quiet_for(std::chrono::milliseconds time) {
+  const auto deadline = Clock::now() + kDeadline;
+  while (Clock::now() < deadline) {
+    if (!read_some(Clock::now() + time)) return !alive().empty();
+  }
+  return false;
 }
 
 std::map<int, pid_t> MusterProcess::replicas(int count) {

@@ -54,6 +54,8 @@ class MusterProcess {
     }
     return {};
   }
+  /// Whether there comes a time of that length in which it says nothing, while it lives.
+  bool quiet_for(std::chrono::milliseconds time);
   Json event(const std::string& name) {
     return event(name, [](const Json&) { return true; });
   }

@@ -60,6 +60,9 @@ TEST(Signals, InterruptEndsTheRunWithItsReport) {
 TEST(Signals, TerminateEndsTheRunWithItsReport) {
   expect_interrupted(SIGTERM, 143, "SIGTERM");
 }
+TEST(Signals, ATerminalThatIsGoneEndsTheRunWithItsReport) {
+  expect_interrupted(SIGHUP, 129, "SIGHUP");
+}
 TEST(Signals, ReplicasInTheSameProcessEndToo) {
   expect_interrupted(SIGTERM, 143, "SIGTERM", {"--in-process"});
 }

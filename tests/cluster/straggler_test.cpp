@@ -22,6 +22,11 @@ class StragglerRun {
   }
 
   void send(int replica, int signal) { EXPECT_EQ(::kill(pids_[replica], signal), 0); }
+  void send_all(int signal) {
+    for (const auto& [replica, pid] : pids_) send(replica, signal);
+    EXPECT_EQ(::kill(process_.pid(), signal), 0);
+  }
+  bool quiet_for(std::chrono::milliseconds time) { return process_.quiet_for(time); }
   Json event(const std::string& name) {
     const Json event = process_.event(name);
     EXPECT_TRUE(event.is_object()) << name;
@@ -105,6 +110,25 @@ TEST(Stragglers, EvictTakesTheOneThatHoldsUpTheOthers) {
     EXPECT_NE(lost["reason"].get<std::string>().find("holds up step"), std::string::npos) << lost;
   }
   expect_the_same(run.finish(), 1);
+}
+
+// It holds its device, and does not hear that it is to end. Without another one the run waits.
+TEST(Stragglers, OneThatStandsStillForGoodIsReplaced) {
+  StragglerRun run({"--set", "cluster.restart=on-loss", "--set", "cluster.min_replicas=3"});
+  run.send(1, SIGSTOP);
+  EXPECT_EQ(run.event("lost").value("replica", -1), 1);
+  EXPECT_EQ(run.event("joined").value("replica", -1), 3);
+  expect_the_same(run.finish(), 1);
+}
+
+// A laptop that sleeps, or Ctrl-Z.
+TEST(Stragglers, NobodyIsBlamedForATimeInWhichTheWholeJobStoodStill) {
+  StragglerRun run({"--set", "cluster.straggler.patience=2s", "--set", "cluster.straggler.stuck_after=2s",
+                    "--set", "cluster.straggler.action=evict"});
+  run.send_all(SIGSTOP);
+  EXPECT_TRUE(run.quiet_for(5s)) << "all stand still";
+  run.send_all(SIGCONT);
+  expect_the_same(run.finish(), 0);
 }
 
 TEST(Stragglers, OneThatDoesNothingIsStuckWhateverTheAction) {
