@@ -456,13 +456,14 @@ FoundCheckpoint CheckpointStore::newest(const std::function<std::string(const Sn
     }
     for (const ListedCheckpoint& each : those) {
       std::string why;
-      auto loaded = load(each.manifest, why);
+      Unread unread;
+      auto loaded = load(each.manifest, why, unread);
       if (loaded && refuse) why = refuse(loaded->snapshot);
       if (loaded && why.empty()) {
         found.newest = std::move(loaded);
         return found;
       }
-      found.passed_over.push_back({each.manifest, why});
+      found.passed_over.push_back({each.manifest, why, false, false, unread});
     }
   }
   return found;

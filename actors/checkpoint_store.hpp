@@ -54,6 +54,7 @@ struct PassedOver {
   std::string why;
   bool differs = false;  ///< another one of its step holds other weights
   bool is_void = false;  ///< there is a verdict on it
+  Unread unread = Unread::no;
 };
 
 struct LoadedCheckpoint {

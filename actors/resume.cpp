@@ -18,6 +18,15 @@ std::string list_of(const std::vector<PassedOver>& passed_over) {
   return text;
 }
 
+// One that a disk refuses now may be the best.
+void expect_all_read(const std::vector<PassedOver>& passed_over) {
+  const auto refused = std::ranges::find(passed_over, Unread::refused, &PassedOver::unread);
+  if (refused == passed_over.end()) return;
+  throw NothingToResume("the newest checkpoint may be " + refused->manifest +
+                        ", and it cannot be read now: " + refused->why +
+                        "; make it readable, or move its manifest away to go on from an older one");
+}
+
 }  // namespace
 
 CheckpointIdentity checkpoint_identity(const Job& job, const std::string& job_hash, const Layout& layout,
@@ -44,6 +53,7 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
             .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
       },
       !may_differ);
+  expect_all_read(found.passed_over);
   if (!found.newest) {
     const auto files = disk->list();
     const bool aside =

@@ -58,6 +58,23 @@ void check_replicas(const Job& job, const Places& places, std::vector<Mistake>& 
   }
 }
 
+// It is part of names of files.
+void check_name(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  constexpr std::size_t kNameMax = 100;
+  if (job.name.size() <= kNameMax) return;
+  mistakes.push_back(mistake_at(places, "name", "too long for names of files",
+                                std::to_string(job.name.size()) + " bytes",
+                                "at most " + std::to_string(kNameMax) + " bytes"));
+}
+
+void check_min_replicas(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  const ClusterConfig& cluster = job.cluster;
+  if (cluster.min_replicas <= cluster.replicas) return;
+  mistakes.push_back(mistake_at(
+      places, "cluster.min_replicas", "more than the run begins with", std::to_string(cluster.min_replicas),
+      "at most cluster.replicas = " + std::to_string(cluster.replicas), std::to_string(cluster.replicas)));
+}
+
 void check_nesterov(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
   const OptimizerConfig& optimizer = job.train.optimizer;
   if (optimizer.kind == OptimizerKind::sgd && optimizer.nesterov && optimizer.momentum <= 0) {
@@ -202,7 +219,9 @@ void check_selected(const Job& job, const Places& places, const BrokenKeys& brok
 const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = {
       {{"train.epochs", "train.steps", "data.repeat"}, check_length},
+      {{"name"}, check_name},
       {{"train.shards", "cluster.replicas"}, check_replicas},
+      {{"cluster.min_replicas", "cluster.replicas"}, check_min_replicas},
       {{"train.optimizer.name", "train.optimizer.momentum", "train.optimizer.nesterov"}, check_nesterov},
       {{"train.optimizer.learning_rate.schedule", "train.optimizer.learning_rate.warm_up",
         "train.optimizer.learning_rate.every", "train.optimizer.learning_rate.steps"},

@@ -6,6 +6,9 @@
 #include <functional>
 #include <utility>
 
+#include "muster/actors/checkpoint_list.hpp"
+#include "muster/actors/job_hash.hpp"
+#include "muster/actors/resume.hpp"
 #include "muster/config/job_file.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/oracle.hpp"
@@ -135,6 +138,43 @@ TEST(CheckpointFolder, OneFileThatCannotBeReadForGoodIsPassedOver) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(older, 0u) << "no two that were lost were neighbours";
+}
+
+// NFS that neither answers nor refuses.
+TEST(CheckpointFolder, OneThatDoesNotAnswerIsGivenUp) {
+  std::uint64_t given_up = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    WatchedRun run(job_in_parts(), seed, std::make_shared<FaultyDisk>(seed));
+    const auto report = run.until_end([&](const Event& event) {
+      if (event.name != "checkpoint" || run.count("checkpoint") != 2) return;
+      for (const std::string& node : run.cluster().nodes()) run.cluster().freeze(node, "muster-disk");
+      run.lose_two();
+    });
+    ASSERT_TRUE(report) << "hung: seed " << seed;
+    if (run.count("went_back") == 0) continue;  // no two that were lost were neighbours
+    ++given_up;
+    EXPECT_EQ(run.count("notice", "it is large, or the disk does not answer"), 1u) << "seed " << seed;
+    EXPECT_EQ(report->outcome, "failed") << "seed " << seed;
+    EXPECT_NE(report->reason.find("the disk of checkpoint.folder does not answer"), std::string::npos)
+        << report->reason << " seed " << seed;
+  }
+  EXPECT_GT(given_up, 0u);
+}
+
+TEST(CheckpointFolder, NoneIsResumedBeforeANewerOneWhoseFilesCannotBeReadNow) {
+  const auto disk = std::make_shared<BadSector>(1);
+  WatchedRun run(job_in_parts(), 1, disk);
+  expect_whole(run.until_end([](const Event&) {}), "undisturbed");
+  const auto newest =
+      list_checkpoints(*disk, job_hash(job_in_parts(), builtin_registry().declarations())).back();
+  EXPECT_EQ(find_resume(job_in_parts(), builtin_registry(), disk).manifest, newest.manifest);
+  disk->bad = newest.weights;
+  try {
+    find_resume(job_in_parts(), builtin_registry(), disk);
+    ADD_FAILURE() << "it goes on from an older one";
+  } catch (const NothingToResume& error) {
+    EXPECT_NE(std::string(error.what()).find(newest.manifest), std::string::npos) << error.what();
+  }
 }
 
 TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {

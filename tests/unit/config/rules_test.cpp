@@ -52,6 +52,19 @@ TEST_F(JobRules, MoreReplicasThanShardsAreRefused) {
             "train.shards = 8; did you mean 8?\n");
 }
 
+TEST_F(JobRules, NoRunWaitsForMoreReplicasThanItBeginsWith) {
+  EXPECT_EQ(mistakes("replicas = 2", "replicas = 2\nmin_replicas = 2"), "");
+  EXPECT_EQ(mistakes("replicas = 2", "replicas = 2\nmin_replicas = 3"),
+            "job.toml:21:16: cluster.min_replicas: more than the run begins with; found 3; allowed: at most "
+            "cluster.replicas = 2; did you mean 2?\n");
+}
+
+TEST_F(JobRules, ANameIsShortEnoughForNamesOfFiles) {
+  const std::string name(101, 'n');
+  const std::string said = mistakes("name = \"", "name = \"" + name);
+  EXPECT_NE(said.find("name: too long for names of files"), std::string::npos) << said;
+}
+
 TEST_F(JobRules, DevicesAreDistinctAndOneForEachReplica) {
   EXPECT_EQ(mistakes("[cluster]", "[cluster]\ndevices = [\"cpu:0\", \"cpu:0\"]"),
             "job.toml:20:21: cluster.devices[1]: a device listed twice; found \"cpu:0\", also at "
