@@ -215,6 +215,10 @@ void CoordinatorState::on(const StopRequest& message) {
   if (ending_) return;
   if (keeping_ && std::exchange(keeping_->told, true))
     return not_kept("the run was told to end for the second time");
+  if (keeping_ && keeping_->outcome == "interrupted") {
+    keeping_->reason = message.reason;  // whoever sent the signal has sent it to its nodes, too
+    return;
+  }
   if (keeping_)
     return raise(make_event("notice", {{"text",
                                         "the run ends already, and writes a last checkpoint; told to "
@@ -224,9 +228,25 @@ void CoordinatorState::on(const StopRequest& message) {
   if (keeping_) keeping_->told = true;  // else all is done
 }
 
+// Nothing could come in a time in which this coordinator stood still: no wait is over for that.
+void CoordinatorState::skip_own_standstill() {
+  const Time now = self_->clock().now();
+  const auto gap = now - std::exchange(ticked_at_, now).value_or(now);
+  if (gap < std::max<std::chrono::nanoseconds>(parts_.job.cluster.detect.patience, kTicksOfSlack * kTick))
+    return;
+  stood_still_ += gap;
+  for (auto* since : {&paused_since_, &folder_away_since_, &unnoted_since_}) {
+    if (*since) **since = std::min<Time>(**since + gap, now);
+  }
+  unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
+  if (missed_) missed_->since = std::min<Time>(missed_->since + gap, now);
+  if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + parts_.job.checkpoint.grace);
+}
+
 void CoordinatorState::on(const Tick& message) {
   if (finished_) return;
   if (message.once) return ask_to_close();
+  skip_own_standstill();
   self_->delayed_send(self_, kTick, message);
   if (ending_) {
     if (self_->clock().now() - ended_ >= kPartingPatience) finish();
@@ -246,7 +266,7 @@ void CoordinatorState::on(const Tick& message) {
   if (judge() || begin_with_those_here()) return;
   say_late_to_prepare();
   note_again();
-  if (!begun_ && !parts_.by_hand && elapsed() >= cluster.start_patience) {
+  if (!begun_ && !parts_.by_hand && elapsed() - stood_still_ >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
          " ms (cluster.start_patience); still waiting for " + roster_->behind(roster_->stage_behind()));

@@ -83,11 +83,13 @@ class CoordinatorState {
 
  private:
   static constexpr std::chrono::milliseconds kTick{50};
+  static constexpr int kTicksOfSlack = 4;
   static constexpr int kMarkingTicks =
       20;  // between two tries to mark wrong checkpoints on a disk that refused
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
+  void skip_own_standstill();
   bool in_force() const { return !ending_ && !keeping_ && phase_ == Phase::running; }
   bool judge();
   bool judge_closing();
@@ -103,6 +105,7 @@ class CoordinatorState {
   bool judge_hanging();
   bool judge_loaders();
   bool judge_going_back(bool tick);
+  bool wait_for_readers(bool tick);
   void go_back_further();
   void pass_over_checkpoint();
   void keep_no_damaged();
@@ -221,6 +224,7 @@ class CoordinatorState {
   void not_kept(const std::string& reason);
   void end_as_asked();
   void pause(const std::string& missing);
+  void end_without_members(const std::string& missing);
   void say_first_step(const Progress& message);
   void let_go_of_held_back();
   void count_epoch(std::uint64_t epoch, bool all_told = false);
@@ -257,6 +261,8 @@ class CoordinatorState {
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
+  std::optional<Time> ticked_at_;
+  std::chrono::nanoseconds stood_still_{0};
   bool begun_ = false;               // a first view was in force
   std::set<std::uint64_t> counted_;  // epochs in the report
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
@@ -312,7 +318,8 @@ class CoordinatorState {
   GoingBack going_back_;                       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;  // since somebody could not, and others have not said
+  int back_ticks_ = 0;     // since somebody could not, and others have not said
+  int reading_ticks_ = 0;  // while nobody has said anything
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
   bool saw_checkpoints_ = false;
   bool told_of_one_ = false;       // by a member, or by the coordinator before

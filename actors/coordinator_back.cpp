@@ -12,6 +12,10 @@ namespace muster {
 
 namespace {
 
+// What is read may be large: for so many times cluster.give_up_after, and at least so long.
+constexpr int kReadingGiveUps = 5;
+constexpr std::chrono::milliseconds kReadingMin = std::chrono::minutes(10);
+
 std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
   std::vector<std::uint32_t> slots;
   for (const Member& member : replicas) slots.push_back(member.name.slot);
@@ -107,7 +111,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
   switch (verdict.act) {
     case GoingBack::Act::nothing:
       back_ticks_ = 0;
-      return false;
+      return !verdict.any_can && wait_for_readers(tick);
     case GoingBack::Act::wait:
       back_ticks_ += tick ? 1 : 0;
       // Who tries again has its own time, from when its disk refused first; and its last word is under way.
@@ -140,6 +144,23 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return fail_without_folder(going_back_.refusal()), true;
   }
   return false;
+}
+
+// None has read the checkpoint, and none was refused: it is large, or the disk hangs.
+bool CoordinatorState::wait_for_readers(bool tick) {
+  if (!tick || !is_going_back() || view_.source.checkpoint.empty()) return false;
+  const auto before = reading_ticks_++ * kTick, now = reading_ticks_ * kTick;
+  const std::chrono::milliseconds give_up = parts_.job.cluster.give_up_after;
+  const std::string none = "no replica has read " + view_.source.checkpoint + " within ";
+  if (before < give_up && now >= give_up)
+    raise(make_event("notice", {{"text", none + std::to_string(give_up.count()) +
+                                             " ms (cluster.give_up_after): it is large, or the disk does not "
+                                             "answer; they are waited for"}}));
+  const auto most = std::max<std::chrono::milliseconds>(kReadingGiveUps * give_up, kReadingMin);
+  if (now < most) return false;
+  fail(none + std::to_string(most.count()) +
+       " ms: the disk of checkpoint.folder does not answer; make it readable, and go on with --resume");
+  return true;
 }
 
 // The checkpoint of this view is damaged, or gone: the last good one before it takes its place.

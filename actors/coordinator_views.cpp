@@ -54,7 +54,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   }
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
     // In case it lives after all.
-    self_->send(actor->second, Stop{false, "evicted: " + reason, again, false, suspect_from_.value_or(0)});
+    self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspect_from_.value_or(0)});
   }
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
@@ -181,7 +181,7 @@ void CoordinatorState::let_go_of_held_back() {
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
 void CoordinatorState::pause(const std::string& missing) {
-  if (!roster_->donor()) return fail(missing);
+  if (!roster_->donor()) return end_without_members(missing);
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
   folder_away_since_.reset();
@@ -196,9 +196,17 @@ void CoordinatorState::pause(const std::string& missing) {
   feed_newcomers();
 }
 
+// Newcomers that were given the state keep it.
+void CoordinatorState::end_without_members(const std::string& missing) {
+  if (!roster_->last_view(view_).view) return fail(missing);
+  const std::string reason = "no replica of the last view is left, and newcomers are too few: " + missing;
+  begin_keeping("failed", reason) ? last_view() : fail(reason);
+}
+
 void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
   next.term = term_;
+  if (from_disk(next)) watch_->went_back(next.records);
   next.dropping = watch_->dropping();
   std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
   if (doubted_) doubt_all(next, *doubted_);
@@ -220,7 +228,7 @@ void CoordinatorState::install(const View& view) {
   watch_->entered(view_);
   going_back_.entered();
   took_effect_ = false;
-  back_ticks_ = 0;
+  back_ticks_ = reading_ticks_ = 0;
   goes_further_ = false;
   phase_ = Phase::installing;
   installing_ticks_ = 0;

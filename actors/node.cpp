@@ -101,8 +101,10 @@ Engine::Hooks NodeState::hooks() const {
     caf::anon_send(board->node, Starved{std::move(sight)});
   };
   hooks.progress = [progress = progress_] { return progress->word(); };
-  hooks.now = [&clock = self_->system().clock()] {
-    return std::chrono::nanoseconds(clock.now().time_since_epoch());
+  const auto awake = std::make_shared<AwakeClock>(job_->cluster.detect.heartbeat);
+  hooks.now = [&clock = self_->system().clock(), awake] {
+    const std::chrono::nanoseconds now = clock.now().time_since_epoch();
+    return canary("standstill-is-charged") ? now : awake->look(now);
   };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     const auto shard = board->actors.shards.find(frame.node);
@@ -117,8 +119,8 @@ Engine::Hooks NodeState::hooks() const {
     const Cursor cursor{static_cast<Phase>(frame.extra), frame.more, frame.offset};
     caf::send_as(asker->second, board->actors.loader, Demand{frame.node, cursor, frame.round});
   };
-  hooks.peer_failed = [board = board_](PeerId peer, const std::string& reason) {
-    caf::anon_send(board->node, Failing{{}, 0, true, name_of(peer), reason});
+  hooks.peer_failed = [board = board_](std::uint32_t view, PeerId peer, const std::string& reason) {
+    caf::anon_send(board->node, Failing{{}, view, true, name_of(peer), reason});
   };
   hooks.refused = [board = board_, loader = parts_.name.loader,
                    slot = parts_.name.slot](const std::string& reason) {
@@ -404,7 +406,9 @@ void NodeState::on(const Trouble& message) {
 }
 
 // A peer's failure is not this node's: it may go on in a view without that peer.
+// What broke in a view that this node has left may be whole again; else it is met again.
 void NodeState::on(const Failing& message) {
+  if (message.view > 0 && message.view < view_.number) return;
   Failing named = message;
   named.name = parts_.name;
   named.view = view_.number;

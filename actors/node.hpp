@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "muster/actors/awake_clock.hpp"
 #include "muster/actors/data_plane.hpp"
 #include "muster/actors/executor.hpp"
 #include "muster/actors/messages.hpp"
@@ -177,6 +178,7 @@ class NodeState {
   caf::actor_clock::time_point plane_told_{};
   ProgressWord busy_with_;  // since when it says the same
   caf::actor_clock::time_point busy_since_{}, watched_at_{};
+  std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
   std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
   bool silence_said_ = false;
   std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet

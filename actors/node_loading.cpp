@@ -49,12 +49,22 @@ loader_actor NodeState::make_loader(const View& view) {
   return self_->spawn(remote_loader, plane_, view.number, peer_of(view.loader_of(parts_.name.slot).name));
 }
 
+// The fewer replicas are left, the more each of them loads. A run that has begun is worth more than a bound
+// that was enough for those it began with.
 std::uint32_t NodeState::prefetch_depth_for(const View& view, std::uint32_t shards) const {
   if (!loads_itself(view)) return job_->data.prefetch;
   if (view.last) return 1;  // no step is made in it, and nothing is read
   MemoryDemand demand = reads_;
   demand.shards = shards;
-  return prefetch_depth(demand);
+  const std::uint64_t least = memory_needed(demand, 1);
+  if (least <= demand.memory_bytes) return prefetch_depth(demand);
+  const std::string text = parts_.name.text() + " loads for " + std::to_string(shards) +
+                           " shards now, which takes " + std::to_string(least) +
+                           " bytes at least, and data.memory is " + std::to_string(demand.memory_bytes) +
+                           ": it goes on with one micro-batch a shard; more replicas, or loader processes on "
+                           "other hosts, make it less";
+  self_->send(parts_.coordinator, Raised{make_event("notice", {{"text", text}})});
+  return 1;
 }
 
 }  // namespace muster

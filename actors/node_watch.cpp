@@ -50,7 +50,8 @@ void NodeState::watch() {
   self_->send(parts_.coordinator, Heartbeat{parts_.name, applied, progress_->measured_step(),
                                             progress_->measured_seconds(), still_ms(), busy_ms()});
   if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
-  const auto now = self_->clock().now().time_since_epoch();
+  if (!awake_) awake_.emplace(job_->cluster.detect.heartbeat);
+  const auto now = awake_->look(self_->clock().now().time_since_epoch());
   if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))
     self_->send(parts_.coordinator, *late);
 }

@@ -101,8 +101,8 @@ std::vector<Key> data_keys() {
                "Micro-batches that a shard may hold ready; more hides slower storage, and takes memory."),
            MUSTER_MEMBER(data.prefetch)),
       bind(key(kFree, "data.memory", at_least(ValueType::size, 1),
-               "Hard bound on what a node's loading holds, source and micro-batches together; too small a "
-               "bound starves replicas."),
+               "Bound on what a node's loading holds, source and micro-batches together. Who loads for more "
+               "shards than it has room for, since others are lost, holds one micro-batch of each."),
            MUSTER_MEMBER(data.memory_bytes)),
       bind(key(kFree, "data.threads", between(ValueType::integer, 0, 1),
                "Loader threads of each node. With 0 a node has one where cores are free, and else loads "

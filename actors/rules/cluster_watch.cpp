@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
 constexpr int kStartPatiences = 5;
+constexpr int kTicksOfSlack = 4;
 
 std::string rounded(double value) {
   return std::to_string(std::llround(value));
@@ -31,6 +32,7 @@ SuspicionOptions suspicion_options(const ClusterConfig& cluster, std::chrono::na
 
 ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
     : cluster_(cluster),
+      standstill_(std::max<Time>(cluster.detect.patience, kTicksOfSlack * tick)),
       suspicion_(suspicion_options(cluster, tick)),
       doubt_(cluster.detect.patience, kReturnMax),
       complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat) {}
@@ -104,7 +106,7 @@ SelfDoubt::Sight ClusterWatch::look(Time now) {
 }
 
 bool ClusterWatch::in_touch(const NodeName& name, Time now) const {
-  if (judged_ && now - *judged_ > cluster_.detect.patience) return false;
+  if (stands_still(now)) return false;
   if (stood_still_ && now - *stood_still_ < kReturnMax) return false;
   const auto silence = suspicion_.silence(name, now);
   return !silence || *silence < std::min<Time>(cluster_.detect.patience, kUnheardMax) / 2;
@@ -122,11 +124,24 @@ ClusterWatch::Time ClusterWatch::least_silence() const {
   return std::min<Time>(kStartPatiences * cluster_.detect.patience, cluster_.start_patience);
 }
 
+// It has just been woken.
+bool ClusterWatch::stands_still(Time now) const {
+  return judged_ && now - *judged_ > standstill_ && !canary("standstill-is-charged");
+}
+
+// What was said meanwhile of links and of who is late may be over; if not, it is said again.
+bool ClusterWatch::has_stood_still(Time now) const {
+  return stands_still(now) || (stood_still_ && now - *stood_still_ < cluster_.detect.patience);
+}
+
 ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeName&)>& alive, Time now) {
   suspicion_.keep_only(alive);
   complaints_.keep_only(alive);
   std::erase_if(still_, [&](const auto& each) { return !alive(each.first); });
-  if (judged_ && now - *judged_ > cluster_.detect.patience) stood_still_ = now;
+  if (stands_still(now)) {
+    stood_still_ = now;
+    doubt_.excuse(now - *judged_, now);
+  }
   judged_ = now;
   Judgement judgement;
   const auto opinions = suspicion_.judge(now).changed;
@@ -146,9 +161,7 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
                     {"silent_ms", milliseconds(opinion.silence)}}));
   }
   if (!judgement.losses.empty()) doubt_.decided();
-  // What was said of links while this coordinator stood still may be over. They complain again.
-  const bool has_stood = stood_still_ && now - *stood_still_ < cluster_.detect.patience;
-  if (doubt_.in_doubt(now) || has_stood) complaints_.clear();
+  if (doubt_.in_doubt(now) || has_stood_still(now)) complaints_.clear();
   for (const auto& eviction : complaints_.judge(
            parties(), [this](const NodeName& name) { return suspicion_.last_heard(name); }, now)) {
     judgement.losses.push_back({eviction.name, eviction.by, eviction.reason});
@@ -190,7 +203,8 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   if (message.view != view_.number || !view_.holds(message.late())) return judgement;
   if (said_.insert({message.step, message.late(), message.cause, message.stuck}).second)
     judgement.events.push_back(late_event(message));
-  if (message.link_broken || doubt_.in_doubt(now) || canary("loaders-not-watched")) return judgement;
+  if (message.link_broken || doubt_.in_doubt(now) || has_stood_still(now) || canary("loaders-not-watched"))
+    return judgement;
   const std::string held =
       message.name.text() + " has waited for it for " + rounded(message.waited_ms) + " ms";
   if (message.stuck) {
@@ -213,7 +227,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
     judgement.events.push_back(late_event(message, *late));
   const bool others_wait = message.name != late->name;
   // What was said long ago comes when the link is good again.
-  if (doubt_.in_doubt(now)) return judgement;
+  if (doubt_.in_doubt(now) || has_stood_still(now)) return judgement;
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);
@@ -231,14 +245,24 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   return judgement;
 }
 
+// The step before went on without it, too, and with each view the silence of a loader, or its standstill,
+// begins anew: that it hangs, or that a link to it is broken, must have time to be seen.
+bool ClusterWatch::may_lack_its_loader(const HeldUp& message, std::uint64_t record) const {
+  const bool loader = message.cause == text_of(LateCause::data) && !view_.loaders.empty();
+  return loader && record == dropping_.record + 1 &&
+         dropped_for_.contains(view_.loader_of(message.slot).name);
+}
+
 bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
   if (cluster_.straggler.action != StragglerAction::drop || message.link_broken || !message.ready)
     return false;
   const std::uint64_t record = view_.records + message.record;
-  if (record < dropping_.record || late.begin == late.end) return false;
+  if (record < dropping_.record || late.begin == late.end || may_lack_its_loader(message, record))
+    return false;
   if (record > dropping_.record) {
     dropping_ = {record, {}};
     dropped_from_.clear();
+    dropped_for_.clear();
     dropped_in_ = view_.number;
   }
   if (dropped_in_ != view_.number) return false;
@@ -250,6 +274,8 @@ bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
     return false;
   if (!dropped_from_.insert(message.slot).second) return false;
   dropping_.shards.push_back({late.begin, late.end});
+  if (message.cause == text_of(LateCause::data) && !view_.loaders.empty())
+    dropped_for_.insert(view_.loader_of(message.slot).name);
   return true;
 }
 

@@ -26,7 +26,10 @@ class ClusterWatch {
   ClusterWatch(const ClusterConfig& cluster, Time tick);
 
   /// It has come: silence counts from now on, also before its first heartbeat.
-  void came(const NodeName& name, Time now) { suspicion_.heard(name, now); }
+  void came(const NodeName& name, Time now) {
+    suspicion_.heard(name, now);
+    if (!judged_) judged_ = now;
+  }
   void heard(const Heartbeat& message, Time now);
   /// A complaint about a peer, of the view in force.
   void complained(const Failing& message, Time now);
@@ -75,12 +78,18 @@ class ClusterWatch {
   /// What every view from now on carries: its first round is that step, unless some member has the record of
   /// it.
   const Dropping& dropping() const { return dropping_; }
+  /// All go back to this record, of all views: who was late behind the step that follows is late no more.
+  void went_back(std::uint64_t record) {
+    if (dropping_.record > record + 1) dropping_ = {};
+  }
 
   /// Whether shards should move now, and why. Only if the job sheds.
   std::optional<Shedding::Move> shed();
 
  private:
   Time least_silence() const;
+  bool stands_still(Time now) const;
+  bool has_stood_still(Time now) const;
   std::vector<Party> parties() const;
   SelfDoubt::Sight look(Time now);
   Event late_event(const HeldUp& message, const Member& late) const;
@@ -88,8 +97,10 @@ class ClusterWatch {
   Judgement loader_held_up(const HeldUp& message, Time now);
   std::string cause_of(const HeldUp& message) const;
   bool drop(const HeldUp& message, const Member& late);
+  bool may_lack_its_loader(const HeldUp& message, std::uint64_t record) const;
 
   ClusterConfig cluster_;
+  Time standstill_;  // not to have judged for longer
   Suspicion suspicion_;
   SelfDoubt doubt_;
   std::optional<Time> judged_, stood_still_;  // when it judged last; when it went on after a standstill
@@ -101,6 +112,7 @@ class ClusterWatch {
   std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck
   Dropping dropping_;                     // over views: the last step that went on without some,
   std::set<std::uint32_t> dropped_from_;  // and who was too late for it,
+  std::set<NodeName> dropped_for_;        // by which loaders,
   std::uint32_t dropped_in_ = 0;          // in which view
 };
 

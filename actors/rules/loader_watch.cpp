@@ -36,17 +36,17 @@ LoaderWatch::Time LoaderWatch::silence_allowed(const LoadingSight& sight) const 
 }
 
 bool LoaderWatch::is_news(bool stuck, Time now) {
-  if (!stuck) return !std::exchange(said_.late, true);
-  if (said_.stuck && now - *said_.stuck < cluster_.detect.patience) return false;
-  said_.late = true;
-  said_.stuck = now;
+  const bool first = !said_.late || (stuck && !said_.stuck);
+  if (!first && now - *said_.late < cluster_.detect.patience) return false;
+  said_.late = now;
+  said_.stuck = said_.stuck || stuck;
   return true;
 }
 
 LoaderWatch::Words LoaderWatch::of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step) {
   if (said_.view != sight.view || said_.waiting_since != sight.waiting_since)
-    said_ = {sight.view, sight.waiting_since, false, said_.view == sight.view ? said_.link : std::nullopt,
-             std::nullopt};
+    said_ = {sight.view, sight.waiting_since, std::nullopt, false,
+             said_.view == sight.view ? said_.link : std::nullopt};
   const NodeName name{false, self_};
   const Time waited = sight.now - sight.waiting_since;
   const Time silent = sight.loader.unanswered_since ? sight.now - *sight.loader.unanswered_since : Time{0};

@@ -33,17 +33,17 @@ class LoaderWatch {
     bool ask_again = false;
   };
   /// `loader`: the one that is seen; `step`: the one that this node's replica loads for. Lateness is said
-  /// once for each micro-batch that is waited for, that a loader is stuck again and again: a coordinator that
-  /// was started anew has not heard of it.
+  /// for each micro-batch that is waited for, and again after each further patience: a coordinator that was
+  /// started anew, or stood still, has not heard of it.
   Words of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step);
 
  private:
   struct Said {
     std::uint32_t view = 0;
     Time waiting_since{0};
-    bool late = false;
+    std::optional<Time> late;  // when last
+    bool stuck = false;
     std::optional<Time> link;
-    std::optional<Time> stuck;
   };
 
   bool is_stuck(const LoadingSight& sight) const;

@@ -318,6 +318,8 @@ void Roster::pair_up(View& view) const {
 }
 
 std::uint32_t Roster::took() const {
+  // Members give nothing before they have gone back themselves.
+  if (replicas_left().empty() && !newcomers_with_state().empty()) return view_.number;
   std::uint32_t latest = 0;
   for (const auto& [name, record] : nodes_) {
     if (view_.holds(name) && !name.loader && !gone(record)) latest = std::max(latest, record.took);
@@ -381,6 +383,34 @@ std::vector<NodeName> Roster::all_who_can_read() const {
   return names;
 }
 
+std::vector<NodeName> Roster::who_hold_the_state(
+    const std::function<bool(const NodeName&, const NodeRecord&)>& counts) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (!name.loader && !gone(record) && counts(name, record)) names.push_back(name);
+  }
+  return names;
+}
+
+// They were given all of it, and those who gave it may be gone.
+std::vector<NodeName> Roster::newcomers_with_state() const {
+  return who_hold_the_state([this](const NodeName& name, const NodeRecord& record) {
+    const bool has_it = record.stage == NodeStage::closed || record.stage == NodeStage::caught_up;
+    return has_it && !view_.holds(name) && !record.leaving;
+  });
+}
+
+// Of those that hold every record, the one that can go back furthest.
+std::uint32_t Roster::best_donor(const std::vector<NodeName>& holders) const {
+  const auto better = [this](const NodeName& a, const NodeName& b) {
+    const NodeRecord &one = at(a), &other = at(b);
+    if (one.records != other.records)
+      return canary("least-records") ? one.records < other.records : one.records > other.records;
+    return one.kept_from < other.kept_from;
+  };
+  return std::ranges::min_element(holders, better)->slot;
+}
+
 Roster::Next Roster::next_view(const View& last) const {
   // Some have gone back already, others not yet: all do it again.
   const bool goes_back = last.back && took() < last.number;
@@ -388,31 +418,19 @@ Roster::Next Roster::next_view(const View& last) const {
   const std::set<std::uint32_t> held_back = to_hold_back(source);
   const auto lost = lost_part(source, replicas_left());
   const bool from_disk = goes_back || (in_parts_ && (lost || source.view == 0));
-  // Who may say where the view begins: who wants to leave and is held back counts as any other; one that came
-  // last and holds no part of the optimiser yet does not, for the others hold the parts where they are.
-  const auto counts = [&](const NodeName& name, const NodeRecord& record) {
+  // Who wants to leave and is held back counts as any other; one that came last and holds no part of the
+  // optimiser yet does not, for the others hold the parts where they are.
+  std::vector<NodeName> holders = who_hold_the_state([&](const NodeName& name, const NodeRecord& record) {
     const bool leaves = record.leaving && !held_back.contains(name.slot);
-    return view_.holds(name) && !name.loader && !gone(record) && !leaves &&
-           (!in_parts_ || from_disk || holds_part(source, name.slot));
-  };
-  std::uint64_t records = 0;
-  for (const auto& [name, record] : nodes_) {
-    if (counts(name, record))
-      records = canary("least-records") ? record.records : std::max(records, record.records);
-  }
-  // The donor: of those that hold every record, the one that can go back furthest.
-  const NodeRecord* best = nullptr;
-  std::uint32_t donor = 0;
-  for (const auto& [name, record] : nodes_) {
-    if (!counts(name, record) || record.records < records) continue;
-    if (best && record.kept_from >= best->kept_from) continue;
-    best = &record;
-    donor = name.slot;
-  }
-  if (!best) return {std::nullopt, "no replica that holds the state is left", {}};
-  if (from_disk) records = source.records;
+    return view_.holds(name) && !leaves && (!in_parts_ || from_disk || holds_part(source, name.slot));
+  });
+  if (holders.empty() && !canary("newcomers-hold-nothing")) holders = newcomers_with_state();
+  if (holders.empty()) return {std::nullopt, "no replica that holds the state is left", {}};
+  const std::uint32_t donor = best_donor(holders);
+  const NodeRecord& best = at({false, donor});
+  const std::uint64_t records = from_disk ? source.records : best.records;
   View view = make_view(next_number(last),
-                        from_disk ? all_who_can_read() : staying(records, best->kept_from, held_back));
+                        from_disk ? all_who_can_read() : staying(records, best.kept_from, held_back));
   view.source = std::move(source);
   view.term = last.term;
   view.facts = last.facts;

@@ -2,6 +2,7 @@
 // and message in, decision and reason out.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -102,7 +103,8 @@ class Roster {
   std::string missing_to_begin() const;
   /// Nobody is waited for any more who has not joined.
   void drop_expected();
-  /// The latest view of which a member that is left has taken a record.
+  /// The latest view of which a member that is left has taken a record; where none is left, that in which
+  /// newcomers were given the state.
   std::uint32_t took() const;
   /// What a member says of the replicas of its view (Member::clean); nothing, if this is another one.
   void compared(std::uint32_t view, const std::vector<std::uint64_t>& clean);
@@ -202,8 +204,9 @@ class Roster {
   View first_view() const;
   /// The view after `last`, when all who are left have closed that one: its shards dealt anew, its records
   /// the most that any of them holds, so that a step which one of them may have applied stands, and one that
-  /// none has is done again. A newcomer is in it if the donor can hand out all that it misses. No view, but
-  /// what is missing, if the job needs more nodes.
+  /// none has is done again. A newcomer is in it if the donor can hand out all that it misses; where no
+  /// member is left, those that were given the whole state go on with it. No view, but what is missing, if
+  /// the job needs more nodes.
   struct Next {
     std::optional<View> view;
     std::string missing;
@@ -243,6 +246,10 @@ class Roster {
   std::vector<NodeName> all_who_can_read() const;
   std::vector<NodeName> staying(std::uint64_t records, std::uint64_t kept_from,
                                 const std::set<std::uint32_t>& held_back) const;
+  std::vector<NodeName> who_hold_the_state(
+      const std::function<bool(const NodeName&, const NodeRecord&)>& counts) const;
+  std::vector<NodeName> newcomers_with_state() const;
+  std::uint32_t best_donor(const std::vector<NodeName>& holders) const;
   std::uint32_t next_number(const View& last) const;
   std::set<std::uint32_t> replicas_left() const;
   /// Of the view or newcomers: who lives, and did not ask to leave.

@@ -7,7 +7,8 @@ namespace muster {
 
 bool Roster::trained() const {
   return std::ranges::any_of(nodes_, [this](const auto& node) {
-    return !node.first.loader && node.second.trained && alive(node.first) && view_.holds(node.first);
+    return !node.first.loader && node.second.trained && alive(node.first) &&
+           (view_.holds(node.first) || replicas_left().empty());
   });
 }
 

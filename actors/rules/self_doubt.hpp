@@ -46,6 +46,9 @@ class SelfDoubt {
 
   /// Whether a silence of that length makes a node lost, as of the last `judge`.
   bool makes_lost(Time silence, Time now) const;
+  /// The coordinator itself has seen nobody for so long: its link may have been down meanwhile, and who was
+  /// cut off is back later.
+  void excuse(Time silence, Time now);
   /// Nodes are taken for lost by a silence of the majority: it was no fault of the coordinator's link.
   void decided() {
     sight_ = Sight::clear;
@@ -58,7 +61,6 @@ class SelfDoubt {
 
  private:
   Sight look(std::span<const Member> members, Time now);
-  void excuse(Time silence, Time now);
 
   Time patience_, return_max_;
   Sight sight_ = Sight::clear;

@@ -113,14 +113,13 @@ bool LateMemory::is_news(std::uint32_t view, std::uint64_t round, const Lateness
                          std::chrono::nanoseconds patience) {
   if (view != view_ || round != round_) {
     said_.clear();
-    stuck_.clear();
+    patiences_.clear();
   }
   view_ = view;
   round_ = round;
   const bool news = said_.insert({late.slot, late.cause, late.stuck, late.ready}).second;
-  if (!late.stuck) return news;
   const std::int64_t patiences = late.waited / patience;
-  return std::exchange(stuck_[late.slot], patiences) != patiences || news;
+  return std::exchange(patiences_[late.slot], patiences) != patiences || news;
 }
 
 }  // namespace muster

@@ -48,8 +48,8 @@ struct Lateness {
 /// from these are not blamed.
 std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options);
 
-/// Says each lateness once: again only if it turns out to be stuck or ready, or its cause changes. That one
-/// is stuck is said again after each further patience: the coordinator forgets what it cannot judge.
+/// Says each lateness when it begins, when it turns out to be stuck or ready, when its cause changes, and
+/// again after each further patience: the coordinator forgets what it cannot judge.
 class LateMemory {
  public:
   bool is_news(std::uint32_t view, std::uint64_t round, const Lateness& late,
@@ -59,7 +59,7 @@ class LateMemory {
   std::uint32_t view_ = 0;
   std::uint64_t round_ = 0;
   std::set<std::tuple<std::uint32_t, LateCause, bool, bool>> said_;
-  std::map<std::uint32_t, std::int64_t> stuck_;  // by slot: patiences when it was said last
+  std::map<std::uint32_t, std::int64_t> patiences_;  // by slot: when it was said last
 };
 
 }  // namespace muster

@@ -226,7 +226,26 @@ void Cluster::pause(const std::string& name) {
   world_->pause(who->process);
 }
 
+void Cluster::suspend() {
+  suspended_ = true;
+  for (const std::string& name : nodes()) pause(name);
+  pause(kCoordinator);
+}
+
+void Cluster::wake() {
+  suspended_ = false;
+  for (const std::string& name : nodes()) resume(name);
+  resume(kCoordinator);
+  for (const auto& action : std::exchange(on_wake_, {})) action();
+}
+
+void Cluster::when_awake(std::function<void()> action) {
+  if (suspended_) return on_wake_.push_back(std::move(action));
+  action();
+}
+
 void Cluster::resume(const std::string& name) {
+  if (suspended_) return;  // it wakes with all
   if (name == kCoordinator) {
     for (const ProcessId process : std::exchange(paused_coordinators_, {})) {
       if (world_->alive(process)) world_->resume(process);

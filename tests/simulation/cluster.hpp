@@ -72,6 +72,9 @@ class Cluster {
   /// The launcher tells the coordinator that the child has ended.
   void reap(const std::string& name);
   void pause(const std::string& name);
+  /// Every node and the coordinator; nothing that was killed is started again before they wake.
+  void suspend();
+  void wake();
   void resume(const std::string& name);
   /// What is done to ways from now on is of this fault: when it is mended, that of others stays.
   void on_behalf_of(std::uint64_t fault) { fault_ = fault; }
@@ -140,6 +143,9 @@ class Cluster {
   void start_again_after_silence() { starts_again_after_silence_ = true; }
   JournalDisk& journal() { return *journal_; }
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
+  bool cut_from_coordinator(ProcessId process) const {
+    return control_->blocked(process, coordinator_process_);
+  }
   bool usurped(ProcessId process) const { return process == usurped_process_; }
   bool two_coordinators() const { return usurped_process_ != kNobody; }
   /// The second one has written to the journal, too.
@@ -200,6 +206,7 @@ class Cluster {
   void start_coordinator();
   void coordinator_ended(ProcessId process, const Report& report);
   void end_process(ProcessId process, const coordinator_actor& actor, bool told);
+  void when_awake(std::function<void()> action);
   void start_again(ProcessId process);
   void start_after_silence(ProcessId process);
   void end_usurped();
@@ -237,6 +244,8 @@ class Cluster {
   std::uint64_t writes_before_usurper_ = 0, term_before_usurper_ = 0;
   bool second_leads_ = false;  // a view of it is in force
   std::vector<ProcessId> paused_coordinators_;
+  bool suspended_ = false;
+  std::vector<std::function<void()>> on_wake_;
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
   std::set<std::uint64_t> coordinator_cuts_;  // faults that cut it from everybody
   std::uint64_t fault_ = 0;

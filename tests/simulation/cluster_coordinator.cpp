@@ -92,21 +92,23 @@ void Cluster::end_process(ProcessId process, const coordinator_actor& actor, boo
 }
 
 void Cluster::start_again(ProcessId process) {
-  world_->after(coordinator_back_after_, [this, process, back_after = coordinator_back_after_] {
+  const auto start = [this, process, back_after = coordinator_back_after_] {
     if (over_ || coordinator_alive()) return;
     control_->machine_is_back(process, back_after);
     ended_unseen_ = journal_->entry && journal_->entry->ended;
     if (!ended_unseen_) start_coordinator();
-  });
+  };
+  world_->after(coordinator_back_after_, [this, start] { when_awake(start); });
 }
 
 // Whatever its journal says: steps that live replicas hold count more.
 void Cluster::start_after_silence(ProcessId process) {
-  world_->after(coordinator_back_after_, [this, process, back_after = coordinator_back_after_] {
+  const auto start = [this, process, back_after = coordinator_back_after_] {
     if (over_ || coordinator_alive()) return;
     control_->machine_is_back(process, back_after);
     start_coordinator();
-  });
+  };
+  world_->after(coordinator_back_after_, [this, start] { when_awake(start); });
 }
 
 void Cluster::crash_coordinator(bool told) {

@@ -141,6 +141,29 @@ std::vector<FaultKind> standstills() {
          return true;
        },
        pause, resume},
+      {"suspend", "the whole job stands still (SIGSTOP, a machine that sleeps), and wakes again",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const Nanoseconds stuck = scene.job.cluster.straggler.stuck_after;
+         fault.lasts = dice.one_in(2) ? long_time(dice, scene) : dice.between(stuck, 2 * stuck);
+         return true;
+       },
+       [](Cluster& cluster, const Fault&) { cluster.suspend(); },
+       [](Cluster& cluster, const Fault&) { cluster.wake(); }},
+      {"suspend-host", "a replica and the coordinator beside it stand still together, and wake again",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_replica(dice, scene);
+         fault.lasts = long_time(dice, scene);
+         fault.costs = {fault.a};
+         return true;
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.pause(fault.a);
+         cluster.pause(Cluster::kCoordinator);
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.resume(fault.a);
+         cluster.resume(Cluster::kCoordinator);
+       }},
       {"slow-replica", "a replica computes 3 to 40 times as long",
        [](Dice& dice, const Scene& scene, Fault& fault) {
          fault.a = any_replica(dice, scene);

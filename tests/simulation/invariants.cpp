@@ -221,6 +221,7 @@ void Invariants::view_closed(ProcessId process, std::uint32_t view) {
 
 void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message) {
   if (cluster_->usurped(from)) return said_by_usurped(message);
+  if (as<Close>(message) && !is_member(to) && !seen(to).name.loader) given_the_state_.insert(to);
   if (const auto* install = as<Install>(message)) {
     const View* latest = views_.latest();
     if (!latest || install->view.number != latest->number) made(install->view);
@@ -310,6 +311,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
 }
 
 void Invariants::made(const View& view) {
+  given_the_state_.clear();
   found_again(view);
   if (const View* before = views_.latest()) {
     for (const Behind& one : before->behind)

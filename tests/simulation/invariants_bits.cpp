@@ -108,6 +108,7 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step, std::span<
 // An older copy of a journal knows nothing of a verdict; the one who told of it may be lost.
 void Invariants::restarted() {
   adopting_ = true;
+  given_the_state_.clear();
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
   lost_before_restart_ = lost_;

@@ -12,12 +12,13 @@ namespace muster::simulation {
 
 namespace {
 
+constexpr const char* kNoneHoldsIt = "no replica that holds the state";
 constexpr const char* kNotFinite = "the weights are still those of the step before";
 
 bool says_who_is_missing(const std::string& reason) {
-  static constexpr const char* kReasons[] = {"no nodes came", "no replica that holds the state",
-                                             "no loader process is left", "no word from any member",
-                                             "the nodes were not ready within"};
+  static constexpr const char* kReasons[] = {
+      "no replica of the last view is left", "no nodes came",           kNoneHoldsIt,
+      "no loader process is left",           "no word from any member", "the nodes were not ready within"};
   return std::ranges::any_of(kReasons, [&](const char* each) { return reason.starts_with(each); });
 }
 
@@ -129,7 +130,8 @@ bool Invariants::none_looks_for_it() const {
     const std::string who = seen_.at(member).name.text();
     const bool may_be_gone = excused_.contains(who) || lost_before_restart_.contains(who) ||
                              left_.contains(who) || told_to_end_.contains(member);
-    return gave_up_looking_.contains(member) || (may_be_gone && !cluster_->world().alive(member));
+    const bool cannot_come = !cluster_->world().alive(member) || cluster_->cut_from_coordinator(member);
+    return gave_up_looking_.contains(member) || (may_be_gone && cannot_come);
   });
 }
 
@@ -188,6 +190,8 @@ void Invariants::expect_good_end(const Report& report) {
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");
   if (report.reason.starts_with("no member of the last view has come back") && none_looks_for_it())
     return tally_.count("run: fails where its coordinator came too late");
+  if (report.reason.starts_with(kNoneHoldsIt) && newcomers_hold_the_state())
+    return say({11, "newcomers were given the state, and the run says: " + report.reason});
   if (only_the_coordinator_died())
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
@@ -277,7 +281,7 @@ std::uint64_t Invariants::told_to_end() const {
 bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "no step was done") return true;
   if (reason == "a part of the state was lost with a replica") return !lost_.empty();
-  if (reason.rfind("no replica that holds the state", 0) == 0) return !lost_.empty();
+  if (reason.starts_with(kNoneHoldsIt)) return !lost_.empty() && !newcomers_hold_the_state();
   if (reason.starts_with("no checkpoint is left that can be read"))
     return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
            disk_was_away_for_long();

@@ -19,6 +19,7 @@ void Invariants::cut_from_coordinator(const std::set<std::string>& who) {
 // Of a broken link either end may go, also the one that has no fault.
 bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (excused_.count(who) > 0) return true;
+  if (faults_ > 0 && tally_.of("fault: suspend") == faults_) return false;  // nobody had a fault of its own
   // A newcomer whose connection breaks goes by itself, and comes again.
   if (joined_.count(who) == 0 && !cluster_->alive(who)) return true;
   if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
@@ -47,6 +48,15 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (!explains(ends.substr(0, and_at)) && !explains(ends.substr(and_at + 5))) return false;
   tally_.count("lost: the end of a link that had no fault");
   return true;
+}
+
+bool Invariants::newcomers_hold_the_state() const {
+  return std::ranges::any_of(given_the_state_, [this](ProcessId process) {
+    const std::string who = seen_.at(process).name.text();
+    const bool goes = lost_.contains(who) || left_.contains(who) || leaving_.contains(who) ||
+                      told_to_end_.contains(process) || excused_.contains(who);
+    return !goes && cluster_->world().alive(process);
+  });
 }
 
 void Invariants::lost(const Event& event) {

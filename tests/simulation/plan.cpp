@@ -243,6 +243,24 @@ void draw_loans(std::uint64_t seed, Plan& plan) {
   }
 }
 
+// Who stands still with all others is late for none of them.
+void draw_suspended(std::uint64_t seed, Plan& plan) {
+  const auto suspends = [](const Fault& fault) { return fault.kind.starts_with("suspend"); };
+  if (std::ranges::none_of(plan.faults, suspends)) return;
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 97);
+  StragglerConfig& straggler = plan.job.cluster.straggler;
+  straggler.action = dice.one_of(std::vector{StragglerAction::evict, StragglerAction::drop});
+  straggler.patience = milliseconds(dice.between(1000, 5000));
+  if (!std::ranges::all_of(plan.faults, suspends)) return;
+  // Replicas wait for loaders most of the time, and for none of them as long as that.
+  straggler.action = StragglerAction::evict;
+  straggler.patience = milliseconds(dice.between(4000, 8000));
+  plan.job.cluster.loaders = std::max(plan.job.cluster.loaders, 2u);
+  plan.job.data.prefetch = 1;
+  plan.cluster.pace.loading_max =
+      std::min<Nanoseconds>(straggler.patience / (6 * plan.job.train.shards), milliseconds(250));
+}
+
 // Only where a replica is slow does it matter what is done about it; from dice of its own, so that the other
 // plans stay what they are.
 void draw_straggler_action(std::uint64_t seed, Plan& plan) {
@@ -450,6 +468,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_cards(seed, plan);
   draw_ending(seed, options, plan);
   draw_stuck_after(seed, plan);
+  draw_suspended(seed, plan);
   draw_unlike(seed, options, plan);
   draw_bits(seed, options, plan);
   draw_together(seed, options, plan);

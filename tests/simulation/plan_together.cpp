@@ -169,11 +169,24 @@ void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together
   together.add("leave-all", {"close", dice.between(1, job.cluster.replicas), soon(200)});
 }
 
+// One that came a moment ago has the state, and is no member yet.
+void the_members_die_behind_a_newcomer(Dice& dice, Together& together) {
+  Job& job = together.job();
+  job.cluster.replicas = std::min<std::uint32_t>({job.cluster.replicas, job.train.shards, 2});
+  job.cluster.min_replicas = static_cast<std::uint32_t>(dice.between(1, 2));
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 20);
+  together.add("join", {"commit", dice.between(1, 6), Nanoseconds(0)});
+  const auto later = dice.between(Nanoseconds(0), Nanoseconds(milliseconds(3)));
+  const bool in_the_end = dice.one_in(2);  // when it closes the view with them
+  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
+    together.add("crash", {in_the_end ? "close" : "caught-up", 1, later}, slot_name(slot));
+}
+
 using Scenario = void (*)(Dice&, Together&);
 
 std::vector<Scenario> scenarios_of(const Plan& plan) {
   const bool many_shards = plan.job.train.shards >= 4;
-  std::vector<Scenario> all{all_leave_while_others_come};
+  std::vector<Scenario> all{all_leave_while_others_come, the_members_die_behind_a_newcomer};
   if (many_shards) all.push_back(one_hangs_when_the_run_is_to_end);
   if (many_shards) all.push_back(all_leave_while_a_view_waits_for_its_journal);
   if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
@@ -199,6 +212,7 @@ void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     scenarios.erase(chosen);
     if (!together.possible()) continue;  // with the faults that may be
     plan = together.plan();
+    plan.job.cluster.min_replicas = std::min(plan.job.cluster.min_replicas, plan.job.cluster.replicas);
     plan.disk = !plan.job.checkpoint.folder.empty();
     return;
   }

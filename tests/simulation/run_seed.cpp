@@ -51,6 +51,7 @@ class Schedule final : public Watch {
     if (message.match_elements<Closed>()) moment("closed");
     if (message.match_elements<Install>()) moment("install");
     if (message.match_elements<Begin>()) moment("begin");
+    if (message.match_elements<CaughtUp>()) moment("caught-up");
     if (message.match_elements<Checkpointed>()) moment("checkpointed");
   }
   void lent(ProcessId process, const Frame& frame) override {

@@ -195,6 +195,7 @@ void Engine::ask_for_life(PeerId peer) {
 }
 
 void Engine::tick() {
+  now();  // a quiet time is no standstill: see awake_clock.hpp
   go_on_giving();
   look_at_loaders();
   if (closing_) return look_while_closing();
@@ -433,7 +434,7 @@ void Engine::peer_failed(PeerId peer, const std::string& reason) {
 
 // Its connection, a send to it and a message from it may each fail by themselves: the first is said.
 void Engine::blame(PeerId peer, const std::string& reason) {
-  if (blamed_.insert(peer).second) hooks_.peer_failed(peer, reason);
+  if (blamed_.insert(peer).second) hooks_.peer_failed(view_, peer, reason);
 }
 
 void Engine::refused(const std::string& reason) {

@@ -32,8 +32,8 @@ class Engine final : public FrameSink {
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> batch;
     /// A shard on another node asks the loader on this one for a micro-batch.
     std::function<void(const Frame& frame)> demand;
-    /// At most once for a peer of a view.
-    std::function<void(PeerId peer, const std::string& reason)> peer_failed;
+    /// At most once for a peer of a view. `view`: the engine's, which its node may have left.
+    std::function<void(std::uint32_t view, PeerId peer, const std::string& reason)> peer_failed;
     std::function<void(const std::string& reason)> refused;
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
     /// buffer that was given to its reduction is free. `result_begun`: a part of the result of a round that
@@ -46,7 +46,7 @@ class Engine final : public FrameSink {
     std::function<void(LoadingSight)> starved = nullptr;
     /// What this node is doing now; called on the engine's thread.
     std::function<ProgressWord()> progress = nullptr;
-    /// The clock: real or virtual.
+    /// The clock: real or virtual. Looked at at each tick, and when something comes.
     std::function<std::chrono::nanoseconds()> now = nullptr;
     /// A record (frame.kind) that this node missed, a whole state, or elements of an optimiser, from a member
     /// that has it; or the word of one that it was given to.

@@ -134,7 +134,7 @@ bool SocketTransport::look() {
       look_at(Out(found->second), events[i].events);
     }
   }
-  if (greeting_) check_greetings();
+  all_seen_ = count < kEventsMax;
   if (accept_pause_.over(now())) listen_in(sockets_.get(), listener_.get(), kListener, true);
   return count > 0;
 }

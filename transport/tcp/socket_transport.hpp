@@ -72,6 +72,7 @@ class SocketTransport final : public Transport {
   std::uint64_t next_number_ = 1;
   AcceptPause accept_pause_;
   std::size_t strangers_ = 0;                      // of the incoming: that have not said their hello
+  bool all_seen_ = true;                           // what the kernel told of at the last look
   bool greeting_ = false;                          // some dial, or have not said their hello
   Time next_check_{};                              // of those
   std::vector<Out> to_write_, writing_;            // with something in the queue, and perhaps room

@@ -229,7 +229,9 @@ bool SocketTransport::progress() {
   any |= write_all();  // what was sent since the last time
   any |= look();
   any |= read_all();
-  any |= write_all();  // what followed from that
+  if (greeting_ && all_seen_)
+    check_greetings();  // a hello may have lain there while this process stood still
+  any |= write_all();   // what followed from that
   return any;
 }
 

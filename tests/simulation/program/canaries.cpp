@@ -66,6 +66,11 @@ const std::vector<Canary> kCanaries = {
      "that all go back is told before their wrong checkpoints are marked: who is killed then goes on from "
      "one"},
     {"other-order", "every reader takes the samples of later epochs in another order than the job fixes"},
+    {"newcomers-hold-nothing",
+     "a run whose last members are lost fails, though newcomers were given its state", "join,crash,leave"},
+    {"standstill-is-charged",
+     "time in which a node, or the coordinator, did not run counts as lateness and silence of others",
+     "suspend"},
     {"loaders-not-watched", "no loader is lost for standing still, nor for a broken link",
      "freeze-loader,loader-link"},
     {"hangs-unseen", "a replica that hangs where nobody waits for it in a round is never lost",

@@ -208,6 +208,23 @@ TEST(ClusterWatch, AStepGoesOnWithoutThoseWhoAreLateForIt) {
   EXPECT_EQ(watch.dropping(), (Dropping{4, {{2, 4}}}));
 }
 
+// In each view its silence, and its standstill, begin anew.
+TEST(ClusterWatch, NoTwoStepsInSuccessionGoOnWithoutAReplicaWhoseLoaderIsLate) {
+  ClusterWatch watch(config(StragglerAction::drop), milliseconds(50));
+  watch.entered(view_of(3, 2, 2));
+  HeldUp late = ready(0, 2);
+  late.cause = "data";
+  EXPECT_TRUE(watch.held_up(late, kNow).drops);
+  View next = view_of(3, 2, 2);
+  next.number = late.view = 5;
+  next.dropping = watch.dropping();
+  watch.entered(next);
+  late.record = late.round = 4;
+  EXPECT_FALSE(watch.held_up(late, kNow).drops);
+  late.record = late.round = 5;
+  EXPECT_TRUE(watch.held_up(late, kNow).drops) << "the step between was waited for";
+}
+
 TEST(ClusterWatch, OnlyAJobThatSaysSoDrops) {
   for (const auto action : {StragglerAction::wait, StragglerAction::shed, StragglerAction::speculate}) {
     ClusterWatch watch(config(action), milliseconds(50));
@@ -215,6 +232,33 @@ TEST(ClusterWatch, OnlyAJobThatSaysSoDrops) {
     EXPECT_FALSE(watch.held_up(ready(0, 2), kNow).drops);
     EXPECT_EQ(watch.dropping(), Dropping{});
   }
+}
+
+TEST(ClusterWatch, AllGoBackBehindAStepThatWentOnWithoutSome) {
+  ClusterWatch watch(config(StragglerAction::drop), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_TRUE(watch.held_up(ready(0, 2), kNow).drops);
+  watch.went_back(3);
+  EXPECT_EQ(watch.dropping(), (Dropping{3, {{4, 6}}})) << "it is not done again";
+  watch.went_back(2);
+  EXPECT_EQ(watch.dropping(), (Dropping{3, {{4, 6}}})) << "they are too late for the first step behind it";
+  watch.went_back(1);
+  EXPECT_EQ(watch.dropping(), Dropping{});
+}
+
+TEST(ClusterWatch, WhoWasLateWhileTheCoordinatorStoodStillMayBeLateNoMore) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  watch.begun();
+  const auto all = [](const NodeName&) { return true; };
+  watch.judge(all, kNow);
+  const auto woken = kNow + std::chrono::seconds(30);
+  EXPECT_TRUE(watch.held_up(held_up(0, 2), woken).losses.empty()) << "it comes before the first look";
+  watch.judge(all, woken);
+  EXPECT_TRUE(watch.held_up(held_up(0, 2), woken + milliseconds(1)).losses.empty());
+  auto now = woken;
+  for (int i = 0; i < 200; ++i) watch.judge(all, now += milliseconds(50));
+  EXPECT_EQ(watch.held_up(held_up(0, 2), now).losses.size(), 1u) << "it is said again";
 }
 
 TEST(ClusterWatch, ADropOfTheCoordinatorBeforeIsKept) {
@@ -307,7 +351,10 @@ TEST(ClusterWatch, WhatWasSaidWhileTheCoordinatorStoodStillIsNotJudged) {
   watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(60'000));
   EXPECT_TRUE(live(watch, both, milliseconds(60'000), milliseconds(65'000)).losses.empty());
   watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(65'010));
-  EXPECT_FALSE(live(watch, both, milliseconds(65'050), milliseconds(70'000)).losses.empty())
+  EXPECT_TRUE(live(watch, both, milliseconds(65'050), milliseconds(66'300)).losses.empty())
+      << "its own link may have been down meanwhile";
+  watch.complained({replica(1), 4, true, replica(0), "no frame"}, milliseconds(66'500));
+  EXPECT_FALSE(live(watch, both, milliseconds(66'550), milliseconds(70'000)).losses.empty())
       << "it is broken";
 }
 

@@ -56,6 +56,19 @@ struct PartsRun {
   View view;
 };
 
+// They were given no part: all go back to the last checkpoint.
+TEST(RosterParts, NewcomersGoOnFromTheLastCheckpointWhereNoMemberIsLeft) {
+  PartsRun run;
+  const NodeName newcomer = run.come(true);
+  run.roster.begin_close();
+  for (std::uint32_t slot = 0; slot < 3; ++slot) run.roster.lost({false, slot});
+  run.close(newcomer.slot, 14, 0);
+  const auto next = run.roster.next_view(run.view);
+  ASSERT_TRUE(next.view) << next.missing;
+  EXPECT_TRUE(next.lost);
+  EXPECT_TRUE(next.view->holds(newcomer));
+}
+
 // The donor had made one step more than the others and told its newcomer of it; then it was lost.
 TEST(RosterParts, AViewBeginsWhereTheHoldersOfPartsAre) {
   PartsRun run;

@@ -364,8 +364,31 @@ TEST(Roster, ANewcomerThatClosesTheViewWithItsMembersDoesNotGiveItsState) {
   ASSERT_TRUE(roster.next_view(view).view);
   EXPECT_TRUE(roster.next_view(view).view->holds(kReplica0)) << "it alone has the state";
   roster.lost(kReplica0);
-  EXPECT_FALSE(roster.next_view(view).view);
   EXPECT_FALSE(roster.donor());
+}
+
+// Its state is a member's; nobody else has one.
+TEST(Roster, NewcomersThatWereGivenTheStateGoOnWhereNoMemberIsLeft) {
+  View view;
+  Roster roster = roster_in_view(2, 0, view);
+  std::vector<NodeName> newcomers;
+  for (const std::uint64_t records : {8u, 7u}) {
+    newcomers.push_back(newcomer(roster));
+    roster.fed(newcomers.back(), *roster.donor());
+    if (records == 8) roster.caught_up({newcomers.back(), view.number, records});
+  }
+  roster.begin_close();
+  for (const NodeName& name : {kReplica0, kReplica1}) roster.lost(name);
+  roster.closed({newcomers[0], view.number, 8, 9});
+  ASSERT_TRUE(roster.all(NodeStage::closed));
+  const auto next = roster.next_view(view);
+  ASSERT_TRUE(next.view) << next.missing;
+  EXPECT_EQ(next.view->records, 8u);
+  EXPECT_EQ(next.view->donor, newcomers[0].slot);
+  EXPECT_TRUE(next.view->holds(newcomers[0]));
+  EXPECT_FALSE(next.view->holds(newcomers[1])) << "it was given nothing yet";
+  roster.lost(newcomers[0]);
+  EXPECT_EQ(roster.next_view(view).missing, "no replica that holds the state is left");
 }
 
 TEST(Roster, TheLastOneThatLeavesGivesItsStateFirst) {

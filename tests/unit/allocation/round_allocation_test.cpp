@@ -45,7 +45,7 @@ class Member {
       rounds_.notify_all();
     };
     hooks.reduction_failed = [this](const std::string& reason) { ended(reason); };
-    hooks.peer_failed = [this](PeerId, const std::string& reason) { ended(reason); };
+    hooks.peer_failed = [this](std::uint32_t, PeerId, const std::string& reason) { ended(reason); };
     hooks.refused = [this](const std::string& reason) { ended(reason); };
     hooks.now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
     hooks.closed = [](std::uint32_t, bool, bool) {};

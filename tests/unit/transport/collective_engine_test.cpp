@@ -36,7 +36,9 @@ struct Pair {
         side->batches.emplace_back(frame, std::move(payload));
       };
       hooks.demand = [side](const Frame& frame) { side->demands.push_back(frame); };
-      hooks.peer_failed = [side](PeerId peer, const std::string&) { side->failed.push_back(peer); };
+      hooks.peer_failed = [side](std::uint32_t, PeerId peer, const std::string&) {
+        side->failed.push_back(peer);
+      };
       hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
       hooks.starved = [side](LoadingSight sight) { side->sights.push_back(std::move(sight)); };
       hooks.progress = [] { return ProgressWord{Activity::loading, 0, 1}; };

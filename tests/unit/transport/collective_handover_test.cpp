@@ -65,7 +65,9 @@ struct Pair {
       side->transport =
           std::make_unique<Between>(*side->network, side == &donor ? FrameKind::state : FrameKind::received);
       Engine::Hooks hooks;
-      hooks.peer_failed = [side](PeerId, const std::string& reason) { side->failures.push_back(reason); };
+      hooks.peer_failed = [side](std::uint32_t, PeerId, const std::string& reason) {
+        side->failures.push_back(reason);
+      };
       hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
       hooks.handed_out = [side](const Frame& frame, std::vector<std::byte> bytes) {
         side->handed.emplace_back(frame, std::move(bytes));

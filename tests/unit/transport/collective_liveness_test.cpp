@@ -100,7 +100,9 @@ class LivenessWorld {
         member.records.push_back(*record);
       };
       hooks.reduction_failed = [&member](const std::string& why) { member.failures.push_back(why); };
-      hooks.peer_failed = [&member](PeerId, const std::string& why) { member.failures.push_back(why); };
+      hooks.peer_failed = [&member](std::uint32_t, PeerId, const std::string& why) {
+        member.failures.push_back(why);
+      };
       hooks.refused = [&member](const std::string& why) { member.failures.push_back(why); };
       hooks.stalled = [&member](RoundSight sight) { member.sights.push_back(std::move(sight)); };
       hooks.progress = [&member] { return member.board.word(); };

@@ -168,7 +168,7 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     hooks.reduction_failed = [&member](const std::string& reason) { member.failures.push_back(reason); };
     hooks.batch = [&member](const Frame&, std::vector<std::byte>) { ++member.foreign; };
     hooks.demand = [&member](const Frame&) { ++member.foreign; };
-    hooks.peer_failed = [&member](PeerId peer, const std::string& reason) {
+    hooks.peer_failed = [&member](std::uint32_t, PeerId peer, const std::string& reason) {
       member.peers_failed.push_back(peer);
       member.blamed_for.push_back(reason);
     };

@@ -169,6 +169,25 @@ TEST(Tcp, WhoSaysNothingIsTurnedAwayInTime) {
   EXPECT_TRUE(progress_until(*node.transport, [&] { return node.sink.whole.size() == 1; }));
 }
 
+// Its hello lay in the socket all the time.
+TEST(Tcp, WhoCameWhileThisProcessStoodStillIsNotTurnedAway) {
+  WorldNode node;
+  with(node, {.greeting_max = 50ms});
+  Stranger stranger(*node.transport);
+  node.transport->progress();
+  auto stream = stranger.hello();
+  const auto frame = checked(frame_of(kA, 1, 0));
+  append(stream, bytes_of(&frame, sizeof frame));
+  ASSERT_TRUE(stranger.say(stream));
+  // Until another node, which does not stand still, would have turned it away.
+  WorldNode clock;
+  with(clock, {.greeting_max = 200ms});
+  Stranger silent(*clock.transport);
+  ASSERT_TRUE(progress_until(*clock.transport, [&] { return silent.turned_away(); }));
+  EXPECT_TRUE(progress_until(*node.transport, [&] { return node.sink.whole.size() == 1; }));
+  EXPECT_TRUE(node.sink.refusals.empty());
+}
+
 TEST(Tcp, WhatIsNoFrameEndsItsConnectionAndNoOther) {
   WorldNode a, b;
   muster::testing::connect(with(a), kA, with(b), kB);
