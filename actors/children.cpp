@@ -92,7 +92,8 @@ std::optional<Children::Ended> Children::next_ended() {
     if (ended_pid != child->pid && !taken) continue;
     Ended ended{child->name, child->pid, child->launched,
                 taken ? "ended, and this program has taken its exit status" : describe(status),
-                !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0};
+                !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                !taken && WIFEXITED(status) && WEXITSTATUS(status) == kEvictedCode};
     if (child->descriptor >= 0) ::close(child->descriptor);
     running_.erase(child);
     return ended;

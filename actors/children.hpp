@@ -14,6 +14,9 @@
 
 namespace muster {
 
+/// The exit code of a launched process that lives, was lost by the others, and could come back.
+inline constexpr int kEvictedCode = 75;
+
 class Children {
  public:
   Children() = default;
@@ -33,6 +36,7 @@ class Children {
     std::uint64_t launched = 0;
     std::string how;  ///< "exited with code 1", "was ended by signal 9 (Killed)"
     bool good = false;
+    bool evicted = false;  ///< it exited with kEvictedCode
   };
   /// A child that has ended and was not told before.
   std::optional<Ended> next_ended();

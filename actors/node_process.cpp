@@ -15,6 +15,7 @@
 
 #include <caf/io/all.hpp>
 
+#include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/rules/return_time.hpp"
@@ -206,7 +207,8 @@ int run_sessions(const JoinOptions& options, const Registry& registry,
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
     // Its launcher starts another one, and sees to it that this one ends.
     const bool replaced = options.node.launched != 0 && stop->reason.starts_with(kEvicted);
-    if (!stop->again || !options.node.joins || replaced) return 1;
+    if (!stop->again || !options.node.joins) return 1;
+    if (replaced) return kEvictedCode;
     if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
     if (options.say) options.say("joins again in " + std::to_string(back_off.count()) + " ms");
     caf::scoped_actor self(system);

@@ -104,10 +104,8 @@ class Launcher {
     while (const auto ended = children.next_ended()) {
       spread(coordinator);
       caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});
-      const bool again =
-          job_.cluster.restart == Restart::on_loss && !ended->good && restarts_ < job_.cluster.restarts;
-      if (!again) continue;
-      ++restarts_;
+      if (ending_ || ended->good || job_.cluster.restart != Restart::on_loss) continue;
+      if (!ended->evicted && restarts_++ >= job_.cluster.restarts) continue;
       waiting_.push_back({ended->name, Clock::now() + back_off_});
       back_off_ = std::min(2 * back_off_, kBackOffMax);
     }
@@ -115,7 +113,7 @@ class Launcher {
 
   /// The run is to end: no child is started any more.
   void start_no_more() {
-    restarts_ = job_.cluster.restarts;
+    ending_ = true;
     waiting_.clear();
   }
 
@@ -195,6 +193,7 @@ class Launcher {
   std::vector<std::string> command_;
   std::uint16_t port_;
   std::uint32_t restarts_ = 0;
+  bool ending_ = false;
   std::chrono::milliseconds back_off_{500};
   std::deque<Waiting> waiting_;
   std::deque<Lost> lost_;
@@ -352,6 +351,7 @@ std::string this_executable() {
 }
 
 Report run(const Job& job, const RunOptions& options) {
+  prepare_ucx_process();  // first of all: it gives SIGHUP back
   const Trial trial = options.by_hand ? Trial::nowhere : Trial::on_host;  // the nodes are elsewhere
   Preflight flight = preflight(job, options.places, options.registry, trial);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
@@ -360,7 +360,6 @@ Report run(const Job& job, const RunOptions& options) {
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   const auto lease = hold_folder(job, options.by_hand);
-  prepare_ucx_process();  // before signals are taken: it gives SIGHUP back
   Signals signals(options.handle_signals);
   if (options.handle_signals) take_errors_for_signals();
   if (options.system) return run_in(*options.system, std::move(flight), options, signals);

@@ -4,6 +4,7 @@
 #include "muster/cli/command.hpp"
 #include "muster/cli/main.hpp"
 #include "muster/config/nearest.hpp"
+#include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster::cli {
 
@@ -47,7 +48,7 @@ void print_help() {
       "  0    completed\n"
       "  1    the run failed; the reason is on stderr\n"
       "  2    the command line or the job file is wrong; what and where is on stderr\n"
-      "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM, 129: by SIGHUP. A second signal ends\n"
+      "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM, 129: by SIGHUP. A second signal (no SIGHUP) ends\n"
       "       `run` and its replicas at once, and of `coordinate` the coordinator alone\n");
 }
 
@@ -68,6 +69,7 @@ namespace muster {
 
 int main(int argc, char** argv, const Registry& registry) {
   using namespace cli;
+  prepare_ucx_process();  // a terminal that is gone ends this process, too
   const Arguments arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     print_help();

@@ -323,7 +323,7 @@ std::vector<Key> cluster_keys() {
                "With fewer replicas training pauses until others join, for at most `cluster.give_up_after`; "
                "then one writes a last checkpoint, and the run fails. Under `muster run` others come only "
                "with "
-               "`cluster.restart`. Matters with on_loss = \"continue\"."),
+               "`cluster.restart`. Matters with on_loss = \"continue\"; at most cluster.replicas."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
                "How long the run waits before it fails: for replicas or loaders, a word from any replica, a "

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
 constexpr int kStartPatiences = 5;
-constexpr int kTicksOfSlack = 4;
+constexpr int kTicksOfStandstill = 4;
 
 std::string rounded(double value) {
   return std::to_string(std::llround(value));
@@ -32,7 +32,7 @@ SuspicionOptions suspicion_options(const ClusterConfig& cluster, std::chrono::na
 
 ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
     : cluster_(cluster),
-      standstill_(std::max<Time>(cluster.detect.patience, kTicksOfSlack * tick)),
+      standstill_(std::max<Time>(cluster.detect.patience, kTicksOfStandstill * tick)),
       suspicion_(suspicion_options(cluster, tick)),
       doubt_(cluster.detect.patience, kReturnMax),
       complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat) {}
@@ -140,7 +140,7 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
   std::erase_if(still_, [&](const auto& each) { return !alive(each.first); });
   if (stands_still(now)) {
     stood_still_ = now;
-    doubt_.excuse(now - *judged_, now);
+    doubt_.stood_still(now - *judged_, now);
   }
   judged_ = now;
   Judgement judgement;
@@ -259,20 +259,23 @@ bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
   const std::uint64_t record = view_.records + message.record;
   if (record < dropping_.record || late.begin == late.end || may_lack_its_loader(message, record))
     return false;
-  if (record > dropping_.record) {
+  const bool is_first = record > dropping_.record;
+  if (!is_first && dropped_in_ != view_.number) return false;
+  const std::set<std::uint32_t> dropped = is_first ? std::set<std::uint32_t>{} : dropped_from_;
+  const auto has_shards = [](const Member& member) { return member.begin < member.end; };
+  const auto adds = [&](const Member& member) {
+    return has_shards(member) && member.name != late.name && !dropped.contains(member.name.slot);
+  };
+  if (2 * std::ranges::count_if(view_.replicas, adds) < std::ranges::count_if(view_.replicas, has_shards))
+    return false;
+  if (dropped.contains(message.slot)) return false;
+  if (is_first) {
     dropping_ = {record, {}};
     dropped_from_.clear();
     dropped_for_.clear();
     dropped_in_ = view_.number;
   }
-  if (dropped_in_ != view_.number) return false;
-  const auto has_shards = [](const Member& member) { return member.begin < member.end; };
-  const auto adds = [&](const Member& member) {
-    return has_shards(member) && member.name != late.name && !dropped_from_.contains(member.name.slot);
-  };
-  if (2 * std::ranges::count_if(view_.replicas, adds) < std::ranges::count_if(view_.replicas, has_shards))
-    return false;
-  if (!dropped_from_.insert(message.slot).second) return false;
+  dropped_from_.insert(message.slot);
   dropping_.shards.push_back({late.begin, late.end});
   if (message.cause == text_of(LateCause::data) && !view_.loaders.empty())
     dropped_for_.insert(view_.loader_of(message.slot).name);

@@ -34,10 +34,10 @@ SelfDoubt::Sight SelfDoubt::look(std::span<const Member> members, Time now) {
   }
   const bool begins = longest >= patience_ || sight_ == Sight::all_silent;
   const bool quiet = all > 0 && all_quiet == all && !canary("no-self-doubt");
-  if (quiet) quiet_since_ = quiet_since.value_or(now - shortest);
+  if (quiet) quiet_since_ = quiet_since.value_or(quiet_from(now - shortest));
   if (!quiet && quiet_since) excuse(now - *quiet_since, now);
   if (quiet && begins) {
-    if (sight_ == Sight::clear) since_ = now - shortest;
+    if (sight_ == Sight::clear) since_ = quiet_from(now - shortest);
     return Sight::all_silent;
   }
   const bool majority = of_ >= kLeastForMajority && 2 * silent_ > of_ && longest >= patience_;
@@ -49,6 +49,17 @@ SelfDoubt::Sight SelfDoubt::judge(std::span<const Member> members, Time now) {
   const Sight sight = look(members, now);
   if (sight < sight_) excuse(now - since_, now);
   return sight_ = sight;
+}
+
+// Of a silence that goes on behind a standstill nobody knows when it began.
+SelfDoubt::Time SelfDoubt::quiet_from(Time since) const {
+  return woken_ && since <= *woken_ + patience_ / 2 ? std::min(since, asleep_from_) : since;
+}
+
+void SelfDoubt::stood_still(Time time, Time now) {
+  woken_ = now;
+  asleep_from_ = now - time;
+  excuse(time + patience_, now);  // less than half a patience more of it is not seen
 }
 
 // Who was silent with the others may be back later than they.

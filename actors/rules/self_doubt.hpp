@@ -46,9 +46,9 @@ class SelfDoubt {
 
   /// Whether a silence of that length makes a node lost, as of the last `judge`.
   bool makes_lost(Time silence, Time now) const;
-  /// The coordinator itself has seen nobody for so long: its link may have been down meanwhile, and who was
-  /// cut off is back later.
-  void excuse(Time silence, Time now);
+  /// The coordinator itself has seen nobody for so long: its link may have been down meanwhile, and be so
+  /// still; who was cut off is back later.
+  void stood_still(Time time, Time now);
   /// Nodes are taken for lost by a silence of the majority: it was no fault of the coordinator's link.
   void decided() {
     sight_ = Sight::clear;
@@ -61,11 +61,15 @@ class SelfDoubt {
 
  private:
   Sight look(std::span<const Member> members, Time now);
+  Time quiet_from(Time since) const;
+  void excuse(Time silence, Time now);
 
   Time patience_, return_max_;
   Sight sight_ = Sight::clear;
   Time since_{0};                    // all, or a majority, are silent since then
   std::optional<Time> quiet_since_;  // all, for half of the patience at least
+  std::optional<Time> woken_;        // after a standstill,
+  Time asleep_from_{0};              // which began then
   Time excused_until_{0};            // after that
   std::size_t silent_ = 0, of_ = 0;
 };

@@ -176,6 +176,15 @@ TEST(Signals, SecondOneEndsEverythingAtOnce) {
   EXPECT_TRUE(run.process.none_left_within(1s));
 }
 
+TEST(Signals, AShellAndTheKernelBothSendHangup) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state")});
+  run.process.signal(SIGHUP);
+  run.process.signal(SIGHUP);
+  EXPECT_EQ(run.process.wait().code, 129);
+  EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
+}
+
 TEST(Signals, FrozenReplicaDoesNotHoldUpTheEnd) {
   LongRun run;
   for (const pid_t pid : run.process.alive()) {

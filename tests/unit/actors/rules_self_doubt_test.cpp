@@ -51,6 +51,20 @@ TEST(SelfDoubt, SilencesThatBeganApartAreNotAtOnce) {
   EXPECT_TRUE(doubt.makes_lost(1s, 10s));
 }
 
+// Its link may have been down all the time.
+TEST(SelfDoubt, ASilenceOfAllBehindAStandstillBeganWithIt) {
+  SelfDoubt doubt = rule();
+  doubt.stood_still(3s, 10s);
+  doubt.judge(Members{{Kind::replica, 0s}, {Kind::replica, 0s}}, 10s);
+  EXPECT_FALSE(doubt.makes_lost(3900ms, 13900ms)) << "as long again, and what is not seen of it";
+  EXPECT_TRUE(doubt.makes_lost(4s, 14s));
+  doubt.judge(Members{{Kind::replica, 900ms}, {Kind::replica, 900ms}}, 10900ms);
+  doubt.judge(Members{{Kind::replica, 10ms}, {Kind::replica, 1s}},
+              11s);  // the link is good, after four seconds
+  EXPECT_FALSE(doubt.makes_lost(4900ms, 14900ms));
+  EXPECT_TRUE(doubt.makes_lost(5s, 15s));
+}
+
 TEST(SelfDoubt, AfterAllWereSilentTheyMayComeBackOneAfterTheOther) {
   SelfDoubt doubt = rule();
   doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 900ms}}, 10s);  // since 9.1 s
