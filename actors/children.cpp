@@ -90,7 +90,9 @@ std::optional<Children::Ended> Children::next_ended() {
     const pid_t ended_pid = ::waitpid(child->pid, &status, WNOHANG);
     const bool taken = ended_pid < 0 && errno == ECHILD;  // an embedding program has waited for all
     if (ended_pid != child->pid && !taken) continue;
-    Ended ended{child->name, child->pid, child->launched,
+    Ended ended{child->name,
+                child->pid,
+                child->launched,
                 taken ? "ended, and this program has taken its exit status" : describe(status),
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0,
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == kEvictedCode};

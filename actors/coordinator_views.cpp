@@ -199,7 +199,8 @@ void CoordinatorState::pause(const std::string& missing) {
 // Newcomers that were given the state keep it.
 void CoordinatorState::end_without_members(const std::string& missing) {
   if (!roster_->last_view(view_).view) return fail(missing);
-  const std::string reason = "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
+  const std::string reason =
+      "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
   begin_keeping("failed", reason) ? last_view() : fail(reason);
 }
 

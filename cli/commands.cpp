@@ -48,7 +48,8 @@ void print_help() {
       "  0    completed\n"
       "  1    the run failed; the reason is on stderr\n"
       "  2    the command line or the job file is wrong; what and where is on stderr\n"
-      "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM, 129: by SIGHUP. A second signal (no SIGHUP) ends\n"
+      "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM, 129: by SIGHUP. A second signal (no SIGHUP) "
+      "ends\n"
       "       `run` and its replicas at once, and of `coordinate` the coordinator alone\n");
 }
 
