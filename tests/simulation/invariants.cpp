@@ -246,7 +246,8 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
   } else if (const auto* installed = as<Installed>(message)) {
     say(from, seen(from).frames.installed(installed->view));
   } else if (const auto* caught_up = as<CaughtUp>(message)) {
-    if (caught_up->view < seen(from).observed) return;  // it has not heard yet that it is to begin again
+    // It has not heard yet that it is to begin again, or has entered the next view meanwhile.
+    if (caught_up->view < std::max(seen(from).observed, seen(from).installed)) return;
     say(from, seen(from).replica.caught_up(caught_up->records));
     tally_.count("join: a newcomer has caught up");
   } else if (const auto* failing = as<Failing>(message)) {
