@@ -5,7 +5,9 @@
 #include <signal.h>
 
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cluster/muster_process.hpp"
@@ -15,8 +17,16 @@ namespace muster::cluster_test {
 struct Trained {
   Outcome outcome;
   Json report;
-  int count(const std::string& event) const {
-    return report["event_counts"].contains(event) ? report["event_counts"][event].get<int>() : 0;
+  int count(const std::string& event) const { return report["event_counts"].value(event, 0); }
+  /// All events of this name, as they came.
+  std::vector<Json> told(const std::string& name) const {
+    std::vector<Json> events;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+      Json event = Json::parse(line, nullptr, false);
+      if (event.is_object() && event["event"] == name) events.push_back(std::move(event));
+    }
+    return events;
   }
 };
 
@@ -27,6 +37,9 @@ struct Blow {
   int signal;
 };
 
+/// `cluster.detect.patience` of such a run.
+inline constexpr int kPatienceMs = 4000;
+
 /// With four replicas; `overrides`: table.key=value.
 inline Trained run_with(const std::string& job, const std::vector<std::string>& overrides,
                         const std::vector<Blow>& blows, const Environment& environment = {}) {
@@ -36,7 +49,7 @@ inline Trained run_with(const std::string& job, const std::vector<std::string>& 
                       "--events",   "-",
                       "--report",   folder.path("report.json"),
                       "--set",      "cluster.on_loss=continue",
-                      "--set",      "cluster.detect.patience=4s"};
+                      "--set",      "cluster.detect.patience=" + std::to_string(kPatienceMs) + "ms"};
   for (const std::string& override : overrides) arguments.insert(arguments.end(), {"--set", override});
   MusterProcess process(arguments, environment);
   std::map<int, pid_t> pids;

@@ -24,9 +24,9 @@ struct Trained {
   Json lost;  ///< the first event of that name
 };
 
-/// With three replicas; once epoch 5 has ended, replica 1 fails.
+/// With three replicas; once epoch 5 has ended, replica 1 fails: `in` is what fails of it, if not all does.
 Trained run_with(const std::string& model, const std::string& source, bool fails,
-                 const std::vector<std::string>& sets = {}) {
+                 const std::vector<std::string>& sets = {}, const std::string& in = {}) {
   const Folder folder;
   Arguments arguments{"run",        folder.write("job.toml", job_with(model, source)),
                       "--replicas", "3",
@@ -43,7 +43,7 @@ Trained run_with(const std::string& model, const std::string& source, bool fails
   Trained run;
   if (fails) {
     process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; });
-    folder.write("fail." + std::to_string(pids.at(1)), "");
+    folder.write("fail." + in + std::to_string(pids.at(1)), "");
     run.lost = process.event("lost");
   }
   run.outcome = process.wait();
@@ -68,6 +68,12 @@ void expect_the_undisturbed_end(const Trained& run, const Trained& undisturbed, 
 TEST(LocalErrors, AReplicaWithoutMemoryIsReplacedByTheOthers) {
   expect_the_undisturbed_end(run_with("failing", "synthetic", true), run_with("failing", "synthetic", false),
                              "std::bad_alloc");
+}
+
+TEST(LocalErrors, AReplicaThatCannotEvaluateIsReplacedByTheOthers) {
+  const std::vector<std::string> sets{"train.evaluate=true"};
+  expect_the_undisturbed_end(run_with("failing", "synthetic", true, sets, "evaluate."),
+                             run_with("failing", "synthetic", false, sets), "std::bad_alloc");
 }
 
 TEST(LocalErrors, AReplicaThatCannotReadItsDataIsReplacedByTheOthers) {

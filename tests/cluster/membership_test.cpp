@@ -56,6 +56,19 @@ void expect_undisturbed(const Json& report) {
   }
 }
 
+// Goes on from what lies in the folder, and comes to the end of an undisturbed run.
+void expect_resumed_to_the_end(const std::string& job, const Folder& folder) {
+  MusterProcess process({"run", job, "--replicas", "3", "--resume", "--events", "-", "--report",
+                         folder.path("resumed.json"), "--set",
+                         "checkpoint.folder=\"" + folder.path("kept") + "\""});
+  const Json resumed = process.event("resumed");
+  ASSERT_TRUE(resumed.is_object());
+  EXPECT_GT(resumed["step"].get<int>(), 0);
+  const Outcome outcome = process.wait();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  expect_undisturbed(read_json(folder.path("resumed.json")));
+}
+
 // A coordinator and replicas that were started by hand.
 struct ByHand {
   explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps", std::string orphan_for = "1min")
@@ -154,6 +167,23 @@ TEST(Membership, SigtermToAllKeepsTheStateAndTheRunGoesOn) {
   for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
   const Arguments go_on{"--resume", "--set", "checkpoint.folder=" + run.folder.path("kept")};
   expect_undisturbed(run_job(run.job, run.folder, go_on).report);
+}
+
+TEST(Membership, SigtermToTheCoordinatorKeepsTheStateAndTheRunGoesOn) {
+  ByHand run(2);
+  ASSERT_TRUE(run.epoch(3));
+  run.coordinator->signal(SIGTERM);
+  const Outcome outcome = run.coordinator->wait();
+  EXPECT_EQ(outcome.code, 143) << outcome.err;
+  EXPECT_NE(outcome.err.find("go on with: muster coordinate"), std::string::npos) << outcome.err;
+  EXPECT_EQ(run.report()["outcome"], "interrupted");
+  EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
+  for (const auto& process : run.joined) {
+    const Outcome told = process->wait();
+    EXPECT_EQ(told.code, 1);
+    EXPECT_NE(told.err.find("SIGTERM"), std::string::npos) << told.err;
+  }
+  expect_resumed_to_the_end(run.job, run.folder);
 }
 
 TEST(Membership, AllAreReplacedOneAfterTheOther) {
@@ -396,19 +426,6 @@ TEST(Membership, ReplicasThatShareACoreAreLetGoWhenOneIsLost) {
 }
 
 // ---- whoever gives up keeps its state
-
-// Goes on from what lies in the folder, and comes to the end of an undisturbed run.
-void expect_resumed_to_the_end(const std::string& job, const Folder& folder) {
-  MusterProcess process({"run", job, "--replicas", "3", "--resume", "--events", "-", "--report",
-                         folder.path("resumed.json"), "--set",
-                         "checkpoint.folder=\"" + folder.path("kept") + "\""});
-  const Json resumed = process.event("resumed");
-  ASSERT_TRUE(resumed.is_object());
-  EXPECT_GT(resumed["step"].get<int>(), 0);
-  const Outcome outcome = process.wait();
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  expect_undisturbed(read_json(folder.path("resumed.json")));
-}
 
 TEST(Membership, ARunThatGivesUpKeepsItsState) {
   const Folder folder;

@@ -79,7 +79,7 @@ class PidDescriptor {
 }  // namespace
 
 MusterProcess::MusterProcess(const Arguments& arguments, const Environment& environment,
-                             const std::string& program)
+                             const std::string& program, Group group)
     : mark_(unique_mark()), began_(Clock::now()) {
   const std::string file = kPrograms + program;
   std::vector<std::string> texts{file};
@@ -99,7 +99,8 @@ MusterProcess::MusterProcess(const Arguments& arguments, const Environment& envi
   sigemptyset(&standard);
   sigaddset(&standard, SIGHUP);
   ::posix_spawnattr_setsigdefault(&attributes, &standard);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int own_group = group == Group::own ? POSIX_SPAWN_SETPGROUP : 0;
+  ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF | own_group));
   const int error = ::posix_spawn(&pid_, file.c_str(), &actions, &attributes, pointers(texts).data(),
                                   pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
@@ -118,6 +119,11 @@ MusterProcess::~MusterProcess() {
 
 void MusterProcess::signal(int number) const {
   EXPECT_EQ(::kill(pid_, number), 0);
+}
+
+void MusterProcess::signal_group(int number) const {
+  EXPECT_EQ(::getpgid(pid_), pid_);
+  EXPECT_EQ(::kill(-pid_, number), 0);
 }
 
 void MusterProcess::close_output() {

@@ -27,18 +27,23 @@ struct Outcome {
   std::chrono::duration<double> seconds{0};
 };
 
+/// A terminal sends Ctrl-C to all processes of a group.
+enum class Group { of_the_test, own };
+
 /// One `muster` and all that it started. Whatever of it still lives at the end of the test is killed.
 class MusterProcess {
  public:
   /// `program`: of the build's bin/.
   explicit MusterProcess(const Arguments& arguments, const Environment& environment = {},
-                         const std::string& program = "muster");
+                         const std::string& program = "muster", Group group = Group::of_the_test);
   ~MusterProcess();
   MusterProcess(const MusterProcess&) = delete;
   MusterProcess& operator=(const MusterProcess&) = delete;
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
+  /// To all that are in its group; it was started with Group::own.
+  void signal_group(int number) const;
   /// Reads no more of its standard output, as a program behind it in a pipe that has ended.
   void close_output();
 

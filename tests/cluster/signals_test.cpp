@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 
 /// A run that does not end by itself, seen in the middle of training.
 struct LongRun {
-  explicit LongRun(const Arguments& more = {}) : process(arguments(folder, more)) {
+  explicit LongRun(const Arguments& more = {}, Group group = Group::of_the_test)
+      : process(arguments(folder, more), {}, "muster", group) {
     const Json epoch = process.event("epoch", [](const Json& event) { return event["epoch"] >= 3; });
     EXPECT_TRUE(epoch.is_object()) << "the run does not get going";
   }
@@ -119,6 +120,16 @@ TEST(Signals, TerminateToEveryProcessKeepsTheState) {
   EXPECT_EQ(run.report()["event_counts"]["state_kept"], 1);
 }
 
+TEST(Signals, CtrlCAtATerminalKeepsTheState) {
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state")}, Group::own);
+  run.process.signal_group(SIGINT);
+  EXPECT_EQ(run.process.wait().code, 130);
+  EXPECT_TRUE(run.process.alive().empty());
+  EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
+  EXPECT_FALSE(run.report()["event_counts"].contains("lost"));
+}
+
 TEST(Signals, FrozenReplicaDoesNotKeepOthersFromKeepingTheState) {
   const Folder kept;
   LongRun run({"--set", "checkpoint.folder=" + kept.path("state"), "--set", "cluster.detect.patience=1s"});
@@ -166,13 +177,19 @@ TEST(Signals, WhyTheDiskDidNotTakeTheStateIsTold) {
 }
 
 TEST(Signals, SecondOneEndsEverythingAtOnce) {
-  LongRun run;
-  run.process.signal(SIGINT);
+  const Folder kept;
+  LongRun run({"--set", "checkpoint.folder=" + kept.path("state"), "--set", "checkpoint.grace=60s"});
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGSTOP);
+  }
+  run.process.signal(SIGTERM);
+  ASSERT_TRUE(run.process.event("interrupted").is_object());
+  ASSERT_TRUE(run.process.quiet_for(500ms)) << "it waits for replicas that could keep the state";
   run.process.signal(SIGTERM);
   const auto began = std::chrono::steady_clock::now();
   const Outcome outcome = run.process.wait();
   EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);
-  EXPECT_TRUE(outcome.code == 130 || outcome.code == 143) << outcome.code;
+  EXPECT_EQ(outcome.code, 143);
   EXPECT_TRUE(run.process.none_left_within(1s));
 }
 

@@ -3,105 +3,75 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/blows.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
-using namespace std::chrono_literals;
 
 std::string long_job() {
   std::string text = linear_job();
   return text.replace(text.find("epochs = 2"), 10, "epochs = 150\nevaluate = false");
 }
 
-/// What is done to a replica once the epoch has ended.
-struct Blow {
-  int replica;
-  int after_epoch;
-  int signal;
-};
-
-struct Disturbed {
-  Outcome outcome;
-  Json report;
-  int views = 0;
-};
-
-Disturbed run_with(const std::vector<Blow>& blows, const Environment& environment = {}) {
-  const Folder folder;
-  Arguments arguments{"run",        folder.write("job.toml", long_job()),
-                      "--replicas", "4",
-                      "--events",   "-",
-                      "--report",   folder.path("report.json"),
-                      "--set",      "cluster.on_loss=continue",
-                      "--set",      "cluster.detect.patience=4s"};
-  MusterProcess process(arguments, environment);
-  std::map<int, pid_t> pids;
-  for (int slot = 0; slot < 4; ++slot) {
-    const Json joined = process.event("joined");
-    EXPECT_TRUE(joined.is_object());
-    if (!joined.is_object()) return {};
-    pids[joined["replica"].get<int>()] = joined["pid"].get<pid_t>();
-  }
-  for (const Blow& blow : blows) {
-    EXPECT_TRUE(process.event("epoch", [&](const Json& event) { return event["epoch"] >= blow.after_epoch; })
-                    .is_object());
-    EXPECT_EQ(::kill(pids[blow.replica], blow.signal), 0);
-  }
-  Disturbed run;
-  run.outcome = process.wait();
-  EXPECT_TRUE(process.none_left_within(2s));
-  run.report = read_json(folder.path("report.json"));
-  if (run.report.is_object()) run.views = run.report["event_counts"]["view"].get<int>();
-  return run;
+Trained run_with(const std::vector<Blow>& blows, const Environment& environment = {}) {
+  return muster::cluster_test::run_with(long_job(), {}, blows, environment);
 }
 
-void expect_the_same(const Disturbed& run, const Disturbed& undisturbed, int lost) {
-  ASSERT_EQ(run.outcome.code, 0) << run.outcome.err;
-  EXPECT_EQ(run.report["weights_sha256"], undisturbed.report["weights_sha256"]);
-  EXPECT_EQ(run.report["steps"], undisturbed.report["steps"]);
-  EXPECT_EQ(run.report["ledger"], undisturbed.report["ledger"]);
-  EXPECT_EQ(run.report["event_counts"]["lost"], lost);
+void expect_the_same(const Trained& run, const Trained& undisturbed, int lost) {
+  expect_same_outcome(run, undisturbed);
+  EXPECT_EQ(run.count("lost"), lost);
   for (const Json& row : run.report["ledger"]) {
     ASSERT_TRUE(row["complete"].get<bool>());
     ASSERT_EQ(row["repeated"].get<int>() + row["missed"].get<int>(), 0);
   }
 }
 
-const Disturbed& undisturbed() {
-  static const Disturbed run = run_with({});
+const Trained& undisturbed() {
+  static const Trained run = run_with({});
   return run;
 }
 
 TEST(ViewChange, OneKilled) {
-  const Disturbed run = run_with({{1, 5, SIGKILL}});
+  const Trained run = run_with({{5, {1}, SIGKILL}});
   expect_the_same(run, undisturbed(), 1);
-  EXPECT_EQ(run.views, 2);
+  EXPECT_EQ(run.count("view"), 2);
 }
 
 TEST(ViewChange, TheFirstKilledOverTcp) {
-  const Disturbed run = run_with({{0, 5, SIGKILL}}, {{"UCX_TLS", "tcp"}});
+  const Trained run = run_with({{5, {0}, SIGKILL}}, {{"UCX_TLS", "tcp"}});
   expect_the_same(run, undisturbed(), 1);
 }
 
 TEST(ViewChange, OneKilledOverUcx) {
-  const Disturbed run = run_with({{1, 5, SIGKILL}}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}});
+  const Trained run = run_with({{5, {1}, SIGKILL}}, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}});
   expect_the_same(run, undisturbed(), 1);
 }
 
 TEST(ViewChange, AllButOneKilledOneAfterTheOther) {
-  const Disturbed run = run_with({{0, 4, SIGKILL}, {3, 10, SIGKILL}, {1, 16, SIGKILL}});
+  const Trained run = run_with({{4, {0}, SIGKILL}, {10, {3}, SIGKILL}, {16, {1}, SIGKILL}});
   expect_the_same(run, undisturbed(), 3);
 }
 
 TEST(ViewChange, TwoKilledAtOnce) {
-  const Disturbed run = run_with({{2, 5, SIGKILL}, {1, 5, SIGKILL}});
+  const Trained run = run_with({{5, {1, 2}, SIGKILL}});
   expect_the_same(run, undisturbed(), 2);
 }
 
+// When a majority falls silent the coordinator doubts its own link, and waits for six patiences. But these
+// are known to be gone: their processes have ended.
+TEST(ViewChange, AMajorityThatIsKilledIsNotWaitedFor) {
+  const Trained run = run_with({{5, {0, 2, 3}, SIGKILL}});
+  expect_the_same(run, undisturbed(), 3);
+  const std::vector<Json> lost = run.told("lost"), recovered = run.told("recovered");
+  ASSERT_FALSE(lost.empty());
+  ASSERT_FALSE(recovered.empty());
+  EXPECT_LT(recovered.back()["time_ms"].get<double>() - lost.front()["time_ms"].get<double>(), kPatienceMs);
+  EXPECT_FALSE(run.count("paused"));
+}
+
 TEST(ViewChange, OneStoppedForLongerThanThePatienceIsEvicted) {
-  const Disturbed run = run_with({{2, 5, SIGSTOP}});
+  const Trained run = run_with({{5, {2}, SIGSTOP}});
   expect_the_same(run, undisturbed(), 1);
 }
 

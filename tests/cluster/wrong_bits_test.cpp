@@ -21,7 +21,7 @@ using namespace muster::cluster_test;
 struct Trained {
   Outcome outcome;
   Json report;
-  Json corrupt;
+  Json first, corrupt;  ///< events: the first one; the first one that names who is wrong
   std::string suspect;  ///< a checkpoint that was set aside
 };
 
@@ -32,16 +32,16 @@ std::string set_aside_in(const std::string& folder) {
 }
 
 /// With three replicas; once epoch 5 has ended, bits of replica 1 flip, if any.
-Trained run_with(const std::string& flips) {
-  const Folder folder;
+Trained run_in(const Folder& folder, const std::string& flips, const Arguments& more = {}) {
   Arguments arguments{"run",        folder.write("job.toml", paced_job({.model = "flipping"})),
                       "--replicas", "3",
                       "--events",   "-",
                       "--report",   folder.path("report.json"),
                       "--set",      "model.fail=" + folder.path("flip"),
-                      "--set",      "model.flips=" + (flips.empty() ? std::string("weights") : flips)};
-  const Arguments sets = paced_sets(folder);
-  arguments.insert(arguments.end(), sets.begin(), sets.end());
+                      "--set",      "model.flips=gradients"};
+  if (flips == "weights") arguments.back() = "model.flips=weights";
+  for (const Arguments& some : {paced_sets(folder), more})
+    arguments.insert(arguments.end(), some.begin(), some.end());
   MusterProcess process(arguments, {}, "muster_paced");
   const std::map<int, pid_t> pids = process.replicas(3);
   EXPECT_EQ(pids.size(), 3u);
@@ -50,7 +50,10 @@ Trained run_with(const std::string& flips) {
     process.event("epoch", [](const Json& event) { return event["epoch"] >= 5; });
     folder.write("flip." + std::to_string(pids.at(1)), "");
     // Before that one, perhaps, that nobody knows yet who is wrong; or that one alone.
-    run.corrupt = process.event("corrupt", [](const Json& event) { return event.contains("replica"); });
+    run.corrupt = process.event("corrupt", [&](const Json& event) {
+      if (run.first.is_null()) run.first = event;
+      return event.contains("replica");
+    });
   }
   folder.write("gate", "");
   run.outcome = process.wait();
@@ -58,6 +61,10 @@ Trained run_with(const std::string& flips) {
   run.report = read_json(folder.path("report.json"));
   run.suspect = set_aside_in(folder.path("kept"));
   return run;
+}
+
+Trained run_with(const std::string& flips, const Arguments& more = {}) {
+  return run_in(Folder(), flips, more);
 }
 
 class WrongBits : public ::testing::TestWithParam<const char*> {};
@@ -81,6 +88,39 @@ TEST_P(WrongBits, AreFoundAndAllGoBackBeforeThem) {
   EXPECT_EQ(run.report["weights_sha256"], good.report["weights_sha256"]);
   EXPECT_EQ(run.report["ledger"], good.report["ledger"]);
   EXPECT_EQ(run.suspect, "") << "its step was done again";
+}
+
+TEST_P(WrongBits, AreReportedAndTheRunGoesOn) {
+  const Trained run = run_with(GetParam(), {"--set", "cluster.on_corruption=report"});
+  ASSERT_EQ(run.outcome.code, 0) << run.outcome.err;
+  ASSERT_TRUE(run.first.is_object());
+  EXPECT_NE(run.first["text"].get<std::string>().find("replica 1"), std::string::npos) << run.first;
+  EXPECT_EQ(run.first["action"], "reported");
+  EXPECT_NE(run.outcome.err.find(run.first["advice"].get<std::string>()), std::string::npos)
+      << run.outcome.err;
+  EXPECT_FALSE(run.report["event_counts"].contains("lost"));
+  EXPECT_FALSE(run.report["event_counts"].contains("went_back"));
+  EXPECT_EQ(run.suspect, "");
+}
+
+TEST_P(WrongBits, StopTheRunWhichIsResumedFromBeforeThem) {
+  const Trained good = run_with("");
+  const Folder folder;
+  const Trained stopped = run_in(folder, GetParam(), {"--set", "cluster.on_corruption=stop"});
+  ASSERT_EQ(stopped.outcome.code, 1) << stopped.outcome.err;
+  ASSERT_TRUE(stopped.first.is_object());
+  EXPECT_NE(stopped.first["text"].get<std::string>().find("replica 1"), std::string::npos) << stopped.first;
+  EXPECT_EQ(stopped.first["action"], "the run fails");
+  const auto reason = stopped.report["reason"].get<std::string>();
+  EXPECT_TRUE(reason.starts_with("diverged: ")) << reason;
+  EXPECT_NE(reason.find(stopped.first["advice"].get<std::string>()), std::string::npos) << reason;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path("")))
+    if (file.path().filename().string().starts_with("flip.")) std::filesystem::remove(file);
+  const Trained resumed = run_in(folder, "", {"--set", "model.flips=" + std::string(GetParam()), "--resume"});
+  ASSERT_EQ(resumed.outcome.code, 0) << resumed.outcome.err;
+  EXPECT_EQ(resumed.report["event_counts"]["resumed"], 1);
+  EXPECT_EQ(resumed.report["weights_sha256"], good.report["weights_sha256"]);
+  EXPECT_EQ(resumed.report["ledger"], good.report["ledger"]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Flipped, WrongBits, ::testing::Values("weights", "gradients"),

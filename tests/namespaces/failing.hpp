@@ -1,6 +1,7 @@
 // A model and a source that fail. "failing": the linear model, whose gradient fails in the process with whose
-// number there is a file, or for one shard at one step in every process. "unreadable": the synthetic source,
-// which cannot be read in the process with whose number there is a file.
+// number there is a file (its evaluation: a file of another name), or for one shard at one step in every
+// process. "unreadable": the synthetic source, which cannot be read in the process with whose number there is
+// a file.
 #pragma once
 
 #include <unistd.h>
@@ -37,6 +38,7 @@ class FailingModel : public Model {
     return model_->gradient(state, batch, key, gradient);
   }
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    if (told_to_fail(fail_ + ".evaluate")) throw std::bad_alloc();
     return model_->evaluate(state, batch);
   }
 
