@@ -4,10 +4,10 @@ import subprocess
 import sys
 import time
 
-from fault_cases import coordinator, ends, loaders, replicas
+from fault_cases import coordinator, ends, loaders, machines, replicas
 from fault_cases.run import Failed, Run, expect
 
-CASES = {case.name: case for module in (replicas, coordinator, loaders, ends) for case in module.CASES}
+CASES = {case.name: case for module in (replicas, coordinator, loaders, machines, ends) for case in module.CASES}
 
 
 def undisturbed(given, mathematics):
@@ -29,7 +29,7 @@ def compare(report, expected):
 
 def told(report):
     counts = report["event_counts"]
-    names = ("lost", "left", "refused", "restarted", "resumed", "paused", "suspected", "late", "view")
+    names = ("corrupt", "went_back", "lost", "left", "refused", "restarted", "resumed", "paused", "suspected", "late", "view")
     return ", ".join(f"{counts[name]} {name}" for name in names if counts.get(name))
 
 

@@ -3,8 +3,9 @@ import signal
 import tempfile
 import time
 
-from fault_cases.run import LONG, PATIENCE_MS, STEPS, Case, Run, by_hand, expect, kept_in, launched, sockets_of, until
+from fault_cases.run import LONG, PATIENT, STEPS, Case, Run, by_hand, expect, kept_in, launched, sockets_of, until
 
+ONE_STEP = ("--set", "train.batch=750")  # an epoch: one step of 6,000 samples, so that it takes long
 SHORT_EPOCHS = ("--set", "data.take=256")  # two steps, then an evaluation of 10,000 samples
 
 
@@ -31,8 +32,9 @@ def first_step(run):
 
 
 def evaluation(run):
-    run.first_epoch()
-    time.sleep(0.3)  # the two steps of the next epoch take far less, its evaluation more; which is checked
+    began = run.event("view", view=1)["time_ms"]
+    epoch_ms = run.event("epoch", epoch=1)["time_ms"] - began
+    time.sleep(epoch_ms / 2000)  # half of the next epoch: most of it is the evaluation; which is checked
     run.kill(2)
     step = run.event("lost")["step"]
     expect(step == 5, f"the kill came within step {step}, not within the evaluation after step 4")
@@ -54,7 +56,7 @@ def checkpoint(given):
 def stop_for_a_moment(run):
     run.first_epoch()
     run.kill(1, blow=signal.SIGSTOP)
-    time.sleep(PATIENCE_MS / 2000)  # the length of the fault
+    time.sleep(0.5)  # the length of the fault
     run.kill(1, blow=signal.SIGCONT)
     run.goes_on()
     expect(all(event["event"] != "lost" for event in run.seen), "it was lost within the patience")
@@ -81,14 +83,16 @@ def join(run, where):
 
 
 def donor_dies(run, where):
-    """The member that feeds the newcomer is killed: another one feeds it."""
+    """The member that feeds the newcomer is killed: another one feeds it. No member is added while one stands still."""
     run.event("epoch", epoch=1)
+    run.kill(0, blow=signal.SIGSTOP)
     before = sockets_of(run.pids[2])  # the last replica gives its state
     newcomer = run.join(where)
     until(lambda: sockets_of(run.pids[2]) > before, "connection of the newcomer to its donor")
     run.kill(2)
     run.event("lost", replica=2)
-    expect(all(event.get("pid") != newcomer.pid for event in run.seen), "the newcomer had its state already")
+    expect(all(event.get("pid") != newcomer.pid for event in run.seen), "the newcomer is a member already")
+    run.kill(0, blow=signal.SIGCONT)
     run.event("joined", pid=newcomer.pid)
 
 
@@ -137,13 +141,13 @@ CASES = [
     Case("two-at-once", launched(kill(1, 2))),
     Case("all-but-one", launched(kill_all_but_one)),
     Case("while-recovering", launched(kill_while_recovering)),
-    Case("first-step", launched(first_step)),
+    Case("first-step", launched(first_step, *ONE_STEP), ONE_STEP),
     Case("evaluation", launched(evaluation, *SHORT_EPOCHS), SHORT_EPOCHS),
     Case("checkpoint", checkpoint),
-    Case("stop-short", launched(stop_for_a_moment)),
+    Case("stop-short", launched(stop_for_a_moment, *PATIENT)),
     Case("stop-long", launched(stop_until_it_is_lost)),
     Case("sigterm", launched(sigterm)),
     Case("join", by_hand(join, *LONG), LONG),
-    Case("donor-dies", by_hand(donor_dies, *LONG), LONG),
+    Case("donor-dies", by_hand(donor_dies, *LONG, *PATIENT), LONG),
     Case("everything-then-resume", everything),
 ]

@@ -20,6 +20,8 @@ STEPS = 47  # of an epoch: 6,000 samples, 128 a step
 JOB = ("--set", "data.take=6000", "--set", f"cluster.detect.patience={PATIENCE_MS}ms")
 LONG = ("--set", "train.epochs=8", "--set", "train.evaluate=false")  # longer than the fault lasts
 
+PATIENT = ("--set", "cluster.detect.patience=20s")  # processes stand still without being lost
+
 
 class Failed(Exception):
     pass
