@@ -2,43 +2,46 @@
 // that starts lost processes anew, a coordinator that is killed and started again. Each run ends with the
 // weights of an undisturbed one, and an exact ledger.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <numeric>
 #include <sstream>
-#include <thread>
 
-#include "muster/gpu/core_shares.hpp"
-#include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/paced_job.hpp"
 
 namespace {
 
 using namespace muster::cluster_test;
-using muster::OnCores;
 using namespace std::chrono_literals;
 
-// A job that goes on for long enough on a fast machine for a process to start; a sanitizer makes it slower.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kEpochs = 350;
-#else
-constexpr std::size_t kEpochs = 2000;
-#endif
+constexpr int kEpochs = 1000;  // tens of seconds until the gate is open
 
 std::string long_job() {
-  std::string text = linear_job();
-  return text.replace(text.find("epochs = 2"), 10, "epochs = " + std::to_string(kEpochs));
+  return paced_job({.epochs = kEpochs});
+}
+
+/// `muster run` of the job in this folder; it ends once the gate there is open.
+MusterProcess launched(const Folder& folder, int replicas, const Arguments& more = {}) {
+  Arguments arguments{"run",        folder.write("job.toml", long_job()),
+                      "--replicas", std::to_string(replicas),
+                      "--events",   "-",
+                      "--report",   folder.path("r.json"),
+                      "--set",      "checkpoint.every=1000000 steps"};
+  for (const Arguments& some : {paced_sets(folder), more})
+    arguments.insert(arguments.end(), some.begin(), some.end());
+  return MusterProcess(arguments, {}, "muster_paced");
 }
 
 const Json& undisturbed() {
   static const Json report = [] {
     const Folder folder;
-    return run_job(folder.write("job.toml", long_job()), folder, {"--replicas", "1"}).report;
+    folder.write("gate", "");
+    MusterProcess process = launched(folder, 1);
+    EXPECT_EQ(process.wait().code, 0);
+    return read_json(folder.path("r.json"));
   }();
   return report;
 }
@@ -48,30 +51,29 @@ void expect_undisturbed(const Json& report) {
   EXPECT_EQ(report["weights_sha256"], undisturbed()["weights_sha256"]);
   EXPECT_EQ(report["steps"], undisturbed()["steps"]);
   EXPECT_EQ(report["samples"], undisturbed()["samples"]);
-  ASSERT_EQ(report["ledger"].size(), kEpochs);
+  ASSERT_EQ(report["ledger"].size(), std::size_t{kEpochs});
   for (const Json& row : report["ledger"]) {
     ASSERT_TRUE(row["complete"].get<bool>());
-    ASSERT_EQ(row["used"], 1237);
+    ASSERT_EQ(row["used"], 60);
     ASSERT_EQ(row["repeated"].get<int>() + row["missed"].get<int>(), 0);
   }
 }
 
 // Goes on from what lies in the folder, and comes to the end of an undisturbed run.
-void expect_resumed_to_the_end(const std::string& job, const Folder& folder) {
-  MusterProcess process({"run", job, "--replicas", "3", "--resume", "--events", "-", "--report",
-                         folder.path("resumed.json"), "--set",
-                         "checkpoint.folder=\"" + folder.path("kept") + "\""});
+void expect_resumed_to_the_end(const Folder& folder) {
+  folder.write("gate", "");
+  MusterProcess process = launched(folder, 3, {"--resume"});
   const Json resumed = process.event("resumed");
   ASSERT_TRUE(resumed.is_object());
   EXPECT_GT(resumed["step"].get<int>(), 0);
   const Outcome outcome = process.wait();
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  expect_undisturbed(read_json(folder.path("resumed.json")));
+  expect_undisturbed(read_json(folder.path("r.json")));
 }
 
 // A coordinator and replicas that were started by hand.
 struct ByHand {
-  explicit ByHand(int replicas, std::string checkpoint_every = "4000 steps", std::string orphan_for = "1min")
+  explicit ByHand(int replicas, std::string checkpoint_every = "1000 steps", std::string orphan_for = "1min")
       : first(replicas), every(std::move(checkpoint_every)), orphan_after(std::move(orphan_for)) {
     job = folder.write("job.toml", long_job());
     where = free_address();
@@ -83,22 +85,25 @@ struct ByHand {
                         "--listen",   where,
                         "--events",   "-",
                         "--report",   folder.path("r.json"),
-                        "--set",      "checkpoint.folder=\"" + folder.path("kept") + "\"",
                         "--set",      "checkpoint.every=" + every,
                         "--set",      "cluster.detect.patience=4s",
                         "--set",      "cluster.orphan_after=" + orphan_after,
                         "--replicas", std::to_string(first)};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    coordinator = std::make_unique<MusterProcess>(arguments);
+    for (const Arguments& some : {paced_sets(folder), more})
+      arguments.insert(arguments.end(), some.begin(), some.end());
+    coordinator = std::make_unique<MusterProcess>(arguments, Environment(), "muster_paced");
   }
   MusterProcess& join() {
-    joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}));
+    joined.push_back(std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", where}, Environment(),
+                                                     "muster_paced"));
     return *joined.back();
   }
   bool epoch(int at_least) {
     return coordinator->event("epoch", [&](const Json& e) { return e["epoch"] >= at_least; }).is_object();
   }
+  void open_gate() const { folder.write("gate", ""); }
   Json end() {
+    open_gate();
     EXPECT_EQ(coordinator->wait().code, 0);
     return report();
   }
@@ -165,8 +170,7 @@ TEST(Membership, SigtermToAllKeepsTheStateAndTheRunGoesOn) {
   EXPECT_EQ(report["outcome"], "interrupted");
   EXPECT_EQ(report["event_counts"]["state_kept"], 1);
   for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
-  const Arguments go_on{"--resume", "--set", "checkpoint.folder=" + run.folder.path("kept")};
-  expect_undisturbed(run_job(run.job, run.folder, go_on).report);
+  expect_resumed_to_the_end(run.folder);
 }
 
 TEST(Membership, SigtermToTheCoordinatorKeepsTheStateAndTheRunGoesOn) {
@@ -183,7 +187,7 @@ TEST(Membership, SigtermToTheCoordinatorKeepsTheStateAndTheRunGoesOn) {
     EXPECT_EQ(told.code, 1);
     EXPECT_NE(told.err.find("SIGTERM"), std::string::npos) << told.err;
   }
-  expect_resumed_to_the_end(run.job, run.folder);
+  expect_resumed_to_the_end(run.folder);
 }
 
 TEST(Membership, AllAreReplacedOneAfterTheOther) {
@@ -236,7 +240,7 @@ void expect_no_step_is_done_again(const Outcome& killed, const Outcome& anew) {
 }
 
 TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
-  ByHand run(2, "1000 steps");
+  ByHand run(2, "50 steps");
   ASSERT_TRUE(run.coordinator->event("checkpoint").is_object());
   run.coordinator->signal(SIGKILL);
   const Outcome killed = run.coordinator->wait();
@@ -249,6 +253,7 @@ TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
   const Json view = run.coordinator->event("view");
   ASSERT_TRUE(view.is_object());
   EXPECT_EQ(view["view"], restarted["view"]) << "it goes on";
+  run.open_gate();
   const Outcome anew = run.coordinator->wait();
   EXPECT_EQ(anew.code, 0) << anew.err;
   expect_each_epoch_once(killed, anew);
@@ -264,7 +269,7 @@ TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
 }
 
 TEST(Membership, AReplicaThatDiesWhileTheCoordinatorIsGoneIsReplacedAfterItsRestart) {
-  ByHand run(3, "1000 steps");
+  ByHand run(3, "50 steps");
   ASSERT_TRUE(run.coordinator->event("view", [](const Json& e) { return e["members"] == 3; }).is_object());
   ASSERT_TRUE(run.coordinator->event("checkpoint").is_object());
   run.coordinator->signal(SIGKILL);
@@ -278,6 +283,7 @@ TEST(Membership, AReplicaThatDiesWhileTheCoordinatorIsGoneIsReplacedAfterItsRest
   ASSERT_TRUE(run.coordinator->event("view").is_object());
   const Json recovered = run.coordinator->event("recovered");
   ASSERT_TRUE(recovered.is_object());
+  run.open_gate();
   const Outcome anew = run.coordinator->wait();
   EXPECT_EQ(anew.code, 0) << anew.err;
   EXPECT_GT(recovered["step"], told(killed, "epoch", "steps").back()) << "the first step of the new view";
@@ -291,8 +297,8 @@ TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {
   ASSERT_TRUE(run.epoch(3));
   run.coordinator->signal(SIGKILL);
   EXPECT_EQ(run.coordinator->wait().code, 128 + SIGKILL);
-  const Outcome other = run_muster({"coordinate", run.job, "--listen", run.where, "--set", "seed=8", "--set",
-                                    "checkpoint.folder=\"" + run.folder.path("kept") + "\""});
+  run.start_coordinator({"--set", "seed=8"});
+  const Outcome other = run.coordinator->wait();
   EXPECT_NE(other.code, 0);
   EXPECT_NE(other.err.find("journal is of another job"), std::string::npos) << other.err;
   run.start_coordinator();
@@ -303,15 +309,14 @@ TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {
 TEST(Membership, AnAddressBeyondLoopbackIsRefusedUnlessInsecureIsSaid) {
   const Folder folder;
   const Outcome outcome =
-      run_muster({"coordinate", folder.write("job.toml", long_job()), "--listen", "10.1.2.3:4567"});
+      run_muster({"coordinate", folder.write("job.toml", linear_job()), "--listen", "10.1.2.3:4567"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("--insecure"), std::string::npos) << outcome.err;
 }
 
 TEST(Membership, TheLauncherStartsLostReplicasAnew) {
   const Folder folder;
-  MusterProcess process({"run", folder.write("job.toml", long_job()), "--replicas", "3", "--events", "-",
-                         "--report", folder.path("r.json"), "--set", "cluster.restart=on-loss"});
+  MusterProcess process = launched(folder, 3, {"--set", "cluster.restart=on-loss"});
   std::map<int, pid_t> pids;
   for (int i = 0; i < 3; ++i) {
     const Json joined = process.event("joined");
@@ -322,6 +327,7 @@ TEST(Membership, TheLauncherStartsLostReplicasAnew) {
   ASSERT_EQ(::kill(pids[1], SIGKILL), 0);
   const Json anew = process.event("joined", [](const Json& event) { return event["replica"] == 3; });
   ASSERT_TRUE(anew.is_object());
+  folder.write("gate", "");
   EXPECT_EQ(process.wait().code, 0);
   EXPECT_TRUE(process.none_left_within(2s));
   expect_undisturbed(read_json(folder.path("r.json")));
@@ -329,111 +335,25 @@ TEST(Membership, TheLauncherStartsLostReplicasAnew) {
 
 TEST(Membership, BelowMinReplicasTrainingPausesUntilOneJoins) {
   const Folder folder;
-  MusterProcess process({"run", folder.write("job.toml", long_job()), "--replicas", "2", "--events", "-",
-                         "--report", folder.path("r.json"), "--set", "cluster.restart=on-loss", "--set",
-                         "cluster.min_replicas=2"});
+  MusterProcess process =
+      launched(folder, 2, {"--set", "cluster.restart=on-loss", "--set", "cluster.min_replicas=2"});
   const Json joined = process.event("joined", [](const Json& event) { return event["replica"] == 1; });
   ASSERT_TRUE(joined.is_object());
   ASSERT_TRUE(process.event("epoch", [](const Json& e) { return e["epoch"] >= 3; }).is_object());
   ASSERT_EQ(::kill(joined["pid"].get<pid_t>(), SIGKILL), 0);
   ASSERT_TRUE(process.event("paused").is_object());
   ASSERT_TRUE(process.event("view").is_object());
+  folder.write("gate", "");
   EXPECT_EQ(process.wait().code, 0);
   expect_undisturbed(read_json(folder.path("r.json")));
-}
-
-std::vector<int> cores_of(pid_t process) {
-  cpu_set_t set;
-  EXPECT_EQ(::sched_getaffinity(process, sizeof set, &set), 0);
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
-}
-
-// Also of one that takes the place of a lost one; and none where the job says so.
-TEST(Membership, ReplicasStayOnCoresOfTheirOwn) {
-  const std::vector<int> all = cores_of(0);
-  ASSERT_GE(all.size(), 2u) << "one core cannot be shared out";
-  const Folder folder;
-  const std::string job = folder.write("job.toml", long_job());
-  for (const bool bound : {true, false}) {
-    MusterProcess process({"run", job, "--replicas", "2", "--events", "-", "--set", "cluster.restart=on-loss",
-                           "--set", "cluster.min_replicas=2", "--set",
-                           bound ? "cluster.bind_cores=true" : "cluster.bind_cores=false"});
-    std::array<Json, 2> joined;
-    for (int i = 0; i < 2; ++i) {
-      const Json event = process.event("joined");
-      ASSERT_TRUE(event.is_object());
-      joined.at(event["replica"].get<std::size_t>()) = event;
-    }
-    const auto first = cores_of(joined[0]["pid"].get<pid_t>()),
-               second = cores_of(joined[1]["pid"].get<pid_t>());
-    if (!bound) {
-      EXPECT_EQ(first, all);
-      EXPECT_EQ(second, all);
-      continue;
-    }
-    std::vector<int> both = first;
-    both.insert(both.end(), second.begin(), second.end());
-    std::sort(both.begin(), both.end());
-    EXPECT_EQ(both, all);
-    ASSERT_TRUE(process.event("epoch").is_object());
-    ASSERT_EQ(::kill(joined[1]["pid"].get<pid_t>(), SIGKILL), 0);
-    const Json again = process.event("joined");
-    ASSERT_TRUE(again.is_object());
-    EXPECT_EQ(again["device"], joined[1]["device"]);
-    EXPECT_EQ(cores_of(again["pid"].get<pid_t>()), second);
-  }
-}
-
-bool come_to_be_on(pid_t process, const std::vector<int>& cores) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (cores_of(process) != cores) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-// Two to a core, as long as all are there.
-TEST(Membership, ReplicasThatShareACoreAreLetGoWhenOneIsLost) {
-  const std::vector<int> all = cores_of(0);
-  ASSERT_GE(all.size(), 2u) << "one core cannot be shared out";
-  const std::vector<int> first{all[0]}, second{all[1]}, both{all[0], all[1]};
-  const Folder folder;
-  const std::string job = folder.write("job.toml", long_job());
-  const OnCores two(both);
-  MusterProcess process({"run", job, "--replicas", "4", "--events", "-", "--set", "cluster.restart=on-loss"});
-  std::array<pid_t, 4> processes{};
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    const Json joined = process.event("joined");
-    ASSERT_TRUE(joined.is_object());
-    processes.at(joined["replica"].get<std::size_t>()) = joined["pid"].get<pid_t>();
-  }
-  EXPECT_EQ(cores_of(processes[0]), first);
-  EXPECT_EQ(cores_of(processes[1]), first);
-  EXPECT_EQ(cores_of(processes[2]), second);
-  EXPECT_EQ(cores_of(processes[3]), second);
-  ASSERT_TRUE(process.event("epoch").is_object());
-  ASSERT_EQ(::kill(processes[0], SIGKILL), 0);
-  for (const std::size_t left : {1, 2, 3}) EXPECT_TRUE(come_to_be_on(processes.at(left), both)) << left;
-  const Json again = process.event("joined");
-  ASSERT_TRUE(again.is_object());
-  EXPECT_EQ(cores_of(again["pid"].get<pid_t>()), first);
-  EXPECT_TRUE(come_to_be_on(processes[1], first));
-  EXPECT_TRUE(come_to_be_on(processes[2], second));
 }
 
 // ---- whoever gives up keeps its state
 
 TEST(Membership, ARunThatGivesUpKeepsItsState) {
   const Folder folder;
-  const std::string job = folder.write("job.toml", long_job());
-  MusterProcess process({"run", job, "--replicas", "2", "--events", "-", "--report", folder.path("r.json"),
-                         "--set", "cluster.min_replicas=2", "--set", "cluster.give_up_after=1s", "--set",
-                         "checkpoint.folder=\"" + folder.path("kept") + "\"", "--set",
-                         "checkpoint.every=1000000 steps"});
+  MusterProcess process =
+      launched(folder, 2, {"--set", "cluster.min_replicas=2", "--set", "cluster.give_up_after=1s"});
   const Json joined = process.event("joined", [](const Json& event) { return event["replica"] == 1; });
   ASSERT_TRUE(joined.is_object());
   ASSERT_TRUE(process.event("epoch", [](const Json& e) { return e["epoch"] >= 3; }).is_object());
@@ -444,7 +364,7 @@ TEST(Membership, ARunThatGivesUpKeepsItsState) {
   EXPECT_NE(outcome.err.find("give_up_after"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("is kept; go on with: muster run"), std::string::npos) << outcome.err;
   EXPECT_TRUE(process.none_left_within(2s));
-  expect_resumed_to_the_end(job, folder);
+  expect_resumed_to_the_end(folder);
 }
 
 TEST(Membership, AReplicaWhoseCoordinatorStaysAwayEndsItselfAndKeepsItsState) {
