@@ -227,8 +227,9 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
     if (!latest || install->view.number != latest->number) made(install->view);
   } else if (const auto* observe = as<Observe>(message)) {
     seen(to).fed_in = observe->view.number;
-  } else if (as<Stop>(message)) {
+  } else if (const auto* stop = as<Stop>(message)) {
     seen(to).fed_in = 0;
+    if (stop->again) given_the_state_.erase(to);  // it misses too many steps, say
     if (in_force_ && commits_ > commits_before_) expect_newcomers_fed();
   } else if (const auto* pulse = as<Pulse>(message)) {
     expect_counts_on_no_abandoned(*pulse);
