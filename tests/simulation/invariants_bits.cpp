@@ -152,14 +152,18 @@ std::optional<std::uint64_t> Invariants::newest_told() const {
 }
 
 // It sees it, or waits for the folder where it has seen that one is there, or where its disk refuses and it
-// expects one; or was told of this one.
+// expects one; or was told of this one, and not of so many newer ones that it is to be removed.
 bool Invariants::leader_knows_of(std::uint64_t step) const {
   const auto before = [this](const auto& told) { return told.second < now(); };
   const auto found = told_leader_at_.find(step);
+  const auto is_newer = [&](const auto& told) { return told.first > step && before(told); };
+  const std::uint32_t least = job_.train.in_parts() ? 2 : 1;
+  const bool stays =
+      std::cmp_less(std::ranges::count_if(told_leader_at_, is_newer), std::max(job_.checkpoint.keep, least));
   const bool expects_one = leader_was_restarted_ || std::ranges::any_of(told_leader_at_, before);
   return leader_saw_folder_ || leader_sees_folder() ||
          (expects_one && cluster_->coordinator_disk_refuses()) ||
-         (found != told_leader_at_.end() && before(*found));
+         (stays && found != told_leader_at_.end() && before(*found));
 }
 
 // A checkpoint that no verdict is about is there; a coordinator had been told of one by then.
