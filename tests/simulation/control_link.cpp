@@ -108,19 +108,28 @@ void ControlNet::disturb(const std::string& from, const std::string& to, const D
   if (disturbance.blocked) return;
   for (const ConnectionPtr& connection : connections_) {
     for (int side = 0; side < 2; ++side) {
-      Side& sender = connection->sides[side];
-      if (world_.name(sender.process) != from || world_.name(connection->sides[1 - side].process) != to ||
-          !sender.stalled) {
-        continue;
-      }
-      sender.stalled = false;
-      const Nanoseconds again =
-          world_.now() + world_.between(options_.delay_min, again_max(world_.now() - sender.stalled_at));
-      for (Packet& packet : sender.way) packet.ready = std::max(packet.ready, again);
-      world_.after(connection->sides[1 - side].process, again - world_.now(),
-                   [this, connection, side] { pump(connection, side); });
+      const Side& sender = connection->sides[side];
+      if (sender.stalled && world_.name(sender.process) == from &&
+          world_.name(connection->sides[1 - side].process) == to)
+        go_on(connection, side);
     }
   }
+}
+
+// What is sent again to a process that has ended is answered by its kernel: there is no such connection.
+void ControlNet::go_on(const ConnectionPtr& connection, int side) {
+  Side& sender = connection->sides[side];
+  const Side& receiver = connection->sides[1 - side];
+  if (receiver.vanished) return;
+  sender.stalled = false;
+  const Nanoseconds now = world_.now();
+  Nanoseconds again = world_.between(options_.delay_min, again_max(now - sender.stalled_at));
+  if (!world_.alive(receiver.process)) {
+    again = std::min(again, std::max(sender.stalled_at + options_.stall_max - now, Nanoseconds(0)));
+    return world_.after(sender.process, again, [this, connection, side] { close(connection->sides[side]); });
+  }
+  for (Packet& packet : sender.way) packet.ready = std::max(packet.ready, now + again);
+  world_.after(receiver.process, again, [this, connection, side] { pump(connection, side); });
 }
 
 // Packets that were lost are sent again after waits that double: a long cut costs up to as long once more.
@@ -192,7 +201,8 @@ void ControlNet::push(const ConnectionPtr& connection, int side, Packet packet) 
   packet.ready = world_.now() + delay;
   if (!from.way.empty()) packet.ready = std::max(packet.ready, from.way.back().ready);
   from.way.push_back(std::move(packet));
-  world_.after(to, from.way.back().ready - world_.now(),
+  // Whether its receiver lives or not, its way may be blocked.
+  world_.after(world_.alive(to) ? to : kNobody, from.way.back().ready - world_.now(),
                [this, connection, side] { pump(connection, side); });
 }
 
@@ -249,6 +259,7 @@ void ControlNet::stall(const ConnectionPtr& connection, int side) {
     if (!stuck.stalled || stuck.stalls != number || stuck.open != lives) return;
     if (lives) close(stuck);
     stuck.way.clear();
+    if (!world_.alive(connection->sides[1 - side].process)) return;
     Packet packet;
     packet.kind = Packet::Kind::end;
     push(connection, side, std::move(packet));

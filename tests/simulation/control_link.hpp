@@ -112,6 +112,7 @@ class ControlNet {
   void pump(const ConnectionPtr& connection, int side);
   void deliver(const ConnectionPtr& connection, int side, Packet& packet);
   void stall(const ConnectionPtr& connection, int side);
+  void go_on(const ConnectionPtr& connection, int side);
   Nanoseconds again_max(Nanoseconds stood_still) const;
   void close(Side& side);
 
