@@ -13,7 +13,8 @@ namespace {
 
 using Errors = std::shared_ptr<PlantedErrors>;
 
-[[noreturn]] void fail() {
+[[noreturn]] void fail(PlantedErrors& errors) {
+  errors.thrown = true;
   throw Error(Advice::give_up, kPlantedError);
 }
 
@@ -61,11 +62,11 @@ class FailingModel final : public Model {
     return metrics;
   }
   void may_fail(const StepKey& key) {
-    if (errors_->next == Planted::in_model) errors_->next = Planted::nothing, fail();
+    if (errors_->next == Planted::in_model) errors_->next = Planted::nothing, fail(*errors_);
     CursedBatch& cursed = *errors_->cursed;
     if (cursed.planted != Planted::in_model) return;
     if (!cursed.key) cursed.key = key;
-    if (same(*cursed.key, key)) fail();
+    if (same(*cursed.key, key)) fail(*errors_);
   }
 
   std::unique_ptr<Model> model_;
@@ -82,10 +83,10 @@ class FailingSource final : public IndexedSource {
   std::string fingerprint() const override { return source_->fingerprint(); }
   std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
   void read(std::uint64_t index, Row row) override {
-    if (errors_->next == Planted::in_source) errors_->next = Planted::nothing, fail();
+    if (errors_->next == Planted::in_source) errors_->next = Planted::nothing, fail(*errors_);
     CursedBatch& cursed = *errors_->cursed;
     if (cursed.planted == Planted::in_source && !cursed.sample) cursed.sample = index;
-    if (cursed.sample == index) fail();
+    if (cursed.sample == index) fail(*errors_);
     source_->indexed()->read(index, row);
   }
 

@@ -34,6 +34,7 @@ struct PlantedErrors {
   Planted next = Planted::nothing;  ///< the process's next gradient, or next sample
   std::shared_ptr<CursedBatch> cursed;
   std::shared_ptr<SpoiledBatch> spoiled;
+  bool thrown = false;  ///< one of these errors has been met
   bool unlike = false;  ///< its weights begin an ulp beside those of the others
 };
 
