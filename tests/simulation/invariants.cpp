@@ -224,7 +224,9 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
   if (as<Close>(message) && !is_member(to) && !seen(to).name.loader) given_the_state_.insert(to);
   if (const auto* install = as<Install>(message)) {
     const View* latest = views_.latest();
-    if (!latest || install->view.number != latest->number) made(install->view);
+    const bool again = is_given_again(install->view);
+    if (again) views_.forget_from(install->view.number);
+    if (!latest || again || install->view.number != latest->number) made(install->view);
   } else if (const auto* observe = as<Observe>(message)) {
     seen(to).fed_in = observe->view.number;
   } else if (const auto* stop = as<Stop>(message)) {
@@ -310,6 +312,22 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
     if (!stop->good && lost_.count(cluster_->world().name(to)) > 0)
       tally_.count("zombie: is told that it was evicted");
   }
+}
+
+// A coordinator that finds an older journal knows nothing of later views if all of their members are gone: it
+// gives their numbers once more.
+bool Invariants::is_given_again(const View& view) const {
+  const View* latest = views_.latest();
+  if (tally_.of("fault: coordinator-old-journal") == 0 || !latest || view.number > latest->number ||
+      view.term <= latest->term)
+    return false;
+  const auto lives = [this](const Member& member) {
+    return std::ranges::any_of(seen_, [&](const auto& each) {
+      return each.second.name == member.name && each.second.incarnation == member.incarnation &&
+             cluster_->world().alive(each.first);
+    });
+  };
+  return std::ranges::none_of(latest->replicas, lives);
 }
 
 void Invariants::made(const View& view) {

@@ -181,6 +181,7 @@ class Invariants final : public Watch {
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
   void made(const View& view);
+  bool is_given_again(const View& view) const;
   void count_view(const View& view);
   void count_parts(const View& view);
   void follow_decision(ProcessId process, std::uint32_t view, std::uint64_t index, const RoundRecord& record);

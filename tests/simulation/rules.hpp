@@ -93,6 +93,8 @@ class ViewRule {
   struct Holds {
     std::uint64_t least = 0, most = 0;
   };
+  /// Views with this number, and later ones, are as if they had never been.
+  void forget_from(std::uint32_t view) { views_.erase(views_.lower_bound(view), views_.end()); }
   /// A view was sent out for the first time; `holds` says for each replica by slot what it really holds.
   Wrong made(const View& view, const std::map<std::uint32_t, Holds>& holds);
   /// A replica took its record number `index` (from 0) in a view. One that was left behind by a newer view
