@@ -314,12 +314,11 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   }
 }
 
-// A coordinator that finds an older journal knows nothing of later views if all of their members are gone: it
-// gives their numbers once more.
+// A coordinator that finds an older journal knows nothing of later views if all of their replicas are gone:
+// it gives their numbers once more.
 bool Invariants::is_given_again(const View& view) const {
   const View* latest = views_.latest();
-  if (tally_.of("fault: coordinator-old-journal") == 0 || !latest || view.number > latest->number ||
-      view.term <= latest->term)
+  if (!found_older_journal_ || !latest || view.number > latest->number || view.term <= latest->term)
     return false;
   const auto lives = [this](const Member& member) {
     return std::ranges::any_of(seen_, [&](const auto& each) {
@@ -327,7 +326,9 @@ bool Invariants::is_given_again(const View& view) const {
              cluster_->world().alive(each.first);
     });
   };
-  return std::ranges::none_of(latest->replicas, lives);
+  const auto& views = views_.views();
+  return std::none_of(views.lower_bound(view.number), views.end(),
+                      [&](const auto& later) { return std::ranges::any_of(later.second.replicas, lives); });
 }
 
 void Invariants::made(const View& view) {

@@ -27,7 +27,9 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   // Another one may find it stuck before a coordinator that was started anew hears of its error.
-  if (const auto errors = cluster_->errors_of(who); errors && errors->thrown) return true;
+  const bool stuck = reason.find("has done nothing for cluster.straggler.stuck_after") != std::string::npos;
+  const auto errors = cluster_->errors_of(who);
+  if (stuck && tally_.of("event: restarted") > 0 && errors && errors->thrown) return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
   if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
   // It was damaged behind those who had read it already.
