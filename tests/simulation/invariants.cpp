@@ -318,7 +318,8 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
 // it gives their numbers once more.
 bool Invariants::is_given_again(const View& view) const {
   const View* latest = views_.latest();
-  if (!found_older_journal_ || !latest || view.number > latest->number || view.term <= latest->term)
+  if (tally_.of("fault: coordinator-old-journal") == 0 || !latest || view.number > latest->number ||
+      view.term <= latest->term)
     return false;
   const auto lives = [this](const Member& member) {
     return std::ranges::any_of(seen_, [&](const auto& each) {

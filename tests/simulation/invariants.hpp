@@ -237,7 +237,6 @@ class Invariants final : public Watch {
   std::set<std::string> given_wrong_;                    // who was given a state, or records, with wrong bits
   std::map<std::string, std::set<std::string>> fed_by_;  // newcomers: by whom, as these were told
   std::uint64_t older_journals_ = 0;                     // that a coordinator has found
-  bool found_older_journal_ = false;                     // the one that was started last
   std::map<ProcessId, std::uint64_t> tainted_;           // its weights are wrong from this record on
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;

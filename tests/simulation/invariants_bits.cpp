@@ -116,8 +116,7 @@ void Invariants::restarted() {
   leader_was_restarted_ = true;
   leader_saw_folder_ = leader_sees_folder();
   const std::uint64_t older = tally_.of("fault: coordinator-old-journal");
-  found_older_journal_ = std::exchange(older_journals_, older) < older;
-  if (found_older_journal_) must_go_back_ = told_ = false;
+  if (std::exchange(older_journals_, older) < older) must_go_back_ = told_ = false;
 }
 
 // Of a disk that takes no verdict: who writes late is not known to be wrong.
