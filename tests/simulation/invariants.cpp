@@ -224,9 +224,10 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
   if (as<Close>(message) && !is_member(to) && !seen(to).name.loader) given_the_state_.insert(to);
   if (const auto* install = as<Install>(message)) {
     const View* latest = views_.latest();
+    const bool is_new = !latest || install->view.number != latest->number;
     const bool again = is_given_again(install->view);
     if (again) views_.forget_from(install->view.number);
-    if (!latest || again || install->view.number != latest->number) made(install->view);
+    if (is_new || again) made(install->view);
   } else if (const auto* observe = as<Observe>(message)) {
     seen(to).fed_in = observe->view.number;
   } else if (const auto* stop = as<Stop>(message)) {
