@@ -87,7 +87,9 @@ void Invariants::found_again(const View& view) {
   for (auto& [process, step] : to_go_back_) step = std::min(step, view.source.step);
   const bool odd_stays =
       odd_ && std::ranges::find(view.replicas, seen(*odd_).name, &Member::name) != view.replicas.end();
-  if (!bits_lost_ || view.records > lost_at_ || ((!view.back || odd_at_times_) && odd_stays)) return;
+  if (!bits_lost_ || view.records > lost_at_) return;
+  if (odd_stays && odd_at_times_) lost_at_ = view.records;  // it may compute each step from here on wrongly
+  if (odd_stays && (odd_at_times_ || !view.back)) return;
   bits_lost_ = false;
   if (!view.back) once_lost_at_ = std::min(lost_at_, once_lost_at_.value_or(lost_at_));
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
