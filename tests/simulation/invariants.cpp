@@ -297,6 +297,9 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   } else if (const auto* kept = as<Checkpointed>(message)) {
     if (counts_to_ && kept->view >= back_view_) counts_to_ = std::max(*counts_to_, kept->step);
     told_of(to, *kept);
+  } else if (const auto* closed = as<Closed>(message)) {
+    kept_from_[closed->name.text()] = closed->kept_from;
+    forget_who_misses_too_much();
   } else if (const auto* donate = as<Donate>(message)) {
     if (donate->gives) fed_by_[donate->observer.name.text()].insert(seen(to).name.text());
   } else if (const auto* failing = as<Failing>(message); failing && !failing->peer_known) {
@@ -335,6 +338,7 @@ bool Invariants::is_given_again(const View& view) const {
 
 void Invariants::made(const View& view) {
   given_the_state_.clear();
+  kept_from_.clear();
   found_again(view);
   if (const View* before = views_.latest()) {
     for (const Behind& one : before->behind)

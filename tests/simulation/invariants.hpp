@@ -150,6 +150,7 @@ class Invariants final : public Watch {
   bool taint(ProcessId process);
   bool is_member(ProcessId process) const;
   bool newcomers_hold_the_state() const;
+  void forget_who_misses_too_much();
   void taint_newcomer(ProcessId process, std::uint64_t step, std::span<const float> state);
   bool may_have_wrong_bits(const std::string& who);
   void gave(const std::string& donor, const std::string& to);
@@ -226,6 +227,8 @@ class Invariants final : public Watch {
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;
   std::set<ProcessId> given_the_state_;  // newcomers that are to close this view with its members
+  std::map<std::string, std::uint64_t>
+      kept_from_;  // the oldest record that a member can hand out, as it closed
   std::uint32_t replicas_at_error_ = 0, loaders_at_error_ = 0;  // members, when one had an error of its own
   bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed

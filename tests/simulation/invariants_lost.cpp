@@ -63,6 +63,22 @@ bool Invariants::newcomers_hold_the_state() const {
   });
 }
 
+// Once all members that are left have closed the view, the next one is made, and newcomers that miss more
+// steps than those keep are not in it. Nobody is told of it where these die at that moment (docs/errors.md).
+void Invariants::forget_who_misses_too_much() {
+  const View* view = views_.latest();
+  std::optional<std::uint64_t> kept_from;
+  for (const Member& member : view ? view->replicas : std::vector<Member>{}) {
+    const std::string who = member.name.text();
+    if (lost_.contains(who)) continue;
+    if (!kept_from_.contains(who)) return;
+    kept_from = std::min(kept_from_.at(who), kept_from.value_or(kept_from_.at(who)));
+  }
+  if (!kept_from) return;
+  std::erase_if(given_the_state_,
+                [&](ProcessId each) { return seen_.at(each).replica.least() + 1 < *kept_from; });
+}
+
 void Invariants::lost(const Event& event) {
   const std::string who = node_of(event);
   progress_at_ = now();
