@@ -1,10 +1,7 @@
 #include "muster/actors/children.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "muster/actors/spawn.hpp"
 #include "muster/config/error.hpp"
 #include "muster/gpu/core_shares.hpp"
 
@@ -21,45 +19,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kReapedIn{2000};
 
-int open_pidfd(pid_t pid) {
-  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-}
-
-std::string describe(int status) {
-  if (WIFEXITED(status)) return "exited with code " + std::to_string(WEXITSTATUS(status));
-  const int signal = WTERMSIG(status);
-  return "was ended by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
-}
-
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none, standard;
-    sigemptyset(&none);
-    sigemptyset(&standard);
-    sigaddset(&standard, SIGINT);
-    sigaddset(&standard, SIGTERM);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &standard);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
 }  // namespace
 
 Children::~Children() {
@@ -68,17 +27,11 @@ Children::~Children() {
 
 pid_t Children::start(const NodeName& name, const std::vector<std::string>& command,
                       const std::vector<int>& cores, std::uint64_t launched) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  const SpawnSettings settings;
   const OnCores inherited(cores);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);
-  if (error != 0) {
+  const pid_t pid = spawn_child(command);
+  if (pid < 0) {
     throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " +
-                                     command.front() + ": " + std::strerror(error));
+                                     command.front() + ": " + std::strerror(errno));
   }
   running_.push_back({name, pid, open_pidfd(pid), launched});
   return pid;
@@ -93,7 +46,7 @@ std::optional<Children::Ended> Children::next_ended() {
     Ended ended{child->name,
                 child->pid,
                 child->launched,
-                taken ? "ended, and this program has taken its exit status" : describe(status),
+                taken ? "ended, and this program has taken its exit status" : text_of_exit(status),
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0,
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == kEvictedCode};
     if (child->descriptor >= 0) ::close(child->descriptor);
