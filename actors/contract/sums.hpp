@@ -1,0 +1,27 @@
+// Comparison of two gradients that should be equal but for rounding.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "muster/gpu/model.hpp"
+
+namespace muster {
+
+struct SumComparison {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t worst = kNone;     ///< the element that differs most beyond the tolerance
+  double factor = 1;             ///< by which `found` is `expected`, by least squares; 1 if both are 0
+  bool looks_like_mean = false;  ///< about one half, where it should be 1
+};
+
+/// Tensor by tensor: a difference counts beyond `tolerance` times the tensor's largest number, or a 1/100 of
+/// that times the largest of all tensors: what is 0 but for rounding has no size of its own. Of the layout's
+/// elements those are compared that both spans have.
+SumComparison compare_sums(const Layout& layout, std::span<const float> found,
+                           std::span<const float> expected, double tolerance);
+
+/// Whether two numbers are equal but for this part of the larger one.
+bool close(double one, double other, double tolerance);
+
+}  // namespace muster

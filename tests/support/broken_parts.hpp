@@ -1,0 +1,165 @@
+// A model and a source that each keep or break one promise of their contracts, by the name of the flaw.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "muster/actors/pipeline/source.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/model.hpp"
+#include "muster/gpu/random.hpp"
+
+namespace muster::broken {
+
+/// Least squares of one number by `inputs` others: y = w x + b.
+class Regression : public Model {
+ public:
+  Regression(std::string flaw, std::size_t inputs) : flaw_(std::move(flaw)), inputs_(inputs) {
+    const auto columns = static_cast<std::int64_t>(inputs);
+    layout_.add_parameter("w", {columns});
+    layout_.add_parameter(has("two-names") ? "w" : "b", {1});
+    if (has("gap")) ++layout_.entries[1].offset;
+  }
+
+  const Layout& layout() const override { return layout_; }
+
+  void initialize(std::uint64_t seed, std::span<float> state) override {
+    std::random_device anything;
+    SplitMix64 random(has("random-start") ? anything() : seed);
+    for (float& value : state.first(state.size() - (has("start-unwritten") ? 1 : 0))) value = random.next_signed_unit();
+  }
+
+  double weight(const Batch& batch) const override { return has("weight") ? 1 : batch.rows; }
+
+  void check_batch(const Batch& batch) const override {
+    if (batch.tensors[0].as<float>().size() == std::size_t{batch.rows + batch.padding} * inputs_) return;
+    if (!has("reads-beyond")) throw JobError("model.inputs", "samples have another number of inputs");
+  }
+
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
+                   std::span<float> gradient) override {
+    misbehave(key);
+    const float kept = gradient.back();
+    if (!has("adds")) std::ranges::fill(gradient, 0.0F);
+    const std::uint32_t rows = has("padding") ? batch.rows + batch.padding : batch.rows;
+    Metrics metrics;
+    for (std::uint32_t row = 0; row < rows; ++row) add(metrics, state, batch, row, gradient);
+    spoil(state, metrics, gradient, batch.rows, kept);
+    return metrics;
+  }
+
+  Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
+                            std::span<float> gradient, const PartReady& ready) override {
+    const Metrics metrics = this->gradient(state, batch, key, gradient);
+    ready(inputs_, 1);
+    if (!has("part-missing")) ready(0, inputs_);
+    if (has("part-twice")) ready(0, 1);
+    return metrics;
+  }
+
+  Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    Metrics metrics;
+    std::vector<float> unused(layout_.total());
+    for (std::uint32_t row = 0; row < batch.rows; ++row) add(metrics, state, batch, row, unused);
+    if (has("evaluate-mean")) metrics.loss /= batch.rows;
+    return metrics;
+  }
+
+ private:
+  bool has(const char* flaw) const { return flaw_ == flaw; }
+
+  // What does not return as it should.
+  void misbehave(const StepKey& key) {
+    if (has("throw") && key.step >= after_) throw std::runtime_error("no such table");
+    if (has("throw-number")) throw 42;
+    if (has("crash")) std::raise(SIGSEGV);
+    while (has("hang")) std::this_thread::yield();
+  }
+
+  void add(Metrics& metrics, std::span<const float> state, const Batch& batch, std::uint32_t row,
+           std::span<float> gradient) const {
+    const float* x = batch.tensors[0].as<float>().data() + row * inputs_;
+    float error = state[inputs_] - batch.tensors[1].as<float>()[row];
+    for (std::size_t i = 0; i < inputs_; ++i) error += state[i] * x[i];
+    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += 2 * error * x[i];
+    gradient[inputs_] += 2 * error;
+    metrics.loss += error * error;
+  }
+
+  void spoil(std::span<const float> state, Metrics& metrics, std::span<float> gradient, std::uint32_t rows,
+             float kept) {
+    const auto scale = [&](float factor) {
+      for (float& value : gradient) value *= factor;
+    };
+    if (has("mean")) {
+      scale(1.0F / static_cast<float>(rows));
+      metrics.loss /= rows;
+    }
+    if (has("loss-mean")) metrics.loss /= rows;
+    if (has("factor")) scale(2.0F);
+    if (has("mixes")) scale(std::sqrt(static_cast<float>(rows)));
+    if (has("unwritten")) gradient.back() = kept;
+    if (has("nan")) gradient[0] = std::numeric_limits<float>::quiet_NaN();
+    if (has("beyond")) gradient.data()[gradient.size()] = 1;
+    if (has("changes-state")) const_cast<float&>(state[0]) += 1;
+    if (has("random")) gradient[0] += static_cast<float>(std::rand() % 1000) * 1e-6F;
+    if (has("remembers")) gradient[0] += 1e-3F * static_cast<float>(++calls_ > 1 ? std::min(calls_, 3) : 1);
+    static const auto first = std::this_thread::get_id();
+    if (has("thread") && std::this_thread::get_id() != first) gradient[0] += 1e-3F;
+  }
+
+  const std::string flaw_;
+  const std::size_t inputs_;
+  const std::uint64_t after_ = 1;
+  Layout layout_;
+  int calls_ = 0;
+};
+
+/// Two inputs and their sum.
+class Sums : public IndexedSource {
+ public:
+  Sums(std::string flaw, std::uint64_t samples) : flaw_(std::move(flaw)), samples_(samples) {
+    fields_ = {{DType::float32, {has("column-missing") ? 3 : 2}}, {DType::float32, {}}};
+    if (has("no-fields")) fields_.clear();
+    if (has("shape")) fields_[0].shape = {-2};
+  }
+
+  std::string fingerprint() const override {
+    if (has("fingerprint-empty")) return "";
+    return "sums" + std::to_string(has("fingerprint-changes") ? ++asked_ : 0);
+  }
+  std::uint64_t size() const override { return has("size") ? samples_ + 1'000'000 : samples_; }
+  const std::vector<Field>& fields() const override { return fields_; }
+
+  void read(std::uint64_t index, Row row) override {
+    if (index >= samples_) throw std::out_of_range("vector::at: " + std::to_string(index));
+    if (has("read-crash")) std::raise(SIGSEGV);
+    if (has("read-throw-number")) throw 42;
+    while (has("read-hang")) std::this_thread::yield();
+    SplitMix64 random(has("read-random") ? mix(index, ++asked_) : index);
+    const float sample[] = {random.next_signed_unit(), random.next_signed_unit()};
+    const float sum = sample[0] + sample[1];
+    std::memcpy(row[0].data(), sample, sizeof sample);
+    std::memcpy(row[1].data(), &sum, sizeof sum);
+    if (has("read-beyond")) row[1].data()[sizeof sum] = std::byte{1};
+  }
+
+ private:
+  bool has(const char* flaw) const { return flaw_ == flaw; }
+
+  const std::string flaw_;
+  const std::uint64_t samples_;
+  std::vector<Field> fields_;
+  mutable std::uint64_t asked_ = 0;
+};
+
+}  // namespace muster::broken
