@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/actors/contract/layout_check.hpp"
 #include "muster/actors/demands.hpp"
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/memory_plan.hpp"
@@ -9,6 +10,7 @@
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
+#include "muster/config/notices.hpp"
 #include "muster/gpu/core_shares.hpp"
 #include "muster/gpu/device.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
@@ -107,9 +109,37 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
   if (flight.mistakes.empty()) flight.mistakes = check_memory(flight, places);
 }
 
-void look_at_workbench(const Registry& registry, const Places& places, Trial trial, Preflight& flight) {
+// Ends the look, as TooLarge does.
+[[noreturn]] void refuse(const Breach& breach) {
+  throw JobError(breach.key, text_of(breach));
+}
+
+void note_contract(const ContractLog& log, Preflight& flight) {
+  auto& [done, left_out, took] = flight.contract;
+  done.insert(done.end(), log.done().begin(), log.done().end());
+  left_out.insert(left_out.end(), log.left_out().begin(), log.left_out().end());
+  took += log.took();
+}
+
+void look_at_sources(Workbench& bench, const ContractScope& scope, Preflight& flight) {
+  ContractLog log(scope.budget);
+  if (const auto breach = check_sources(bench, scope, log)) refuse(*breach);
+  note_contract(log, flight);
+}
+
+// Behind the look at memory, which measures a model's first computation.
+void look_at_model(Workbench& bench, const ContractScope& scope, Preflight& flight) {
+  if (!flight.mistakes.empty()) return;
+  ContractLog log(scope.budget);
+  if (const auto breach = check_model(bench, scope, log)) refuse(*breach);
+  note_contract(log, flight);
+}
+
+void look_at_workbench(const Registry& registry, const Places& places, Trial trial,
+                       const ContractScope& scope, Preflight& flight) {
   if (!flight.mistakes.empty()) trial = Trial::nowhere;
   const auto sized = [&](const Layout& layout) {
+    if (const auto breach = check_layout(layout, key_of(flight.job.model))) refuse(*breach);
     if (trial != Trial::nowhere) look_at_sizes(layout, places, flight);
   };
   try {
@@ -119,7 +149,9 @@ void look_at_workbench(const Registry& registry, const Places& places, Trial tri
       check_demands(flight.job, *bench->model, device);
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
+    if (trial != Trial::nowhere) look_at_sources(*bench, scope, flight);
     look_at_memory(*bench, registry, places, trial, flight);
+    if (trial != Trial::nowhere) look_at_model(*bench, scope, flight);
   } catch (const TooLarge&) {
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
@@ -156,9 +188,21 @@ void check_descriptors(const Places& places, Trial trial, Preflight& flight) {
     flight.mistakes.push_back(mistake_at(places, "cluster.replicas", *why));
 }
 
+void add_data_notices(Preflight& flight) {
+  if (flight.facts.samples <= 0 || flight.facts.unit_is_batch) return;
+  for (const std::string& notice : data_notices(flight.job, static_cast<std::uint64_t>(flight.facts.samples)))
+    flight.placement.notices.push_back(notice);
+}
+
 }  // namespace
 
-Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial) {
+void add_key_notices(const Places& places, Preflight& flight) {
+  for (const std::string& notice : idle_keys(flight.job, places, flight.facts.has_test))
+    flight.placement.notices.push_back(notice);
+}
+
+Preflight preflight(const Job& job, const Places& places, const Registry& registry, Trial trial,
+                    const ContractScope& scope) {
   Preflight flight;
   flight.mistakes = check_job(job, places, registry.declarations());
   if (!flight.mistakes.empty()) return flight;
@@ -174,7 +218,11 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
     flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;
-  look_at_workbench(registry, places, trial, flight);
+  look_at_workbench(registry, places, trial, scope, flight);
+  if (flight.mistakes.empty()) {
+    add_key_notices(places, flight);
+    add_data_notices(flight);
+  }
   return flight;
 }
 

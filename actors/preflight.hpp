@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/contract/contract.hpp"
 #include "muster/actors/messages.hpp"
 #include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
@@ -16,6 +17,13 @@
 #include "muster/gpu/model.hpp"
 
 namespace muster {
+
+/// What of the contract check was done.
+struct ContractDone {
+  std::vector<std::string> done;
+  std::vector<ContractLog::LeftOut> left_out;
+  std::chrono::milliseconds took{0};
+};
 
 struct Preflight {
   std::vector<Mistake> mistakes;  ///< not empty: nothing else holds
@@ -34,15 +42,19 @@ struct Preflight {
   MeasuredMemory host_batch, card_batch;           ///< of one micro-batch's forward and backward pass
   HostMemoryRoom host_room;                        ///< that is available on this machine
   std::map<std::string, std::uint64_t> card_room;  ///< of each card: what is free, or all that it has
+  ContractDone contract;                           ///< of model and sources; empty with Trial::nowhere
 };
 
 /// Where a micro-batch is computed to see what memory it takes. A process that has been on a card holds some
 /// hundred MiB of it until it ends.
 enum class Trial { nowhere, on_host, everywhere };
 
-/// Opens the data and builds the model once, then lets go of both. `places`: of the job file, for the
-/// mistakes.
+/// Opens the data and builds the model once, checks that both keep their contracts (not with
+/// Trial::nowhere), and lets go of them. `places`: of the job file, for the mistakes.
 Preflight preflight(const Job& job, const Places& places, const Registry& registry,
-                    Trial trial = Trial::on_host);
+                    Trial trial = Trial::on_host, const ContractScope& scope = {});
+
+/// Adds notices of keys without effect. preflight() has done so, with the places that it was given.
+void add_key_notices(const Places& places, Preflight& flight);
 
 }  // namespace muster

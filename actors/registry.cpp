@@ -1,5 +1,6 @@
 #include "muster/actors/registry.hpp"
 
+#include "muster/actors/contract/noted.hpp"
 #include "muster/actors/model_libraries.hpp"
 #include "muster/actors/pipeline/idx.hpp"
 #include "muster/actors/pipeline/synthetic.hpp"
@@ -54,6 +55,13 @@ Registry& Registry::take_libraries() {
 }
 
 std::unique_ptr<Model> Registry::make_model(const ModelConfig& model, const ModelContext& context) const {
+  if (!note_) return make_named(model, context);
+  return noted_model(
+      noted(note_.get(), "making model '" + model.shown() + "'", [&] { return make_named(model, context); }),
+      model.shown(), note_);
+}
+
+std::unique_ptr<Model> Registry::make_named(const ModelConfig& model, const ModelContext& context) const {
   if (model.file) {
     if (!script_) throw JobError("model.file", "this program reads no models from files");
     return script_(*model.file, model.content, model.options, context);
@@ -68,7 +76,10 @@ std::unique_ptr<Model> Registry::make_model(const ModelConfig& model, const Mode
 Dataset Registry::make_source(const std::string& name, const Options& options) const {
   const auto found = sources_.find(name);
   if (found == sources_.end()) throw JobError("data.source", "no source is registered as '" + name + "'");
-  return found->second(options);
+  if (!note_) return found->second(options);
+  return noted_dataset(
+      noted(note_.get(), "making source '" + name + "'", [&] { return found->second(options); }), name,
+      note_);
 }
 
 #ifdef MUSTER_WITH_TORCH

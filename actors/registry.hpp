@@ -16,6 +16,7 @@
 
 namespace muster {
 
+class CallNote;
 class ModelLibraries;
 
 using ModelFactory = std::function<std::unique_ptr<Model>(const Options&, const ModelContext&)>;
@@ -34,6 +35,9 @@ class Registry {
   Registry& take_scripts(std::vector<OptionSpec> options, ScriptFactory make);
   Registry& take_libraries();
 
+  /// From now on each call of a model or source that is made here is noted there while it lasts.
+  void note_calls(std::shared_ptr<CallNote> note) { note_ = std::move(note); }
+
   const Declarations& declarations() const { return declarations_; }
 
   /// Throws JobError for a name that is not there, and for a file or library that holds no such model.
@@ -43,11 +47,14 @@ class Registry {
   Dataset make_source(const std::string& name, const Options& options) const;
 
  private:
+  std::unique_ptr<Model> make_named(const ModelConfig& model, const ModelContext& context) const;
+
   Declarations declarations_;
   std::map<std::string, ModelFactory> models_;
   std::map<std::string, SourceFactory> sources_;
   ScriptFactory script_;
   std::shared_ptr<ModelLibraries> libraries_;  // shared by copies of the registry
+  std::shared_ptr<CallNote> note_;             // may be null
 };
 
 /// Takes libraries, and with libtorch files. Models linear and empty, and with libtorch mlp, fashion_cnn,

@@ -23,8 +23,9 @@
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/lost_processes.hpp"
 #include "muster/actors/node_process.hpp"
-#include "muster/actors/preflight.hpp"
+#include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/signals.hpp"
+#include "muster/actors/spawn.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
@@ -351,9 +352,14 @@ std::string this_executable() {
 }
 
 Report run(const Job& job, const RunOptions& options) {
+  end_if_child();
   prepare_ucx_process();  // first of all: it gives SIGHUP back
   const Trial trial = options.by_hand ? Trial::nowhere : Trial::on_host;  // the nodes are elsewhere
-  Preflight flight = preflight(job, options.places, options.registry, trial);
+  // A program with another command for its nodes does not know this one's.
+  const bool apart = !options.in_process && options.node_command.empty();
+  Preflight flight =
+      apart ? preflight_apart(job, options.places, options.registry, trial, {}, {this_executable(), "node"})
+            : preflight(job, options.places, options.registry, trial);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);

@@ -27,6 +27,7 @@ int run_command(const Arguments& arguments, const Registry& registry);
 int coordinate_command(const Arguments& arguments, const Registry& registry);
 int join_command(const Arguments& arguments, const Registry& registry);
 int plan_command(const Arguments& arguments, const Registry& registry);
+int check_command(const Arguments& arguments, const Registry& registry);
 int devices_command(const Arguments& arguments, const Registry& registry);
 int bench_command(const Arguments& arguments, const Registry& registry);
 int scaling_command(const Arguments& arguments, const Registry& registry);

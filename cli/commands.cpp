@@ -15,6 +15,8 @@ const std::vector<Command>& commands() {
        coordinate_command},
       {"join", "add this machine to a run, at any time", true, join_command},
       {"plan", "show what a job would run, and run nothing", true, plan_command},
+      {"check", "check the model and the data of a job for broken contracts, and train nothing", true,
+       check_command},
       {"devices", "what this machine can compute on, and what its network can do with it", true,
        devices_command},
       {"bench", "measure the reduction (allreduce) or the cost of an empty step (step)", true, bench_command},

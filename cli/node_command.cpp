@@ -1,5 +1,7 @@
 // muster node: one process of a run. Started by `run`, with the address of its coordinator.
+#include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/run.hpp"
+#include "muster/actors/spawn.hpp"
 #include "muster/cli/bench_replica.hpp"
 #include "muster/cli/job_arguments.hpp"
 
@@ -7,20 +9,26 @@ namespace muster::cli {
 
 int node_command(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
-  options.add_options()("coordinator", po::value<std::string>()->required(), "HOST:PORT")(
-      "kind", po::value<std::string>()->required(), "replica or loader")(
-      "slot", po::value<std::uint32_t>()->required(), "number of the replica or loader")(
+  options.add_options()("coordinator", po::value<std::string>(), "HOST:PORT")(
+      "kind", po::value<std::string>(), "replica or loader")("slot", po::value<std::uint32_t>(),
+                                                             "number of the replica or loader")(
       "parent", po::value<int>()->default_value(0), "the process that this one must not outlive")(
       "launched", po::value<std::uint64_t>()->default_value(0), "number of this start, for its launcher")(
       "joins", "comes while others train: the coordinator gives it the next free number")(
       "device", po::value<std::string>(), "asked for, by one that joins: that of the lost one it is for")(
       "bench-iterations", po::value<std::uint64_t>(), "measure the reducer instead of training")(
       "bench-flip", po::value<std::int64_t>()->default_value(-1), "iteration at which one bit is flipped")(
-      "help", "this text");
+      "preflight", "look at the job before a run, as the starting process asks by descriptors")("help",
+                                                                                                "this text");
   int code = kCompleted;
   const auto given = parse("node", "Usage: muster node --coordinator HOST:PORT --kind KIND --slot N\n",
                            arguments, options, nullptr, code);
   if (!given) return code;
+  end_with_parent((*given)["parent"].as<int>());
+  if (given->count("preflight")) return run_preflight_child(registry);
+  for (const char* needed : {"coordinator", "kind", "slot"}) {
+    if (!given->count(needed)) return wrong_usage("node", std::string("--") + needed + " is missing");
+  }
   NodeArguments node;
   if (!parse_address((*given)["coordinator"].as<std::string>(), node.host, node.port))
     return wrong_usage("node", "--coordinator is HOST:PORT");

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "muster/actors/memory_plan.hpp"
+#include "muster/actors/preflight_apart.hpp"
+#include "muster/actors/run.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/cli/job_arguments.hpp"
 #include "muster/config/units.hpp"
@@ -178,7 +180,8 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   if (given->count("per-host") > 0 && per_host == 0) return wrong_usage("plan", "--per-host is at least 1");
   const ParsedJob parsed = read_job(*given, registry);
   if (!parsed.job) return kWrong;
-  const Preflight flight = preflight(*parsed.job, parsed.places, registry, Trial::everywhere);
+  const Preflight flight = preflight_apart(*parsed.job, parsed.places, registry, Trial::everywhere, {},
+                                           {this_executable(), "node"});
   if (!flight.mistakes.empty()) {
     std::fprintf(stderr, "%s", render(flight.mistakes).c_str());
     return kWrong;

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "muster/actors/preflight_text.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/gpu/device.hpp"
+#include "tests/support/broken_parts.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace muster {
@@ -19,7 +21,8 @@ class MixingModel : public Model {
     std::fill(state.begin(), state.end(), 0.0f);
   }
   bool mixes_samples() const override { return true; }
-  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float>) override {
+  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float> gradient) override {
+    std::ranges::fill(gradient, 0.0f);
     return {};
   }
   Metrics evaluate(std::span<const float>, const Batch&) override { return {}; }
@@ -146,7 +149,8 @@ TEST(Preflight, MemoryIsCounted) {
 class HungryModel : public MixingModel {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 20;
-  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float>) override {
+  Metrics gradient(std::span<const float>, const Batch&, const StepKey&, std::span<float> gradient) override {
+    std::ranges::fill(gradient, 0.0f);
     std::vector<char> much(kBytes);
     for (std::size_t i = 0; i < much.size(); i += 1024) static_cast<volatile char*>(much.data())[i] = 1;
     return {};
@@ -180,6 +184,53 @@ class VastModel : public MixingModel {
  private:
   Layout layout_;
 };
+
+Preflight look_at_parts(const std::string& model, const std::string& source) {
+  Registry registry;
+  registry.add_model("regression", {}, [=](const Options&, const ModelContext&) {
+    return std::make_unique<broken::Regression>(model, 2);
+  });
+  registry.add_source("sums", {}, [=](const Options&) {
+    return Dataset{std::make_unique<broken::Sums>(source, 200), nullptr};
+  });
+  const ParsedJob parsed = read_job_text(
+      "[model]\nname = \"regression\"\n[data]\nsource = \"sums\"\n[train]\nshards = 2\nbatch = 8\n",
+      "job.toml", {}, registry.declarations());
+  EXPECT_TRUE(parsed.job) << render(parsed.mistakes);
+  return preflight(*parsed.job, parsed.places, registry);
+}
+
+TEST(Preflight, BrokenContractsAreMistakesOfTheirKey) {
+  const Preflight good = look_at_parts("", "");
+  EXPECT_TRUE(good.mistakes.empty()) << render(good.mistakes);
+  EXPECT_EQ(good.contract.done.size(), 10u) << "3 checks of the source, 7 of the model";
+  const auto expect = [](const Preflight& flight, const std::string& start) {
+    EXPECT_EQ(render(flight.mistakes).rfind(start, 0), 0u) << render(flight.mistakes);
+  };
+  expect(look_at_parts("mean", ""),
+         "job.toml:2:8: model.name: breaks the contract 'a gradient is a sum over samples'");
+  expect(look_at_parts("two-names", ""),
+         "job.toml:2:8: model.name: breaks the contract 'the layout names each");
+  expect(look_at_parts("throw", ""),
+         "job.toml:2:8: model.name: breaks the contract 'a model computes what the source gives': no such "
+         "table");
+  expect(look_at_parts("", "size"),
+         "job.toml:4:10: data.source: breaks the contract 'each sample can be read");
+}
+
+TEST(Preflight, SurvivesTheWayFromAnotherProcess) {
+  const Registry registry = registry_with_mixing();
+  const Preflight flight = look(kJob);
+  const Preflight read = preflight_of_text(to_text(flight), registry.declarations());
+  EXPECT_EQ(to_text(read), to_text(flight));
+  EXPECT_EQ(read.job, flight.job);
+  EXPECT_EQ(read.facts, flight.facts);
+  EXPECT_EQ(text_of(memory_of(read, 1)), text_of(memory_of(flight, 1)));
+  Preflight wrong;
+  wrong.mistakes.push_back(mistake_at({}, "train.batch", "out of range", "0", "1 to 9", "train.shards"));
+  EXPECT_EQ(preflight_of_text(to_text(wrong), registry.declarations()).mistakes, wrong.mistakes);
+  EXPECT_THROW(preflight_of_text("{}", registry.declarations()), Error);
+}
 
 TEST(Preflight, SizesAreComparedBeforeTheyAreTaken) {
   Registry registry = builtin_registry();

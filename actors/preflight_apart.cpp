@@ -1,0 +1,256 @@
+#include "muster/actors/preflight_apart.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "muster/actors/contract/call_note.hpp"
+#include "muster/actors/preflight_text.hpp"
+#include "muster/actors/spawn.hpp"
+#include "muster/config/error.hpp"
+#include "muster/config/job_file.hpp"
+
+namespace muster {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kTellAfter = std::chrono::seconds(10);
+constexpr int kLookMs = 50;
+// The child's numbers of the descriptors that it is handed.
+constexpr int kRequest = 3, kAnswer = 4, kNote = 5;
+
+// A text in anonymous memory, which a child process can be handed.
+class MemoryText {
+ public:
+  explicit MemoryText(int descriptor) : descriptor_(descriptor) {}
+  static MemoryText create() {
+    const int low = ::memfd_create("muster-preflight", MFD_CLOEXEC);
+    // Beyond the numbers that the child has for it.
+    const int descriptor = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, kNote + 1);
+    if (low >= 0) ::close(low);
+    if (descriptor < 0)
+      throw Error(Advice::give_up, std::string("no memory for a preflight: ") + std::strerror(errno));
+    return MemoryText(descriptor);
+  }
+  MemoryText(MemoryText&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  ~MemoryText() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int descriptor() const { return descriptor_; }
+
+  void write(const std::string& text) const {
+    for (std::size_t done = 0; done < text.size();) {
+      const auto written =
+          ::pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
+      if (written <= 0)
+        throw Error(Advice::give_up, std::string("no memory for a preflight: ") + std::strerror(errno));
+      done += static_cast<std::size_t>(written);
+    }
+  }
+  std::string read() const {
+    struct stat about {};
+    if (::fstat(descriptor_, &about) != 0 || about.st_size < 0) return {};
+    std::string text(static_cast<std::size_t>(about.st_size), '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const auto read =
+          ::pread(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
+      if (read <= 0) break;
+      done += static_cast<std::size_t>(read);
+    }
+    text.resize(done);
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+// How long the call that is under way has been so.
+class CallWatch {
+ public:
+  explicit CallWatch(const CallNote& note) : note_(note) {}
+
+  void look() {
+    const auto call = note_.current();
+    if (call && call_ && call->number == call_->number) return;
+    call_ = call;
+    since_ = told_ = Clock::now();
+  }
+
+  /// A call on samples, which is quick. Others read all data, or build a model.
+  std::optional<std::string> stuck_for(std::chrono::milliseconds patience) const {
+    if (!call_ || Clock::now() - since_ < patience) return std::nullopt;
+    for (const char* long_one : {"making ", "fingerprint()", "open()", "initialize()"}) {
+      if (call_->what.starts_with(long_one)) return std::nullopt;
+    }
+    return call_->what;
+  }
+
+  void tell() {
+    const auto now = Clock::now();
+    if (!call_ || now - told_ < kTellAfter) return;
+    told_ = now;
+    std::fprintf(
+        stderr, "muster: before the run: %s has been running for %lld s\n", call_->what.c_str(),
+        static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(now - since_).count()));
+  }
+
+ private:
+  const CallNote& note_;
+  std::optional<CallNote::Call> call_;
+  Clock::time_point since_, told_;
+};
+
+std::string key_of_call(const Job& job, const std::string& call) {
+  if (call.find("source '") != std::string::npos) return "data.source";
+  return key_of(job.model);
+}
+
+class PreflightChild {
+ public:
+  PreflightChild(const std::vector<std::string>& command, const std::string& request)
+      : request_(MemoryText::create()),
+        answer_(MemoryText::create()),
+        note_(CallNote::create()),
+        watch_(*note_) {
+    request_.write(request);
+    std::vector<std::string> all = command;
+    all.insert(all.end(), {"--preflight", "--parent", std::to_string(::getpid())});
+    const int note = ::fcntl(note_->descriptor(), F_DUPFD_CLOEXEC, kNote + 1);
+    pid_ =
+        spawn_child(all, {{request_.descriptor(), kRequest}, {answer_.descriptor(), kAnswer}, {note, kNote}});
+    const int error = errno;
+    ::close(note);
+    if (pid_ < 0)
+      throw Error(Advice::give_up, "the process that looks at the job could not be started: " +
+                                       command.front() + ": " + std::strerror(error));
+  }
+  ~PreflightChild() {
+    if (ended_) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  PreflightChild(const PreflightChild&) = delete;
+  PreflightChild& operator=(const PreflightChild&) = delete;
+
+  struct End {
+    bool good = false;
+    std::string how;   ///< it ended, or hangs
+    std::string call;  ///< that was under way; may be empty
+    bool has_no_main = false;
+  };
+
+  End wait(std::chrono::milliseconds patience) {
+    const int descriptor = open_pidfd(pid_);
+    End end;
+    for (;;) {
+      watch_.look();
+      if (const auto status = status_of_end()) {
+        const auto call = note_->current();
+        const bool exited = WIFEXITED(*status);
+        end = {exited && WEXITSTATUS(*status) == 0, text_of_exit(*status), call ? call->what : "",
+               exited && WEXITSTATUS(*status) == kNoMainCode};
+        break;
+      }
+      if (const auto call = watch_.stuck_for(patience)) {
+        end.call = *call;
+        end.how = "has not returned within " + std::to_string(patience.count()) +
+                  " ms (cluster.straggler.stuck_after)";
+        break;
+      }
+      watch_.tell();
+      pollfd wait{descriptor, POLLIN, 0};
+      ::poll(&wait, 1, kLookMs);
+    }
+    if (descriptor >= 0) ::close(descriptor);
+    return end;
+  }
+
+  std::string answer() const { return answer_.read(); }
+
+ private:
+  std::optional<int> status_of_end() {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_) {
+      ended_ = true;
+      return status;
+    }
+    if (ended < 0 && errno == ECHILD) {  // an embedding program has waited for all
+      ended_ = true;
+      return 0;
+    }
+    return std::nullopt;
+  }
+
+  MemoryText request_, answer_;
+  std::shared_ptr<CallNote> note_;
+  CallWatch watch_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+};
+
+Preflight with_mistake(const Mistake& mistake) {
+  Preflight flight;
+  flight.mistakes.push_back(mistake);
+  return flight;
+}
+
+// The child knows no places.
+void put_in_place(const Places& places, std::vector<Mistake>& mistakes) {
+  for (Mistake& mistake : mistakes)
+    mistake = mistake_at(places, mistake.key, mistake.what, mistake.found, mistake.allowed, mistake.nearest);
+}
+
+}  // namespace
+
+Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
+                          const ContractScope& scope, const std::vector<std::string>& command) {
+  Preflight flight;
+  flight.mistakes = check_job(job, places, registry.declarations());
+  if (!flight.mistakes.empty()) return flight;
+  PreflightChild child(command,
+                       to_text(PreflightRequest{with_defaults(job, registry.declarations()), trial, scope}));
+  const auto end = child.wait(job.cluster.straggler.stuck_after);
+  if (end.has_no_main)
+    throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
+                                     std::string(kNoMainAdvice));
+  if (!end.good && !end.call.empty())
+    return with_mistake(
+        mistake_at(places, key_of_call(job, end.call),
+                   end.call + " " + end.how + ", in the check before the run" +
+                       "; find the place in a debugger: gdb --args PROGRAM check JOB --in-process"));
+  const std::string answer = child.answer();
+  if (!end.good || answer.empty())
+    return with_mistake(
+        mistake_at(places, "", "the process that looks at the job before the run " + end.how));
+  flight = preflight_of_text(answer, registry.declarations());
+  put_in_place(places, flight.mistakes);
+  if (flight.mistakes.empty()) add_key_notices(places, flight);
+  return flight;
+}
+
+int run_preflight_child(const Registry& registry) {
+  const MemoryText request(kRequest), answer(kAnswer);
+  Registry noted = registry;
+  noted.note_calls(CallNote::open(kNote));
+  const PreflightRequest asked = preflight_request(request.read(), registry.declarations());
+  answer.write(to_text(preflight(asked.job, {}, noted, asked.trial, asked.scope)));
+  return 0;
+}
+
+}  // namespace muster

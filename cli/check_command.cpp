@@ -1,0 +1,64 @@
+// muster check: whether the model and the sources of a job keep their contracts, at length. Trains nothing.
+#include <algorithm>
+#include <cstdio>
+
+#include "muster/actors/preflight_apart.hpp"
+#include "muster/actors/run.hpp"
+#include "muster/cli/job_arguments.hpp"
+
+namespace muster::cli {
+
+namespace {
+
+constexpr const char* kCheckUsage =
+    "Usage: muster check JOB.toml [--seconds N] [--samples N] [--in-process] [--set table.key=value]...\n\n"
+    "Opens the data, builds the model, and checks on a few samples whether both keep the contracts that\n"
+    "training rests on (docs/models.md): what `run` checks before it starts, with more samples, with\n"
+    "generators opened, and with each tensor's gradient held against finite differences of the loss.\n"
+    "Exit codes: 0 nothing is broken, 2 something is, or the job file is wrong.\n";
+
+void print_done(const Preflight& flight) {
+  for (std::size_t i = 0; i < flight.contract.done.size(); ++i) {
+    const auto& done = flight.contract.done;
+    const auto first = std::find(done.begin(), done.end(), done[i]);
+    if (first != done.begin() + static_cast<std::ptrdiff_t>(i)) continue;  // of the other source, say
+    const auto times = std::count(done.begin(), done.end(), done[i]);
+    std::printf("ok        %s%s\n", done[i].c_str(),
+                times > 1 ? (" (" + std::to_string(times) + " times)").c_str() : "");
+  }
+  for (const auto& each : flight.contract.left_out)
+    std::printf("left out  %s: %s\n", each.check.c_str(), each.why.c_str());
+  std::printf("%s: no broken contract was found in %.1f s\n", flight.job.name.c_str(),
+              static_cast<double>(flight.contract.took.count()) / 1000);
+}
+
+}  // namespace
+
+int check_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  add_job_options(options);
+  ContractScope scope = ContractScope::at_length();
+  std::uint32_t seconds = static_cast<std::uint32_t>(scope.budget.count() / 1000);
+  options.add_options()("seconds", po::value(&seconds)->default_value(seconds)->value_name("N"),
+                        "no check begins after so many seconds")(
+      "samples", po::value(&scope.positions)->default_value(scope.positions)->value_name("N"),
+      "samples of each source that are read, at random, beside the first and the last one")(
+      "in-process", "in this process, for a debugger; else in a child, so that a crash is an answer");
+  int code = kCompleted;
+  const auto given = parse("check", kCheckUsage, arguments, options, "JOB.toml", code);
+  if (!given) return code;
+  if (seconds == 0) return wrong_usage("check", "--seconds is at least 1");
+  scope.budget = std::chrono::seconds(seconds);
+  const ParsedJob parsed = read_job(*given, registry);
+  if (!parsed.job) return kWrong;
+  const Preflight flight = given->count("in-process") > 0
+                               ? preflight(*parsed.job, parsed.places, registry, Trial::on_host, scope)
+                               : preflight_apart(*parsed.job, parsed.places, registry, Trial::on_host, scope,
+                                                 {this_executable(), "node"});
+  std::fprintf(stderr, "%s", render(flight.mistakes).c_str());
+  if (!flight.mistakes.empty()) return kWrong;
+  print_done(flight);
+  return kCompleted;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,113 @@
+// Mistakes in a user's model, source and program: said before anything trains, with exit code and fix, in
+// little time.
+#include <gtest/gtest.h>
+
+#include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/refusals.hpp"
+
+namespace {
+
+using namespace muster::cluster_test;
+
+constexpr const char* kJob =
+    "[model]\nname = \"regression\"\n[data]\nsource = \"sums\"\n[train]\nshards = 4\nbatch = 8\n"
+    "[cluster]\nreplicas = 2\n[cluster.straggler]\nstuck_after = \"2s\"\n";
+
+Outcome run_broken(const Arguments& sets, const std::string& command = "run", const Arguments& more = {}) {
+  const Folder folder;
+  Arguments arguments{command, folder.write("job.toml", kJob)};
+  for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  MusterProcess process(arguments, {}, "muster_broken");
+  const Outcome outcome = process.wait();
+  EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
+  return outcome;
+}
+
+// What takes longer stands in docs/models.md, and in a user's way.
+void expect_said(const Arguments& sets, const std::vector<std::string>& parts) {
+  for (const char* command : {"run", "plan", "check"}) {
+    const Outcome outcome = run_broken(sets, command);
+    EXPECT_EQ(outcome.code, 2) << command << ": " << outcome.err;
+    expect_parts(outcome.err, parts);
+    EXPECT_EQ(outcome.err.find("joined"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(UserCode, WhatKeepsItsContractTrains) {
+  const Outcome outcome = run_broken({});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_parts(run_broken({}, "check").out,
+               {"ok        a gradient is a sum over samples", "ok        the gradient is that of the loss",
+                "no broken contract"});
+  expect_parts(run_broken({}, "check", {"--in-process"}).out, {"no broken contract"});
+}
+
+TEST(UserCode, AMeanIsNamedAsAMean) {
+  expect_said({"model.flaw=mean"}, {"job.toml:2:8: model.name: ", "0.5 times the sum over its parts: a mean",
+                                    "do not divide by the number of samples"});
+}
+
+TEST(UserCode, RandomNumbersOfTheirOwnAreNamed) {
+  expect_said({"model.flaw=random"}, {"the same call gives the same bits", "not from rand()"});
+}
+
+TEST(UserCode, AnotherNumberOfInputsIsSaidOrNamedAsACrash) {
+  expect_said({"model.inputs=50"},
+              {"data.source: ", "read(0) of 200: samples have another number of inputs"});
+  // A model that does not look reads beyond its samples, and has whatever lies there, or crashes.
+  expect_said({"model.flaw=crash"}, {"model.name: gradient() of model 'regression' was ended by signal 11",
+                                     "before the run", "check JOB --in-process"});
+  expect_said({"data.flaw=read-crash"},
+              {"job.toml:4:10: data.source: read(0) of source 'sums' was ended by signal 11"});
+}
+
+TEST(UserCode, ASizeThatLiesIsNamed) {
+  expect_said({"data.flaw=size"}, {"read(1000199) of 1000200 fails", "does size() count what is there?"});
+}
+
+TEST(UserCode, ColumnsThatAreNotWrittenAreNamed) {
+  expect_said({"data.flaw=column-missing"}, {"leaves 4 bytes of field 0 (12 bytes)"});
+}
+
+TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
+  expect_said({"model.flaw=throw"}, {"model.name: ", "no such table"});
+  expect_said({"model.flaw=throw-number"},
+              {"gradient() of model 'regression' throws something that is no std::exception"});
+  expect_said({"data.flaw=read-throw-number"},
+              {"read(0) of source 'sums' throws something that is no std::exception"});
+}
+
+TEST(UserCode, CallsThatDoNotReturnAreNamed) {
+  const char* within = "has not returned within 2000 ms (cluster.straggler.stuck_after)";
+  Outcome outcome = run_broken({"model.flaw=hang"});
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"model.name: gradient() of model 'regression'", within});
+  outcome = run_broken({"data.flaw=read-hang"});
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"data.source: read(0) of source 'sums'", within});
+}
+
+TEST(UserCode, BatchesBeyondTheDataAndKeysWithoutEffectAreNotices) {
+  const Outcome outcome = run_broken({"train.batch=100", "checkpoint.every=5 steps", "train.evaluate=true"});
+  EXPECT_EQ(outcome.code, 0);
+  expect_parts(outcome.err,
+               {"notice: a step takes 400 samples (train.shards 4 x train.batch 100), an epoch has 200",
+                "notice: checkpoint.every has no effect: checkpoint.folder is not set",
+                "notice: train.evaluate has no effect: the source has no test data"});
+}
+
+TEST(UserCode, TwoTensorsOfOneNameAreRefused) {
+  expect_said({"model.flaw=two-names"}, {"two tensors have the name 'w'"});
+}
+
+TEST(UserCode, AProgramWithoutMusterMainStartsNoRunsWithinRuns) {
+  MusterProcess process({}, {}, "muster_no_main");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 3);
+  expect_parts(outcome.err, {"is started again for each replica, and does not become one",
+                             "return muster::main(argc, argv, registry)"});
+  EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
+}
+
+}  // namespace

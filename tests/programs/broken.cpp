@@ -1,0 +1,37 @@
+// An embedding program whose model and source break the promise that the job names: "" for none.
+#include "muster/cli/main.hpp"
+#include "tests/support/broken_parts.hpp"
+
+namespace {
+
+using muster::Options;
+using muster::OptionSpec;
+using muster::OptionType;
+
+OptionSpec flaw() {
+  return {"flaw", OptionType::text, "which promise is broken", muster::Option{std::string()}, {}, {}, {}};
+}
+
+OptionSpec count(const char* key, std::int64_t value) {
+  return {key, OptionType::integer, "how many", muster::Option{value}, 1, 1e6, {}};
+}
+
+std::size_t count_of(const Options& options, const char* key) {
+  return static_cast<std::size_t>(muster::option<std::int64_t>(options, key));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  muster::Registry registry = muster::builtin_registry();
+  registry.add_model("regression", {flaw(), count("inputs", 2)}, [](const Options& options, const auto&) {
+    return std::make_unique<muster::broken::Regression>(muster::option<std::string>(options, "flaw"),
+                                                        count_of(options, "inputs"));
+  });
+  registry.add_source("sums", {flaw(), count("samples", 200)}, [](const Options& options) {
+    return muster::Dataset{std::make_unique<muster::broken::Sums>(
+                               muster::option<std::string>(options, "flaw"), count_of(options, "samples")),
+                           nullptr};
+  });
+  return muster::main(argc, argv, registry);
+}
