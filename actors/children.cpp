@@ -28,13 +28,25 @@ Children::~Children() {
 pid_t Children::start(const NodeName& name, const std::vector<std::string>& command,
                       const std::vector<int>& cores, std::uint64_t launched) {
   const OnCores inherited(cores);
-  const pid_t pid = spawn_child(command);
+  auto note = CallNote::create();
+  const pid_t pid = spawn_child(command, {}, note->descriptor());
   if (pid < 0) {
     throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " +
                                      command.front() + ": " + std::strerror(errno));
   }
-  running_.push_back({name, pid, open_pidfd(pid), launched});
+  note->close_descriptor();
+  running_.push_back({name, pid, open_pidfd(pid), launched, std::move(note)});
   return pid;
+}
+
+// Where user code ends a process, by a crash or by exit(), it is under way then; who ends it from outside may
+// do so in any place.
+std::string Children::user_code_of(const Child& child, int status) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const bool crashed =
+      signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+  const bool failed = WIFEXITED(status) && WEXITSTATUS(status) != 0;
+  return crashed || failed ? text_of(child.note->current()) : std::string();
 }
 
 std::optional<Children::Ended> Children::next_ended() {
@@ -43,12 +55,15 @@ std::optional<Children::Ended> Children::next_ended() {
     const pid_t ended_pid = ::waitpid(child->pid, &status, WNOHANG);
     const bool taken = ended_pid < 0 && errno == ECHILD;  // an embedding program has waited for all
     if (ended_pid != child->pid && !taken) continue;
+    const std::string code = taken ? "" : user_code_of(*child, status);
     Ended ended{child->name,
                 child->pid,
                 child->launched,
                 taken ? "ended, and this program has taken its exit status" : text_of_exit(status),
+                !code.empty(),
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0,
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == kEvictedCode};
+    if (ended.in_user_code) ended.how += " in " + code;
     if (child->descriptor >= 0) ::close(child->descriptor);
     running_.erase(child);
     return ended;
@@ -86,11 +101,11 @@ void Children::kill(std::int64_t pid) {
   }
 }
 
-void Children::end_within(std::chrono::milliseconds patience) {
+std::vector<Children::Ended> Children::end_within(std::chrono::milliseconds patience) {
+  std::vector<Ended> all;
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (any()) {
-    while (next_ended()) {
-    }
+    while (auto ended = next_ended()) all.push_back(std::move(*ended));
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
@@ -99,15 +114,15 @@ void Children::end_within(std::chrono::milliseconds patience) {
     ::poll(waits.data(), waits.size(), static_cast<int>(std::min<long>(left.count(), 20)));
   }
   kill_all();
-  reap_within(kReapedIn);
+  reap_within(kReapedIn, all);
+  return all;
 }
 
 // One that was killed ends at once, unless its kernel waits for a disk or a device.
-void Children::reap_within(std::chrono::milliseconds patience) {
+void Children::reap_within(std::chrono::milliseconds patience, std::vector<Ended>& all) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (any() && std::chrono::steady_clock::now() < deadline) {
-    while (next_ended()) {
-    }
+    while (auto ended = next_ended()) all.push_back(std::move(*ended));
     std::vector<pollfd> waits;
     for (const int descriptor : descriptors()) waits.push_back({descriptor, POLLIN, 0});
     if (any()) ::poll(waits.data(), waits.size(), 20);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/actors/contract/call_note.hpp"
 #include "muster/actors/messages.hpp"
 
 namespace muster {
@@ -34,7 +35,10 @@ class Children {
     NodeName name;
     pid_t pid = 0;
     std::uint64_t launched = 0;
-    std::string how;  ///< "exited with code 1", "was ended by signal 9 (Killed)"
+    /// "exited with code 1", "was ended by signal 11 (Segmentation fault) in gradient() of model 'x' (step 7,
+    /// shard 3)".
+    std::string how;
+    bool in_user_code = false;  ///< as `how` says
     bool good = false;
     bool evicted = false;  ///< it exited with kEvictedCode
   };
@@ -52,18 +56,20 @@ class Children {
   void kill_all();
   /// If it is a child that has not ended.
   void kill(std::int64_t pid);
-  /// Waits for all to end; kills those that have not within `patience`.
-  void end_within(std::chrono::milliseconds patience);
+  /// Waits for all to end; kills those that have not within `patience`. Returns those that had not been told.
+  std::vector<Ended> end_within(std::chrono::milliseconds patience);
 
  private:
-  void reap_within(std::chrono::milliseconds patience);
+  void reap_within(std::chrono::milliseconds patience, std::vector<Ended>& ended);
 
   struct Child {
     NodeName name;
     pid_t pid;
     int descriptor;
     std::uint64_t launched;
+    std::shared_ptr<CallNote> note;  // what of the user's code it is in
   };
+  static std::string user_code_of(const Child& child, int status);
   std::vector<Child> running_;
 };
 

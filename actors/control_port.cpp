@@ -92,9 +92,9 @@ class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
 
   // CAF's own waits for as long as TCP tries, which is two minutes.
   caf::expected<caf::io::scribe_ptr> new_tcp_scribe(const std::string& host, std::uint16_t port) override {
-    std::string why;
+    ConnectError why;
     const auto socket = connect_within(host, port, kConnectMax, why);
-    if (!socket) return caf::make_error(caf::sec::cannot_connect_to_node, why);
+    if (!socket) return caf::make_error(caf::sec::cannot_connect_to_node, why.text());
     return new_scribe(*socket);
   }
 

@@ -55,14 +55,48 @@ std::string host_of(int socket, int (*ask)(int, sockaddr*, socklen_t*)) {
 
 }  // namespace
 
+std::string ConnectError::text() const {
+  return resolver == 0 || resolver == EAI_SYSTEM ? std::strerror(error) : ::gai_strerror(resolver);
+}
+
+FailedLook why_not_found(const std::string& host, std::uint16_t port, std::chrono::milliseconds most) {
+  ConnectError why;
+  if (const auto socket = connect_within(host, port, most, why)) {
+    ::close(*socket);
+    return {NotFound::no_coordinator, {}};
+  }
+  const bool unknown = why.resolver == EAI_NONAME || why.resolver == EAI_NODATA;
+  const bool refused = why.resolver == 0 && why.error == ECONNREFUSED;
+  return {unknown ? NotFound::name_unknown : refused ? NotFound::refused : NotFound::no_answer, why.text()};
+}
+
+std::string why_not_listening(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0)
+    return ::gai_strerror(error);
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return std::strerror(errno);
+  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  const bool listens = ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 && ::listen(socket, 1) == 0;
+  const int error = listens ? 0 : errno;
+  ::close(socket);
+  if (error == EADDRINUSE) return "another process listens on port " + std::to_string(port);
+  if (error == EADDRNOTAVAIL) return "no interface of this machine has the address " + host;
+  return error == 0 ? std::string() : std::strerror(error);
+}
+
 std::optional<int> connect_within(const std::string& host, std::uint16_t port, std::chrono::milliseconds most,
-                                  std::string& why) {
+                                  ConnectError& why) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
       error != 0) {
-    why = ::gai_strerror(error);
+    why = {error, errno};
     return std::nullopt;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
@@ -79,7 +113,7 @@ std::optional<int> connect_within(const std::string& host, std::uint16_t port, s
       error = errno == EINPROGRESS ? finish_connecting(socket, own_deadline) : errno;
     if (socket >= 0 && error == 0) return socket;
     if (socket >= 0) ::close(socket);
-    why = std::strerror(error);
+    why = {0, error};
   }
   return std::nullopt;
 }

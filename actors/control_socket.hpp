@@ -6,12 +6,28 @@
 #include <optional>
 #include <string>
 
+#include "muster/actors/rules/looking.hpp"
+
 namespace muster {
+
+/// Why there is no connection: what getaddrinfo says, or else an errno.
+struct ConnectError {
+  int resolver = 0;
+  int error = 0;
+  std::string text() const;
+};
 
 /// A TCP connection to one of the addresses of `host`, or nothing with the reason in `why`. Blocks for at
 /// most `most`, and for as long as the resolver takes.
 std::optional<int> connect_within(const std::string& host, std::uint16_t port, std::chrono::milliseconds most,
-                                  std::string& why);
+                                  ConnectError& why);
+
+/// Why a look for a coordinator there has failed: by one connection of its own. Blocks as connect_within
+/// does.
+FailedLook why_not_found(const std::string& host, std::uint16_t port, std::chrono::milliseconds most);
+
+/// Why nothing can listen on this address; empty if something can.
+std::string why_not_listening(const std::string& host, std::uint16_t port);
 
 /// A connection to another host ends when nothing that was sent is acknowledged for kUnheardMax, whether
 /// there is something to send or not. Between processes of one host no link can be cut: there the kernel

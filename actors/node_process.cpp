@@ -16,11 +16,15 @@
 #include <caf/io/all.hpp>
 
 #include "muster/actors/children.hpp"
+#include "muster/actors/contract/call_note.hpp"
 #include "muster/actors/control_port.hpp"
+#include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
+#include "muster/actors/rules/looking.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/run.hpp"
 #include "muster/actors/signals.hpp"
+#include "muster/actors/spawn.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
 namespace muster {
@@ -121,19 +125,23 @@ class Session {
   }
 
   std::optional<coordinator_actor> connect(std::chrono::milliseconds patience, Signals& signals) {
-    const auto deadline = Clock::now() + patience;
+    const auto began = Clock::now();
+    const std::string address = options_.node.host + ":" + std::to_string(options_.node.port);
+    Looking looking(address, patience);
     for (;;) {
       auto found = look();
       if (found) return *found;
+      const FailedLook why = why_not_found(options_.node.host, options_.node.port, kConnectMax);
+      const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
       if (const int signal = signals.take()) {
         say("ended by a signal before there was a coordinator");
         ::_exit(128 + signal);
       }
-      if (Clock::now() + kConnectAgain >= deadline) {
-        say("no coordinator at " + options_.node.host + ":" + std::to_string(options_.node.port) + ": " +
-            system_.render(found.error()));
+      if (looking.gives_up(why, elapsed + kConnectAgain)) {
+        say(looking.last_word(why));
         return std::nullopt;
       }
+      if (const auto news = looking.failed(why, elapsed); news && options_.node.joins) say(*news);
       self_->receive(caf::after(kConnectAgain) >> [] {});
     }
   }
@@ -186,8 +194,17 @@ class Session {
   std::string said_;  // the signal that asked
 };
 
-int run_sessions(const JoinOptions& options, const Registry& registry,
+// A launcher is told in which call of the user's code this process ends, if it does.
+Registry with_note(const Registry& registry) {
+  Registry noted = registry;
+  if (const int descriptor = take_note_descriptor(); descriptor >= 0)
+    noted.note_calls(CallNote::open(descriptor));
+  return noted;
+}
+
+int run_sessions(const JoinOptions& options, const Registry& of_user,
                  const std::function<NodeSeams()>& make_seams) {
+  const Registry registry = with_note(of_user);
   ::prctl(PR_SET_NAME, "muster");
   raise_descriptor_limit();
   take_errors_for_signals();

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -29,7 +30,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kTellAfter = std::chrono::seconds(10);
 constexpr int kLookMs = 50;
 // The child's numbers of the descriptors that it is handed.
-constexpr int kRequest = 3, kAnswer = 4, kNote = 5;
+constexpr int kRequest = 3, kAnswer = 4;
+constexpr int kLowest = 10;  // of this process, so that none of these is taken
 
 // A text in anonymous memory, which a child process can be handed.
 class MemoryText {
@@ -37,8 +39,7 @@ class MemoryText {
   explicit MemoryText(int descriptor) : descriptor_(descriptor) {}
   static MemoryText create() {
     const int low = ::memfd_create("muster-preflight", MFD_CLOEXEC);
-    // Beyond the numbers that the child has for it.
-    const int descriptor = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, kNote + 1);
+    const int descriptor = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, kLowest);
     if (low >= 0) ::close(low);
     if (descriptor < 0)
       throw Error(Advice::give_up, std::string("no memory for a preflight: ") + std::strerror(errno));
@@ -85,19 +86,18 @@ class CallWatch {
   explicit CallWatch(const CallNote& note) : note_(note) {}
 
   void look() {
-    const auto call = note_.current();
-    if (call && call_ && call->number == call_->number) return;
-    call_ = call;
+    const auto calls = note_.current();  // one thread makes them
+    if (!calls.empty() && call_ && calls.front().number == call_->number && calls.front().code == call_->code)
+      return;
+    call_ = calls.empty() ? std::nullopt : std::optional(calls.front());
     since_ = told_ = Clock::now();
   }
 
   /// A call on samples, which is quick. Others read all data, or build a model.
-  std::optional<std::string> stuck_for(std::chrono::milliseconds patience) const {
-    if (!call_ || Clock::now() - since_ < patience) return std::nullopt;
-    for (const char* long_one : {"making ", "fingerprint()", "open()", "initialize()"}) {
-      if (call_->what.starts_with(long_one)) return std::nullopt;
-    }
-    return call_->what;
+  bool stuck_for(std::chrono::milliseconds patience) const {
+    if (!call_ || Clock::now() - since_ < patience) return false;
+    return std::ranges::none_of(std::array{"making ", "fingerprint()", "open()", "initialize()"},
+                                [this](const char* slow) { return call_->what.starts_with(slow); });
   }
 
   void tell() {
@@ -130,14 +130,11 @@ class PreflightChild {
     request_.write(request);
     std::vector<std::string> all = command;
     all.insert(all.end(), {"--preflight", "--parent", std::to_string(::getpid())});
-    const int note = ::fcntl(note_->descriptor(), F_DUPFD_CLOEXEC, kNote + 1);
-    pid_ =
-        spawn_child(all, {{request_.descriptor(), kRequest}, {answer_.descriptor(), kAnswer}, {note, kNote}});
-    const int error = errno;
-    ::close(note);
+    pid_ = spawn_child(all, {{request_.descriptor(), kRequest}, {answer_.descriptor(), kAnswer}},
+                       note_->descriptor());
     if (pid_ < 0)
       throw Error(Advice::give_up, "the process that looks at the job could not be started: " +
-                                       command.front() + ": " + std::strerror(error));
+                                       command.front() + ": " + std::strerror(errno));
   }
   ~PreflightChild() {
     if (ended_) return;
@@ -160,14 +157,13 @@ class PreflightChild {
     for (;;) {
       watch_.look();
       if (const auto status = status_of_end()) {
-        const auto call = note_->current();
         const bool exited = WIFEXITED(*status);
-        end = {exited && WEXITSTATUS(*status) == 0, text_of_exit(*status), call ? call->what : "",
+        end = {exited && WEXITSTATUS(*status) == 0, text_of_exit(*status), text_of(note_->current()),
                exited && WEXITSTATUS(*status) == kNoMainCode};
         break;
       }
-      if (const auto call = watch_.stuck_for(patience)) {
-        end.call = *call;
+      if (watch_.stuck_for(patience)) {
+        end.call = text_of(note_->current());
         end.how = "has not returned within " + std::to_string(patience.count()) +
                   " ms (cluster.straggler.stuck_after)";
         break;
@@ -247,7 +243,7 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
 int run_preflight_child(const Registry& registry) {
   const MemoryText request(kRequest), answer(kAnswer);
   Registry noted = registry;
-  noted.note_calls(CallNote::open(kNote));
+  noted.note_calls(CallNote::open(take_note_descriptor()));
   const PreflightRequest asked = preflight_request(request.read(), registry.declarations());
   answer.write(to_text(preflight(asked.job, {}, noted, asked.trial, asked.scope)));
   return 0;

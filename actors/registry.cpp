@@ -57,8 +57,7 @@ Registry& Registry::take_libraries() {
 std::unique_ptr<Model> Registry::make_model(const ModelConfig& model, const ModelContext& context) const {
   if (!note_) return make_named(model, context);
   return noted_model(
-      noted(note_.get(), "making model '" + model.shown() + "'", [&] { return make_named(model, context); }),
-      model.shown(), note_);
+      model.shown(), [&] { return make_named(model, context); }, note_);
 }
 
 std::unique_ptr<Model> Registry::make_named(const ModelConfig& model, const ModelContext& context) const {
@@ -78,8 +77,7 @@ Dataset Registry::make_source(const std::string& name, const Options& options) c
   if (found == sources_.end()) throw JobError("data.source", "no source is registered as '" + name + "'");
   if (!note_) return found->second(options);
   return noted_dataset(
-      noted(note_.get(), "making source '" + name + "'", [&] { return found->second(options); }), name,
-      note_);
+      name, [&] { return found->second(options); }, note_);
 }
 
 #ifdef MUSTER_WITH_TORCH

@@ -18,6 +18,7 @@
 #include "muster/actors/checkpoint_manifest.hpp"
 #include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
+#include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/folder_lease.hpp"
 #include "muster/actors/job_hash.hpp"
@@ -79,11 +80,12 @@ std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordi
                       std::uint16_t wanted) {
   const auto port = system.middleman().publish(coordinator, wanted, job.cluster.listen.c_str(), true);
   if (!port) {
-    throw JobRefused(
-        {mistake_at({}, "cluster.listen", "cannot listen on this address: " + system.render(port.error()),
-                    job.cluster.listen + (wanted > 0 ? ":" + std::to_string(wanted) : ""),
-                    wanted > 0 ? "an address of this machine, and a port that no other process listens on"
-                               : "an address of this machine")});
+    const std::string why = why_not_listening(job.cluster.listen, wanted);
+    throw JobRefused({mistake_at(
+        {}, "cluster.listen", "cannot listen on this address: " + (why.empty() ? "try again" : why),
+        job.cluster.listen + (wanted > 0 ? ":" + std::to_string(wanted) : ""),
+        wanted > 0 ? "an address of this machine, and a port that no other process listens on"
+                   : "an address of this machine")});
   }
   return *port;
 }
@@ -105,6 +107,10 @@ class Launcher {
     while (const auto ended = children.next_ended()) {
       spread(coordinator);
       caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});
+      if (ended->in_user_code) {  // it may have been lost before, for its connection was closed
+        causes.push_back(ended->name.text() + " " + ended->how);
+        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", causes.back()}})});
+      }
       if (ending_ || ended->good || job_.cluster.restart != Restart::on_loss) continue;
       if (!ended->evicted && restarts_++ >= job_.cluster.restarts) continue;
       waiting_.push_back({ended->name, Clock::now() + back_off_});
@@ -145,6 +151,7 @@ class Launcher {
   }
 
   Children children;
+  std::vector<std::string> causes;  ///< where user code has ended a process
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -301,6 +308,23 @@ std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
   }
 }
 
+// Where user code has ended replicas, that is why the run has failed, whatever else it says; the coordinator
+// may have ended before it heard so.
+void tell_causes(Report& report, const std::vector<std::string>& told,
+                 const std::vector<Children::Ended>& late, const RunOptions& options) {
+  std::vector<std::string> causes = told;
+  for (const auto& ended : late) {
+    if (!ended.in_user_code) continue;
+    causes.push_back(ended.name.text() + " " + ended.how);
+    Event event = make_event("notice", {{"text", causes.back()}});
+    event.time_ms = report.wall_seconds * 1000;
+    ++report.event_counts[event.name];
+    report.events.push_back(event);
+    if (options.on_event) options.on_event(event);
+  }
+  if (!causes.empty()) report.reason += "; " + causes.back();
+}
+
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
   LostProcesses lost;
@@ -318,6 +342,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     std::uint16_t port = 0;
     if (!options.in_process) {
       port = publish(system, actor, flight.job, options.port);
+      if (options.on_listening) options.on_listening();
       refusals.emplace(system, actor);
     }
     launcher.emplace(flight, options, port);
@@ -332,13 +357,14 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     caf::scoped_actor(system)->wait_for(actor);  // it tells what lives no longer than this function
     throw;
   }
-  launcher->children.end_within(report.completed() ? kPartingGood : kPartingBad);
+  const auto late = launcher->children.end_within(report.completed() ? kPartingGood : kPartingBad);
   nodes.reset();
   refusals.reset();
   if (!options.in_process) system.middleman().unpublish(actor, 0);
   caf::scoped_actor self(system);
   caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
   self->wait_for(actor);
+  if (!report.completed()) tell_causes(report, launcher->causes, late, options);
   return report;
 }
 

@@ -62,6 +62,9 @@ struct RunOptions {
   bool by_hand = false;
   std::uint16_t port = 0;
 
+  /// Called once when nodes can reach the coordinator; must not block. Not with `in_process`.
+  std::function<void()> on_listening;
+
   /// Whether SIGINT, SIGTERM and SIGHUP (unless it is ignored) end the run (outcome "interrupted"); a second
   /// one ends the process at once. Their handlers are put back at the end. One run at a time may ask for it.
   bool handle_signals = false;

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace muster {
 
@@ -22,8 +23,12 @@ const char* const kNoMainAdvice =
 
 namespace {
 
-// Its value is the pid of the process that started the child.
+// Its value is the pid of the process that started the child, and kHasNote, if it was handed a note.
 constexpr const char* kMark = "MUSTER_CHILD";
+// The number of its note's descriptor, in the child.
+constexpr int kNote = 5;
+constexpr const char* kHasNote = "+note";
+constexpr int kLowest = 10;  // of descriptors here that are handed on, so that none lies in the way
 
 class Settings {
  public:
@@ -57,13 +62,13 @@ class Settings {
 };
 
 // This process's environment, with the mark of its children.
-std::vector<std::string> marked_environment() {
+std::vector<std::string> marked_environment(bool has_note) {
   const std::string mark = std::string(kMark) + "=";
   std::vector<std::string> all;
   for (char** entry = environ; entry && *entry; ++entry) {
     if (std::strncmp(*entry, mark.c_str(), mark.size()) != 0) all.emplace_back(*entry);
   }
-  all.push_back(mark + std::to_string(::getpid()));
+  all.push_back(mark + std::to_string(::getpid()) + (has_note ? kHasNote : ""));
   return all;
 }
 
@@ -72,6 +77,20 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
   all.push_back(nullptr);
   return all;
+}
+
+std::string mark_of_this_process() {
+  const char* mark = std::getenv(kMark);
+  return mark ? mark : "";
+}
+
+pid_t spawn_with(const std::vector<std::string>& command, const std::vector<Handed>& handed, bool has_note) {
+  const Settings settings(handed);
+  const std::vector<std::string> environment = marked_environment(has_note);
+  pid_t pid = -1;
+  errno = ::posix_spawn(&pid, command.front().c_str(), &settings.actions, &settings.attributes,
+                        pointers_to(command).data(), pointers_to(environment).data());
+  return errno == 0 ? pid : -1;
 }
 
 }  // namespace
@@ -87,13 +106,23 @@ std::string text_of_exit(int status) {
   return text + ": its program starts a run in place of a replica; " + kNoMainAdvice;
 }
 
-pid_t spawn_child(const std::vector<std::string>& command, const std::vector<Handed>& handed) {
-  const Settings settings(handed);
-  const std::vector<std::string> environment = marked_environment();
-  pid_t pid = -1;
-  errno = ::posix_spawn(&pid, command.front().c_str(), &settings.actions, &settings.attributes,
-                        pointers_to(command).data(), pointers_to(environment).data());
-  return errno == 0 ? pid : -1;
+pid_t spawn_child(const std::vector<std::string>& command, const std::vector<Handed>& handed, int note) {
+  std::vector<Handed> all = handed;
+  const int high = note < 0 ? -1 : ::fcntl(note, F_DUPFD_CLOEXEC, kLowest);
+  if (high >= 0) all.push_back({high, kNote});
+  const pid_t pid = spawn_with(command, all, high >= 0);
+  const int error = errno;
+  if (high >= 0) ::close(high);
+  errno = error;
+  return pid;
+}
+
+int take_note_descriptor() {
+  static bool taken = false;
+  if (mark_of_this_process() != std::to_string(::getppid()) + kHasNote || std::exchange(taken, true))
+    return -1;
+  ::fcntl(kNote, F_SETFD, FD_CLOEXEC);
+  return kNote;
 }
 
 int open_pidfd(pid_t pid) {
@@ -107,8 +136,8 @@ void end_with_parent(pid_t parent) {
 }
 
 void end_if_child() {
-  const char* mark = std::getenv(kMark);
-  if (!mark || std::to_string(::getppid()) != mark) return;
+  const std::string parent = std::to_string(::getppid()), mark = mark_of_this_process();
+  if (mark != parent && mark != parent + kHasNote) return;
   std::fprintf(
       stderr,
       "muster: process %d was started as a child of a run, and its program starts a run of its own; %s\n",

@@ -24,8 +24,13 @@ struct Handed {
 };
 
 /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input, its
-/// output on stderr, marked as a child of this process. Returns its pid, or -1 with the reason in errno.
-pid_t spawn_child(const std::vector<std::string>& command, const std::vector<Handed>& handed = {});
+/// output on stderr, marked as a child of this process. `note`: the descriptor of a CallNote, or -1. Returns
+/// its pid, or -1 with the reason in errno.
+pid_t spawn_child(const std::vector<std::string>& command, const std::vector<Handed>& handed = {},
+                  int note = -1);
+
+/// In a process that spawn_child started with a note: its descriptor here, once; else -1.
+int take_note_descriptor();
 
 /// A descriptor that becomes readable when the process ends; or -1.
 int open_pidfd(pid_t pid);

@@ -40,8 +40,10 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   const bool anywhere = host == "0.0.0.0" || host == "::";
   const std::string reached =
       anywhere ? this_host() + ":" + std::to_string(options.port) : given["listen"].as<std::string>();
-  std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
-               reached.c_str());
+  options.on_listening = [reached] {
+    std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
+                 reached.c_str());
+  };
   return {};
 }
 

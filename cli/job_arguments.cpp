@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "muster/config/nearest.hpp"
+
 namespace muster::cli {
 
 void add_job_options(po::options_description& options) {
@@ -13,6 +15,17 @@ void add_job_options(po::options_description& options) {
       "override a key of the job file; may be given again. The value is TOML; what is not valid TOML is a "
       "string")("help", "this text");
 }
+
+namespace {
+
+std::string unknown_option(const std::string& given, const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  const std::string close = nearest(given, names);
+  return "unknown option '" + given + "'" + (close.empty() ? "" : "; did you mean " + close + "?");
+}
+
+}  // namespace
 
 std::optional<po::variables_map> parse(const std::string& command, const std::string& usage,
                                        const Arguments& arguments, const po::options_description& options,
@@ -34,6 +47,9 @@ std::optional<po::variables_map> parse(const std::string& command, const std::st
                   .run(),
               given);
     if (!given.count("help")) po::notify(given);  // whoever asks for help need not give what is required
+  } catch (const po::unknown_option& error) {
+    code = wrong_usage(command, unknown_option(error.get_option_name(), all));
+    return std::nullopt;
   } catch (const po::error& error) {
     code = wrong_usage(command, error.what());
     return std::nullopt;

@@ -3,6 +3,8 @@
 
 #include "muster/actors/node_process.hpp"
 #include "muster/cli/job_arguments.hpp"
+#include "muster/config/placement.hpp"
+#include "muster/gpu/device.hpp"
 
 namespace muster::cli {
 
@@ -20,6 +22,16 @@ constexpr const char* kJoinUsage =
     "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr;\n"
     "2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
 
+constexpr std::int64_t kSecondsMax = 366 * 24 * 3600;
+
+// Of a device that was asked for; empty if this machine has it, or none was.
+std::string wrong_device(const std::string& name) {
+  if (name.empty() || name == "cpu") return {};
+  const DeviceInventory here = discover_devices();
+  const auto mistake = missing_device(name, "--device", {here.cores, here.cuda_devices, here.cuda_reason});
+  return mistake ? render(*mistake) : std::string();
+}
+
 }  // namespace
 
 int join_command(const Arguments& arguments, const Registry& registry) {
@@ -29,23 +41,35 @@ int join_command(const Arguments& arguments, const Registry& registry) {
       "device", po::value<std::string>()->value_name("D"),
       "the device to compute on; default: the cores of this machine in turn")(
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
-      "patience", po::value<unsigned>()->value_name("SECONDS")->default_value(60),
+      "patience", po::value<std::int64_t>()->value_name("SECONDS")->default_value(60),
       "how long the coordinator is looked for")(
-      "orphan-after", po::value<unsigned>()->value_name("SECONDS"),
+      "orphan-after", po::value<std::int64_t>()->value_name("SECONDS"),
       "how long it may be gone later, before this process ends itself; default: the job's "
       "cluster.orphan_after")("help", "this text");
   int code = kCompleted;
   const auto given = parse("join", kJoinUsage, arguments, options, nullptr, code);
   if (!given) return code;
   JoinOptions join;
-  if (!parse_address((*given)["coordinator"].as<std::string>(), join.node.host, join.node.port))
-    return wrong_usage("join", "--coordinator is HOST:PORT");
+  const std::string address = (*given)["coordinator"].as<std::string>();
+  if (!parse_address(address, join.node.host, join.node.port) ||
+      join.node.host.find('/') != std::string::npos)
+    return wrong_usage(
+        "join", "--coordinator is HOST:PORT, as `muster coordinate` prints it; found '" + address + "'");
   join.node.joins = true;
   join.node.name.loader = given->count("loader") > 0;
   if (given->count("device")) join.node.device = (*given)["device"].as<std::string>();
-  join.patience = std::chrono::seconds((*given)["patience"].as<unsigned>());
+  if (const std::string wrong = wrong_device(join.node.device); !wrong.empty())
+    return wrong_usage("join", wrong);
+  for (const char* option : {"patience", "orphan-after"}) {
+    if (!given->count(option)) continue;
+    const std::int64_t seconds = (*given)[option].as<std::int64_t>();
+    if (seconds < 1 || seconds > kSecondsMax)
+      return wrong_usage("join", std::string("--") + option + " is 1 to " + std::to_string(kSecondsMax) +
+                                     " seconds; found " + std::to_string(seconds));
+  }
+  join.patience = std::chrono::seconds((*given)["patience"].as<std::int64_t>());
   if (given->count("orphan-after"))
-    join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<unsigned>());
+    join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<std::int64_t>());
   join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
   return run_joining_node(join, registry);
 }

@@ -39,6 +39,11 @@ struct Devices {
   std::string text() const { return listed(cpu) + (cuda.empty() ? "" : ", ") + listed(cuda); }
 };
 
+Devices devices_of(const Inventory& inventory) {
+  return {names(DeviceKind::cpu, inventory.cores.size()),
+          names(DeviceKind::cuda, static_cast<std::size_t>(std::max(inventory.cuda_devices, 0)))};
+}
+
 void check_device(const std::string& text, const std::string& key, const Devices& present,
                   const Inventory& inventory, const Places& places, std::vector<Mistake>& mistakes) {
   const std::optional<DeviceName> device = parse_device(text);
@@ -117,9 +122,7 @@ Placement place_devices(const Job& job, const Inventory& inventory, const Places
                         std::vector<Mistake>& mistakes) {
   MUSTER_CHECK(!inventory.cores.empty(), "replicas", job.cluster.replicas);
   const std::size_t cores = inventory.cores.size();
-  const Devices present{
-      names(DeviceKind::cpu, cores),
-      names(DeviceKind::cuda, static_cast<std::size_t>(std::max(inventory.cuda_devices, 0)))};
+  const Devices present = devices_of(inventory);
   Placement placement;
   placement.devices = job.cluster.devices;
   for (std::size_t i = 0; i < placement.devices.size(); ++i) {
@@ -131,6 +134,13 @@ Placement place_devices(const Job& job, const Inventory& inventory, const Places
   }
   place_threads(job, cores, places, placement, mistakes);
   return placement;
+}
+
+std::optional<Mistake> missing_device(const std::string& name, const std::string& key,
+                                      const Inventory& inventory) {
+  std::vector<Mistake> mistakes;
+  check_device(name, key, devices_of(inventory), inventory, {}, mistakes);
+  return mistakes.empty() ? std::nullopt : std::optional(mistakes.front());
 }
 
 }  // namespace muster

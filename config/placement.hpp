@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,9 @@ bool shares_out_cores(const Job& job);
 /// The job must have passed check_job.
 Placement place_devices(const Job& job, const Inventory& inventory, const Places& places,
                         std::vector<Mistake>& mistakes);
+
+/// What is wrong with a device that is asked for under `key`; none if this machine has it.
+std::optional<Mistake> missing_device(const std::string& name, const std::string& key,
+                                      const Inventory& inventory);
 
 }  // namespace muster

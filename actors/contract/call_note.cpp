@@ -12,22 +12,38 @@
 
 namespace muster {
 
-// A seqlock (version is odd while text and length are written), so that a reader takes no half-written text.
-// All of it 0: no call.
-struct CallNote::Page {
+// A seqlock (version is odd while the rest is written), so that a reader takes no half-written text. All of
+// it 0: no call. On lines of its own: two threads write to two slots.
+struct alignas(64) CallNote::Slot {
   std::atomic<std::uint64_t> version;
-  std::atomic<std::uint64_t> number;
-  std::atomic<std::uint32_t> length;
-  std::atomic<char> text[500];
+  std::atomic<std::uint64_t> number, one, two;
+  std::atomic<std::uint32_t> length;  // of the text; 0: no call is under way
+  std::atomic<char> text[400];
+};
+
+struct CallNote::Page {
+  Slot slots[2];
 };
 
 namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
 
 [[noreturn]] void fail(const char* what) {
   throw Error(Advice::give_up, std::string(what) + " for the note of calls: " + std::strerror(errno));
 }
 
+void replace(std::string& text, const char* mark, std::uint64_t number) {
+  if (const auto at = text.find(mark); at != std::string::npos)
+    text.replace(at, std::strlen(mark), std::to_string(number));
+}
+
 }  // namespace
+
+std::uint64_t CallText::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 
 std::shared_ptr<CallNote> CallNote::map(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -56,32 +72,58 @@ std::shared_ptr<CallNote> CallNote::open(int descriptor) {
 
 CallNote::~CallNote() {
   ::munmap(page_, sizeof(Page));
-  ::close(descriptor_);
+  close_descriptor();
 }
 
-void CallNote::begin(std::string_view what) {
-  page_->version.fetch_add(1);
-  const auto length = std::min<std::size_t>(what.size(), sizeof page_->text);
-  for (std::size_t i = 0; i < length; ++i) page_->text[i].store(what[i], std::memory_order_relaxed);
-  page_->length.store(static_cast<std::uint32_t>(length), std::memory_order_relaxed);
-  page_->number.fetch_add(1, std::memory_order_relaxed);
-  page_->version.fetch_add(1);
+void CallNote::close_descriptor() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
-void CallNote::end() {
-  page_->version.fetch_add(1);
-  page_->length.store(0, std::memory_order_relaxed);
-  page_->version.fetch_add(1);
+CallNote::Slot& CallNote::slot(UserCode code) const {
+  return page_->slots[static_cast<int>(code)];
 }
 
-std::optional<CallNote::Call> CallNote::current() const {
-  const std::uint64_t before = page_->version.load();
-  const std::size_t length = std::min<std::size_t>(page_->length.load(), sizeof page_->text);
-  Call call{std::string(length, ' '), page_->number.load()};
-  for (std::size_t i = 0; i < length; ++i) call.what[i] = page_->text[i].load(std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
-  if (before % 2 != 0 || length == 0 || page_->version.load() != before) return std::nullopt;
-  return call;
+void CallNote::begin(UserCode code, const CallText& what, std::uint64_t one, std::uint64_t two) {
+  Slot& slot = this->slot(code);
+  const std::uint64_t version = slot.version.load(kRelaxed);
+  slot.version.store(version + 1, kRelaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  const auto length = std::min<std::size_t>(what.text().size(), sizeof slot.text);
+  if (std::exchange(last_id_[static_cast<int>(code)], what.id()) != what.id()) {
+    for (std::size_t i = 0; i < length; ++i) slot.text[i].store(what.text()[i], kRelaxed);
+  }
+  slot.one.store(one, kRelaxed);
+  slot.two.store(two, kRelaxed);
+  slot.length.store(static_cast<std::uint32_t>(length), kRelaxed);
+  slot.number.store(slot.number.load(kRelaxed) + 1, kRelaxed);
+  slot.version.store(version + 2, std::memory_order_release);
+}
+
+void CallNote::end(UserCode code) {
+  slot(code).length.store(0, std::memory_order_release);
+}
+
+std::vector<CallNote::Call> CallNote::current() const {
+  std::vector<Call> calls;
+  for (const UserCode code : {UserCode::model, UserCode::source}) {
+    const Slot& slot = this->slot(code);
+    const std::uint64_t version = slot.version.load(std::memory_order_acquire);
+    const std::size_t length = std::min<std::size_t>(slot.length.load(kRelaxed), sizeof slot.text);
+    Call call{code, std::string(length, ' '), slot.number.load(kRelaxed)};
+    for (std::size_t i = 0; i < length; ++i) call.what[i] = slot.text[i].load(kRelaxed);
+    replace(call.what, "%1", slot.one.load(kRelaxed));
+    replace(call.what, "%2", slot.two.load(kRelaxed));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (version % 2 == 0 && length > 0 && slot.version.load(kRelaxed) == version)
+      calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+std::string text_of(const std::vector<CallNote::Call>& calls) {
+  std::string text;
+  for (const CallNote::Call& call : calls) text += (text.empty() ? "" : " and ") + call.what;
+  return text;
 }
 
 }  // namespace muster

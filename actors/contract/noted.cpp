@@ -6,52 +6,74 @@
 
 namespace muster {
 
-void throw_unknown(const std::string& call) {
-  throw Error(Advice::fix_job, call + " throws something that is no std::exception");
-}
-
 namespace {
+
+// One function of a user's code, as it is noted; "%1" and "%2" stand for numbers of each call.
+class NotedCall {
+ public:
+  NotedCall(std::shared_ptr<CallNote> note, UserCode code, std::string what)
+      : note_(std::move(note)), code_(code), what_(std::move(what)) {}
+
+  template <class Call>
+  auto run(Call&& call, std::uint64_t one = 0, std::uint64_t two = 0) const -> decltype(call()) {
+    const CallNote::Scope scope(note_.get(), code_, what_, one, two);
+    try {
+      return call();
+    } catch (const std::exception&) {
+      throw;
+    } catch (...) {
+      auto calls = note_->current();
+      std::erase_if(calls, [this](const CallNote::Call& each) { return each.code != code_; });
+      throw Error(Advice::fix_job, text_of(calls) + " throws something that is no std::exception");
+    }
+  }
+
+ private:
+  std::shared_ptr<CallNote> note_;
+  UserCode code_;
+  CallText what_;
+};
 
 class NotedModel final : public Model {
  public:
-  NotedModel(std::unique_ptr<Model> model, const std::string& name, std::shared_ptr<CallNote> note)
-      : of_("() of model '" + name + "'"), note_(std::move(note)), model_(std::move(model)) {}
+  NotedModel(std::unique_ptr<Model> model, const std::string& name, const std::shared_ptr<CallNote>& note)
+      : initialize_(note, UserCode::model, "initialize() of model '" + name + "'"),
+        weight_(note, UserCode::model, "weight() of model '" + name + "'"),
+        check_(note, UserCode::model, "check_batch() of model '" + name + "'"),
+        gradient_(note, UserCode::model, "gradient() of model '" + name + "' (step %1, shard %2)"),
+        in_parts_(note, UserCode::model, "gradient_in_parts() of model '" + name + "' (step %1, shard %2)"),
+        evaluate_(note, UserCode::model, "evaluate() of model '" + name + "'"),
+        model_(std::move(model)) {}
 
   const Layout& layout() const override { return model_->layout(); }
   void initialize(std::uint64_t seed, std::span<float> state) override {
-    in("initialize", [&] { model_->initialize(seed, state); });
+    initialize_.run([&] { model_->initialize(seed, state); });
   }
   double weight(const Batch& batch) const override {
-    return in("weight", [&] { return model_->weight(batch); });
+    return weight_.run([&] { return model_->weight(batch); });
   }
   bool mixes_samples() const override { return model_->mixes_samples(); }
   bool takes_bfloat16() const override { return model_->takes_bfloat16(); }
   bool takes_cards() const override { return model_->takes_cards(); }
   std::string libraries() const override { return model_->libraries(); }
   void check_batch(const Batch& batch) const override {
-    in("check_batch", [&] { model_->check_batch(batch); });
+    check_.run([&] { model_->check_batch(batch); });
   }
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
-    return in("gradient", [&] { return model_->gradient(state, batch, key, gradient); });
+    return gradient_.run([&] { return model_->gradient(state, batch, key, gradient); }, key.step, key.shard);
   }
   Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
                             std::span<float> gradient, const PartReady& ready) override {
-    return in("gradient_in_parts",
-              [&] { return model_->gradient_in_parts(state, batch, key, gradient, ready); });
+    return in_parts_.run([&] { return model_->gradient_in_parts(state, batch, key, gradient, ready); },
+                         key.step, key.shard);
   }
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
-    return in("evaluate", [&] { return model_->evaluate(state, batch); });
+    return evaluate_.run([&] { return model_->evaluate(state, batch); });
   }
 
  private:
-  template <class Call>
-  auto in(const char* function, Call&& call) const -> decltype(call()) {
-    return noted(note_.get(), function + of_, std::forward<Call>(call));
-  }
-
-  const std::string of_;
-  const std::shared_ptr<CallNote> note_;
+  const NotedCall initialize_, weight_, check_, gradient_, in_parts_, evaluate_;
   const std::unique_ptr<Model> model_;
 };
 
@@ -61,76 +83,84 @@ class NotedSource : public Base {
  public:
   NotedSource(std::unique_ptr<Source> source, Base& kind, const std::string& name,
               std::shared_ptr<CallNote> note)
-      : of_(" of source '" + name + "'"), note_(std::move(note)), source_(std::move(source)), kind_(kind) {}
+      : kind_(kind), of_(" of source '" + name + "'"), note_(std::move(note)), source_(std::move(source)) {}
 
   std::string fingerprint() const override {
-    return in("fingerprint()", [&] { return source_->fingerprint(); });
+    return fingerprint_.run([&] { return source_->fingerprint(); });
   }
   std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
 
  protected:
-  template <class Call>
-  auto in(const std::string& function, Call&& call) const -> decltype(call()) {
-    return noted(note_.get(), function + of_, std::forward<Call>(call));
-  }
-  Base& kind() const { return kind_; }
-  const std::string& of() const { return of_; }
+  NotedCall call(const std::string& function) const { return {note_, UserCode::source, function + of_}; }
   const std::shared_ptr<CallNote>& note() const { return note_; }
+  const std::string& of() const { return of_; }
+
+  Base& kind_;
 
  private:
   const std::string of_;
   const std::shared_ptr<CallNote> note_;
+  const NotedCall fingerprint_ = call("fingerprint()");
   const std::unique_ptr<Source> source_;
-  Base& kind_;
 };
 
 class NotedIndexed final : public NotedSource<IndexedSource> {
  public:
   using NotedSource::NotedSource;
   std::uint64_t size() const override {
-    return in("size()", [&] { return kind().size(); });
+    return size_.run([&] { return kind_.size(); });
   }
-  const std::vector<Field>& fields() const override { return kind().fields(); }
+  const std::vector<Field>& fields() const override { return kind_.fields(); }
   void read(std::uint64_t index, Row row) override {
-    in("read(" + std::to_string(index) + ")", [&] { kind().read(index, row); });
+    read_.run([&] { kind_.read(index, row); }, index);
   }
+
+ private:
+  const NotedCall size_ = call("size()"), read_ = call("read(%1)");
 };
 
 class NotedBatches final : public NotedSource<BatchSource> {
  public:
   using NotedSource::NotedSource;
   std::uint64_t size() const override {
-    return in("size()", [&] { return kind().size(); });
+    return size_.run([&] { return kind_.size(); });
   }
   Batch batch(std::uint64_t index) override {
-    return in("batch(" + std::to_string(index) + ")", [&] { return kind().batch(index); });
+    return batch_.run([&] { return kind_.batch(index); }, index);
   }
+
+ private:
+  const NotedCall size_ = call("size()"), batch_ = call("batch(%1)");
 };
 
 class NotedGenerator final : public Generator {
  public:
-  NotedGenerator(std::unique_ptr<Generator> generator, std::string what, std::shared_ptr<CallNote> note)
-      : what_(std::move(what)), note_(std::move(note)), generator_(std::move(generator)) {}
+  NotedGenerator(std::unique_ptr<Generator> generator, NotedCall next, std::uint64_t shard,
+                 std::uint64_t epoch)
+      : next_(std::move(next)), shard_(shard), epoch_(epoch), generator_(std::move(generator)) {}
   bool next(Row row) override {
-    return noted(note_.get(), what_, [&] { return generator_->next(row); });
+    return next_.run([&] { return generator_->next(row); }, shard_, epoch_);
   }
 
  private:
-  const std::string what_;
-  const std::shared_ptr<CallNote> note_;
+  const NotedCall next_;
+  const std::uint64_t shard_, epoch_;
   const std::unique_ptr<Generator> generator_;
 };
 
 class NotedGenerators final : public NotedSource<GeneratorSource> {
  public:
   using NotedSource::NotedSource;
-  const std::vector<Field>& fields() const override { return kind().fields(); }
+  const std::vector<Field>& fields() const override { return kind_.fields(); }
   std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) override {
-    const std::string place = " of shard " + std::to_string(shard) + " in epoch " + std::to_string(epoch);
-    auto generator = in("open()" + place, [&] { return kind().open(shard, shards, epoch); });
+    auto generator = open_.run([&] { return kind_.open(shard, shards, epoch); }, shard, epoch);
     if (!generator) return nullptr;
-    return std::make_unique<NotedGenerator>(std::move(generator), "next()" + place + of(), note());
+    return std::make_unique<NotedGenerator>(std::move(generator), next_, shard, epoch);
   }
+
+ private:
+  const NotedCall open_ = call("open(), shard %1 in epoch %2,"),
+                  next_ = call("next(), shard %1 in epoch %2,");
 };
 
 std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::string& name,
@@ -148,17 +178,18 @@ std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::
 
 }  // namespace
 
-std::unique_ptr<Model> noted_model(std::unique_ptr<Model> model, const std::string& name,
+std::unique_ptr<Model> noted_model(const std::string& name,
+                                   const std::function<std::unique_ptr<Model>()>& make,
                                    std::shared_ptr<CallNote> note) {
+  auto model = NotedCall(note, UserCode::model, "making model '" + name + "'").run(make);
   if (!model) throw JobError("model.name", "the factory of model '" + name + "' gives no model");
-  return std::make_unique<NotedModel>(std::move(model), name, std::move(note));
+  return std::make_unique<NotedModel>(std::move(model), name, note);
 }
 
-Dataset noted_dataset(Dataset data, const std::string& name, std::shared_ptr<CallNote> note) {
-  Dataset all;
-  all.train = noted_source(std::move(data.train), name, note);
-  all.test = noted_source(std::move(data.test), name, note);
-  return all;
+Dataset noted_dataset(const std::string& name, const std::function<Dataset()>& make,
+                      std::shared_ptr<CallNote> note) {
+  Dataset data = NotedCall(note, UserCode::source, "making source '" + name + "'").run(make);
+  return {noted_source(std::move(data.train), name, note), noted_source(std::move(data.test), name, note)};
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 // std::exception become Error.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,27 +12,11 @@
 
 namespace muster {
 
-/// Runs `call` under the note `what`.
-template <class Call>
-auto noted(CallNote* note, const std::string& what, Call&& call) -> decltype(call());
-
-std::unique_ptr<Model> noted_model(std::unique_ptr<Model> model, const std::string& name,
+/// Makes the model or the data of that name. The note must live as long as what is returned.
+std::unique_ptr<Model> noted_model(const std::string& name,
+                                   const std::function<std::unique_ptr<Model>()>& make,
                                    std::shared_ptr<CallNote> note);
-Dataset noted_dataset(Dataset data, const std::string& name, std::shared_ptr<CallNote> note);
-
-/// An exception that is no std::exception, as an Error that names the call.
-[[noreturn]] void throw_unknown(const std::string& call);
-
-template <class Call>
-auto noted(CallNote* note, const std::string& what, Call&& call) -> decltype(call()) {
-  const CallNote::Scope scope(note, what);
-  try {
-    return call();
-  } catch (const std::exception&) {
-    throw;
-  } catch (...) {
-    throw_unknown(what);
-  }
-}
+Dataset noted_dataset(const std::string& name, const std::function<Dataset()>& make,
+                      std::shared_ptr<CallNote> note);
 
 }  // namespace muster

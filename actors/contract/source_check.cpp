@@ -145,10 +145,15 @@ class SourceCheck {
   // What the model says of it.
   std::optional<Breach> look(const std::string& call, const Batch& batch) const {
     if (!trial_.look) return std::nullopt;
-    const std::string why = failure_of([&] { trial_.look(batch); });
-    if (why.empty()) return std::nullopt;
-    return broken("the samples fit the model", call + ": " + why,
-                  "compare the source's fields and labels with the model's options");
+    try {
+      trial_.look(batch);
+      return std::nullopt;
+    } catch (const JobError& error) {  // it knows which key is wrong
+      throw JobError(error.key(), std::string(error.what()) + " (" + trial_.which + " source, " + call + ")");
+    } catch (...) {
+      return broken("the samples fit the model", call + ": " + what_of(std::current_exception()),
+                    "compare the source's fields and labels with the model's options");
+    }
   }
 
   std::optional<Breach> batches(BatchSource& source) {

@@ -24,8 +24,8 @@ struct SourceTrial {
 
 /// The first broken promise. Size and fields are there; the first sample, the last and some at random can be
 /// read, in any order, each twice with the same bytes; all bytes of a row are written, and none beside it;
-/// the fingerprint stays. Errors of the source are broken promises, too; what `look` throws is passed on as
-/// one.
+/// the fingerprint stays. Errors of the source are broken promises, too, and so is what `look` throws, but
+/// for JobError, which is thrown on with the place of the sample.
 std::optional<Breach> check_source(const SourceTrial& trial, ContractLog& log);
 
 }  // namespace muster

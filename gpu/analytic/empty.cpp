@@ -15,12 +15,14 @@ class Empty final : public Model {
 
   void initialize(std::uint64_t, std::span<float> state) override { std::ranges::fill(state, 0.0F); }
 
-  Metrics gradient(std::span<const float>, const Batch&, const StepKey& key,
+  // Of each sample the same.
+  Metrics gradient(std::span<const float>, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
     MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
     auto value = static_cast<std::uint32_t>(key.step * 31 + key.shard * 17);
+    const auto rows = static_cast<std::int32_t>(batch.rows);
     for (auto& element : gradient)
-      element = static_cast<float>(static_cast<std::int32_t>(value++ & 63U) - 32);
+      element = static_cast<float>(rows * (static_cast<std::int32_t>(value++ & 63U) - 32));
     return {};
   }
 

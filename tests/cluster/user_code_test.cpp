@@ -54,10 +54,11 @@ TEST(UserCode, RandomNumbersOfTheirOwnAreNamed) {
 
 TEST(UserCode, AnotherNumberOfInputsIsSaidOrNamedAsACrash) {
   expect_said({"model.inputs=50"},
-              {"data.source: ", "read(0) of 200: samples have another number of inputs"});
+              {"model.inputs: ", "samples have another number of inputs (train source, read(0) of 200)"});
   // A model that does not look reads beyond its samples, and has whatever lies there, or crashes.
-  expect_said({"model.flaw=crash"}, {"model.name: gradient() of model 'regression' was ended by signal 11",
-                                     "before the run", "check JOB --in-process"});
+  expect_said({"model.flaw=crash"},
+              {"model.name: gradient() of model 'regression' (step 1, shard 0) was ended by signal 11",
+               "before the run", "check JOB --in-process"});
   expect_said({"data.flaw=read-crash"},
               {"job.toml:4:10: data.source: read(0) of source 'sums' was ended by signal 11"});
 }
@@ -72,8 +73,9 @@ TEST(UserCode, ColumnsThatAreNotWrittenAreNamed) {
 
 TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
   expect_said({"model.flaw=throw"}, {"model.name: ", "no such table"});
-  expect_said({"model.flaw=throw-number"},
-              {"gradient() of model 'regression' throws something that is no std::exception"});
+  expect_said(
+      {"model.flaw=throw-number"},
+      {"gradient() of model 'regression' (step 1, shard 0) throws something that is no std::exception"});
   expect_said({"data.flaw=read-throw-number"},
               {"read(0) of source 'sums' throws something that is no std::exception"});
 }
@@ -95,6 +97,21 @@ TEST(UserCode, BatchesBeyondTheDataAndKeysWithoutEffectAreNotices) {
                {"notice: a step takes 400 samples (train.shards 4 x train.batch 100), an epoch has 200",
                 "notice: checkpoint.every has no effect: checkpoint.folder is not set",
                 "notice: train.evaluate has no effect: the source has no test data"});
+}
+
+// What only a later step does no check can find.
+TEST(UserCode, WhereAReplicaDiesIsSaidWithStepAndShard) {
+  const std::string in = " in gradient_in_parts() of model 'regression' (step 3, shard ";
+  for (const auto& [flaw, how] : {std::pair("crash-later", "was ended by signal 11 (Segmentation fault)"),
+                                  std::pair("exit-later", "exited with code 9")}) {
+    const Outcome outcome = run_broken({std::string("model.flaw=") + flaw}, "run", {"--quiet"});
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err, {"notice: replica ", how + in});
+  }
+  const Outcome outcome = run_broken({"model.flaw=throw-number-later"}, "run", {"--quiet"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"gradient_in_parts() of model 'regression' (step 3, shard ",
+                             ") throws something that is no std::exception"});
 }
 
 TEST(UserCode, TwoTensorsOfOneNameAreRefused) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -35,7 +36,8 @@ class Regression : public Model {
   void initialize(std::uint64_t seed, std::span<float> state) override {
     std::random_device anything;
     SplitMix64 random(has("random-start") ? anything() : seed);
-    for (float& value : state.first(state.size() - (has("start-unwritten") ? 1 : 0))) value = random.next_signed_unit();
+    for (float& value : state.first(state.size() - (has("start-unwritten") ? 1 : 0)))
+      value = random.next_signed_unit();
   }
 
   double weight(const Batch& batch) const override { return has("weight") ? 1 : batch.rows; }
@@ -79,7 +81,10 @@ class Regression : public Model {
 
   // What does not return as it should.
   void misbehave(const StepKey& key) {
-    if (has("throw") && key.step >= after_) throw std::runtime_error("no such table");
+    if (has("crash-later") && key.step == 3) std::raise(SIGSEGV);
+    if (has("exit-later") && key.step == 3) std::_Exit(9);
+    if (has("throw-number-later") && key.step == 3) throw 42;
+    if (has("throw")) throw std::runtime_error("no such table");
     if (has("throw-number")) throw 42;
     if (has("crash")) std::raise(SIGSEGV);
     while (has("hang")) std::this_thread::yield();
@@ -119,7 +124,6 @@ class Regression : public Model {
 
   const std::string flaw_;
   const std::size_t inputs_;
-  const std::uint64_t after_ = 1;
   Layout layout_;
   int calls_ = 0;
 };

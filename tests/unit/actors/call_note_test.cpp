@@ -14,25 +14,45 @@
 namespace muster {
 namespace {
 
+const CallText kRead("read(%1)"), kGradient("gradient() (step %1, shard %2)");
+
 TEST(CallNote, SaysWhatIsUnderWay) {
   const auto note = CallNote::create();
-  EXPECT_FALSE(note->current());
+  EXPECT_TRUE(note->current().empty());
   std::uint64_t first = 0;
   {
-    const CallNote::Scope scope(note.get(), "read(7)");
-    ASSERT_TRUE(note->current());
-    EXPECT_EQ(note->current()->what, "read(7)");
-    first = note->current()->number;
+    const CallNote::Scope scope(note.get(), UserCode::source, kRead, 7);
+    ASSERT_EQ(note->current().size(), 1u);
+    EXPECT_EQ(note->current()[0].what, "read(7)");
+    first = note->current()[0].number;
   }
-  EXPECT_FALSE(note->current());
-  const CallNote::Scope scope(note.get(), "read(7)");
-  EXPECT_GT(note->current()->number, first) << "another call with the same text";
+  EXPECT_TRUE(note->current().empty());
+  const CallNote::Scope scope(note.get(), UserCode::source, kRead, 8);
+  EXPECT_EQ(note->current()[0].what, "read(8)") << "of the same text with another number";
+  EXPECT_GT(note->current()[0].number, first);
+}
+
+TEST(CallNote, HasOneOfEachKind) {
+  const auto note = CallNote::create();
+  const CallNote::Scope source(note.get(), UserCode::source, kRead, 7);
+  const CallNote::Scope model(note.get(), UserCode::model, kGradient, 12, 3);
+  EXPECT_EQ(text_of(note->current()), "gradient() (step 12, shard 3) and read(7)");
+}
+
+TEST(CallNote, OtherTextsReplaceTheLastOne) {
+  const auto note = CallNote::create();
+  for (int i = 0; i < 3; ++i) {
+    const CallText text("call " + std::string(static_cast<std::size_t>(i), '+'));
+    const CallNote::Scope scope(note.get(), UserCode::model, text);
+    EXPECT_EQ(note->current()[0].what, text.text()) << "though it may lie where the last one lay";
+  }
 }
 
 TEST(CallNote, TextsThatAreTooLongAreCut) {
   const auto note = CallNote::create();
-  const CallNote::Scope scope(note.get(), std::string(5000, 'x'));
-  EXPECT_EQ(note->current()->what, std::string(500, 'x'));
+  const CallText text(std::string(5000, 'x'));
+  const CallNote::Scope scope(note.get(), UserCode::model, text);
+  EXPECT_EQ(note->current()[0].what, std::string(400, 'x'));
 }
 
 TEST(CallNote, OutlivesTheProcessThatWroteIt) {
@@ -40,13 +60,12 @@ TEST(CallNote, OutlivesTheProcessThatWroteIt) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto same = CallNote::open(::dup(note->descriptor()));
-    const CallNote::Scope scope(same.get(), "gradient() of model 'x'");
+    const CallNote::Scope scope(same.get(), UserCode::model, kGradient, 12, 3);
     ::raise(SIGKILL);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(note->current());
-  EXPECT_EQ(note->current()->what, "gradient() of model 'x'");
+  EXPECT_EQ(text_of(note->current()), "gradient() (step 12, shard 3)");
 }
 
 TEST(CallNote, OfARegistryNamesCallsAndOtherExceptions) {
@@ -64,7 +83,7 @@ TEST(CallNote, OfARegistryNamesCallsAndOtherExceptions) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "read(3) of source 'sums' throws something that is no std::exception");
   }
-  EXPECT_FALSE(note->current());
+  EXPECT_TRUE(note->current().empty());
 }
 
 }  // namespace

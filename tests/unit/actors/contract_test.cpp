@@ -175,8 +175,17 @@ TEST(Contract, SamplesThatDoNotFitTheModelAreNamed) {
   ContractLog log(kLong);
   SourceTrial trial{source};
   trial.look = [](const Batch& batch) { broken::Regression("", 3).check_batch(batch); };
-  expect({"inputs", "the samples fit the model", {"read(0) of 100: samples have another number of inputs"}},
-         check_source(trial, log));
+  try {
+    check_source(trial, log);
+    FAIL() << "nothing was found";
+  } catch (const JobError& error) {
+    EXPECT_EQ(error.key(), "model.inputs");
+    EXPECT_STREQ(error.what(), "samples have another number of inputs (train source, read(0) of 100)");
+  }
+  trial.look = [](const Batch&) { throw std::runtime_error("too dark"); };
+  expect(
+      {"look", "the samples fit the model", {"read(0) of 100: too dark", "labels with the model's options"}},
+      check_source(trial, log));
 }
 
 TEST(Contract, GeneratorsAreOpenedOnlyWhenAsked) {
