@@ -455,10 +455,11 @@ Event make_event(std::string_view name, std::vector<std::pair<std::string, Event
   return event;
 }
 
-std::string to_json_line(const Event& event) {
+std::string to_json_line(const Event& event, const std::string& time) {
   nlohmann::ordered_json line;
   line["event"] = event.name;
   line["time_ms"] = std::round(event.time_ms * 1000) / 1000;
+  if (!time.empty()) line["time"] = time;
   for (const EventField& field : event.fields) {
     if (field.kind == kInteger) line[field.key] = field.integer;
     if (field.kind == kNumber) line[field.key] = field.number;
@@ -476,7 +477,8 @@ std::string events_markdown() {
       "there; "
       "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the "
       "start of the "
-      "run, by the coordinator's clock. `--events FILE` replaces what stands there when a run begins; with "
+      "run, by the coordinator's clock; a line of `--events` has the time of day, too (`time`, UTC). "
+      "`--events FILE` replaces what stands there when a run begins; with "
       "`--resume`, and with `muster coordinate`, the lines are added to it.\n";
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +

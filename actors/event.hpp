@@ -75,7 +75,8 @@ using EventValue = std::variant<std::int64_t, double, std::string, bool>;
 Event make_event(std::string_view name, std::vector<std::pair<std::string, EventValue>> fields);
 
 /// One line of JSON, without the newline: {"event": name, "time_ms": .., fields...}.
-std::string to_json_line(const Event& event);
+/// `time`: of day, for logs; none: left out.
+std::string to_json_line(const Event& event, const std::string& time = {});
 
 /// docs/events.md.
 std::string events_markdown();

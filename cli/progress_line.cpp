@@ -1,5 +1,6 @@
 #include "muster/cli/progress_line.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,13 +18,21 @@ std::uint64_t total_steps(const Job& job, const DataFacts& facts) {
   return job.train.epochs.value_or(1) * facts.steps_per_epoch;
 }
 
+// Of the terminal as it is now; it may be made wider or narrower at any time.
+std::size_t terminal_columns() {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : kUsual;
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine(const Job& job, bool quiet)
     : job_(job), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
+// A line that is wider than the terminal would leave its beginning behind each time it is written over.
 void ProgressLine::write_over(const std::string& text) {
-  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, terminal_columns() - 1).c_str());
   partial_ = true;
 }
 

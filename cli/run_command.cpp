@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "muster/cli/training.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/text.hpp"
+#include "muster/config/time_of_day.hpp"
 
 namespace muster::cli {
 
@@ -49,7 +51,7 @@ class EventLines {
     // A run that is refused leaves those of the one that holds the folder.
     if (std::exchange(old_, false)) [[maybe_unused]]
       const int cut = ::ftruncate(::fileno(to_), 0);
-    std::fprintf(to_, "%s\n", to_json_line(event).c_str());
+    std::fprintf(to_, "%s\n", to_json_line(event, time_of_day(std::chrono::system_clock::now())).c_str());
     std::fflush(to_);
   }
 

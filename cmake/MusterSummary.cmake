@@ -17,4 +17,5 @@ muster_part("libtorch (models mlp, fashion_cnn, resnet18, gpt2)" Torch_FOUND "${
 list(JOIN MUSTER_CUDA_ARCHITECTURES ", " cuda_architectures)
 muster_part("CUDA (device discovery, kernels)" MUSTER_CUDA "${CUDAToolkit_VERSION}, for compute capability ${cuda_architectures}" "${MUSTER_CUDA_REASON}: install the CUDA Toolkit, nvcc on PATH")
 muster_part("Google Benchmark (bench programs)" benchmark_FOUND "${benchmark_VERSION}" "install libbenchmark-dev")
+muster_part("man pages" MUSTER_MANUAL "on" "install help2man")
 muster_part("tests and examples" MUSTER_TESTS "on" "-DMUSTER_TESTS=ON")

@@ -6,3 +6,29 @@ endfunction()
 file(REMOVE_RECURSE "${PREFIX}")
 run(${CMAKE_COMMAND} --install "${MUSTER_BUILD}" --prefix "${PREFIX}")
 run("${PREFIX}/bin/muster" --version)  # finds its library without LD_LIBRARY_PATH
+
+# What people look for in an installation.
+set(wanted share/doc/Muster/job.md share/doc/Muster/models.md share/muster/examples/embed/main.cpp
+    share/bash-completion/completions/muster)
+if(MANUAL)
+  list(APPEND wanted share/man/man1/muster.1 share/man/man1/muster-check.1)
+endif()
+foreach(file IN LISTS wanted)
+  if(NOT EXISTS "${PREFIX}/${file}")
+    message(FATAL_ERROR "${PREFIX}/${file} was not installed")
+  endif()
+endforeach()
+
+# complete(<expected> <word>...): what the completion makes of this command line.
+function(complete expected)
+  list(LENGTH ARGN last)
+  list(JOIN ARGN " " words)
+  execute_process(
+    COMMAND bash -c "source '${PREFIX}/share/bash-completion/completions/muster'; COMP_WORDS=('${PREFIX}/bin/muster' ${words}); COMP_CWORD=${last}; _muster; echo \"\${COMPREPLY[*]}\""
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR "'muster ${words}' is completed to '${found}' instead of '${expected}'")
+  endif()
+endfunction()
+complete("check" che)
+complete("--report" run --rep)

@@ -1,0 +1,32 @@
+# What an installation has for people: documents, examples, completion, and man pages, which are made of what --help prints.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/" DESTINATION "${CMAKE_INSTALL_DATADIR}/muster/examples" USE_SOURCE_PERMISSIONS)
+install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/muster" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+
+set(MUSTER_MANUAL OFF)
+find_program(MUSTER_HELP2MAN help2man)
+if(NOT MUSTER_HELP2MAN OR MUSTER_SANITIZE)
+  return()
+endif()
+set(MUSTER_MANUAL ON)
+set(pages "")
+# muster_page(<page> <what follows the program's name, a blank behind it> <summary>)
+function(muster_page page command summary)
+  set(output "${PROJECT_BINARY_DIR}/man/${page}.1")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
+    COMMAND "${MUSTER_HELP2MAN}" --no-info --no-discard-stderr "--name=${summary}" "--help-option=${command}--help"
+            "--output=${output}" $<TARGET_FILE:muster_program>
+    DEPENDS muster_program VERBATIM COMMENT "Making the man page of ${page}")
+  set(pages "${pages};${output}" PARENT_SCOPE)
+endfunction()
+muster_page(muster "" "distributed training with actors")
+muster_page(muster-run "run " "train a job, and report")
+muster_page(muster-coordinate "coordinate " "train on machines that join by hand")
+muster_page(muster-join "join " "add this machine to a run")
+muster_page(muster-plan "plan " "show what a job would run")
+muster_page(muster-check "check " "check the model and the data of a job")
+muster_page(muster-devices "devices " "list what this machine can compute on")
+add_custom_target(muster_manual ALL DEPENDS ${pages})
+install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
