@@ -37,12 +37,13 @@ struct StateKept {
 
 /// disk thread -> replica: a checkpoint was written, or was not.
 struct Written {
-  std::uint64_t turn = 0;  ///< of the replica that asked
-  std::uint32_t view = 0;  ///< in which it was asked for
-  bool last = false;       ///< at the end of the run, which waits for it
-  bool parting = false;    ///< asked for by KeepState
-  std::string path;        ///< of the weights
-  std::string manifest;    ///< its name
+  std::uint64_t turn = 0;     ///< of the replica that asked
+  std::uint32_t view = 0;     ///< in which it was asked for
+  std::uint64_t history = 0;  ///< of the snapshot
+  bool last = false;          ///< at the end of the run, which waits for it
+  bool parting = false;       ///< asked for by KeepState
+  std::string path;           ///< of the weights
+  std::string manifest;       ///< its name
   std::uint64_t records = 0;
   std::uint64_t step = 0;
   std::uint64_t bytes = 0;

@@ -401,12 +401,13 @@ void ReplicaState::go_on_evaluating() {
 }
 
 // One who speaks writes the last checkpoint, and is done when it is there. In the view before it may have
-// been another one.
+// been another one, or of another history, whose checkpoints may count no more.
 void ReplicaState::finish() {
   parts_.bench->progress->now(Activity::updating);
   const bool gives = parts_.checkpoints && in_parts() && !speaks();
   if (gives) give_for_checkpoint();
-  if (last_written_ && !gives) return say_done(last_written_->state_sha256, last_written_->path);
+  if (last_written_ && !is_of_another_history(*last_written_) && !gives)
+    return say_done(last_written_->state_sha256, last_written_->path);
   if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
   compute([](Workbench& bench) {
     const auto state = host_state(bench);

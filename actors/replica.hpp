@@ -160,6 +160,7 @@ class ReplicaState {
   void raise_written(const Written& message);
   bool writes_again(const Written& message);
   bool is_void(const Written& written);
+  bool is_of_another_history(const Written& written) const;
   void keep_last();
   void next_turn();
   void begin_errand();

@@ -111,6 +111,7 @@ void ReplicaState::on(const Snapped& message) {
   if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
   Written written;
   written.view = message.view;
+  written.history = message.snapshot->history;
   written.parting = message.use == SnapshotUse::parting;
   written.turn = message.turn;
   written.last = message.use == SnapshotUse::last_checkpoint;
@@ -216,6 +217,11 @@ bool ReplicaState::is_void(const Written& written) {
   return true;
 }
 
+// A verdict of a coordinator that is gone may be about it, where its course was gone on with all the same.
+bool ReplicaState::is_of_another_history(const Written& written) const {
+  return written.history != part_.view.history;
+}
+
 void ReplicaState::on(const Written& message) {
   if (is_void(message)) return;
   if (writes_again(message)) return;
@@ -231,7 +237,8 @@ void ReplicaState::on(const Written& message) {
     writing_ = false;
     return;
   }
-  const bool of_the_end = course_->finished() && message.records == records_;
+  const bool of_the_end =
+      course_->finished() && message.records == records_ && !is_of_another_history(message);
   if (message.error.empty() && of_the_end) last_written_ = message;
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
