@@ -266,8 +266,9 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
   JoinOptions options;
   options.node = arguments;
   options.patience = kLaunchedPatience;
-  options.say = [name = arguments.name.text()](const std::string& text) {
-    std::fprintf(stderr, "muster: %s: %s\n", name.c_str(), text.c_str());
+  // One that joins says its name itself, once it has one.
+  options.say = [name = arguments.joins ? "" : arguments.name.text() + ": "](const std::string& text) {
+    std::fprintf(stderr, "muster: %s%s\n", name.c_str(), text.c_str());
   };
   return run_sessions(options, registry, [&] { return seams; });
 }

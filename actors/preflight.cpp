@@ -219,6 +219,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
     flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;
   look_at_workbench(registry, places, trial, scope, flight);
+  if (trial == Trial::nowhere) flight.placement.notices.clear();  // they are of this machine
   if (flight.mistakes.empty()) {
     add_key_notices(places, flight);
     add_data_notices(flight);

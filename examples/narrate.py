@@ -26,7 +26,7 @@ def program():
 
 
 def told(event):
-    rest = {key: value for key, value in event.items() if key not in ("event", "time_ms")}
+    rest = {key: value for key, value in event.items() if key not in ("event", "time_ms", "time")}
     text = ", ".join(f"{key} {value}" for key, value in rest.items())
     try:
         return SENTENCES[event["event"]].format(**rest, text=text)

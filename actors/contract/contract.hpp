@@ -13,7 +13,7 @@ namespace muster {
 struct ContractScope {
   std::chrono::milliseconds budget{500};  ///< no check begins later
   std::uint64_t positions = 8;            ///< of each source, at random, beside the first and the last one
-  std::uint32_t rows_max = 4;             ///< samples that the model is tried with
+  std::uint32_t rows_max = 2;             ///< samples that the model is tried with
   std::uint32_t tensors_max = 0;          ///< whose gradient is held against finite differences
   bool opens_generators = false;
 

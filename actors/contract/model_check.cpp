@@ -52,9 +52,10 @@ class ModelCheck {
 
   std::optional<Breach> run() {
     using Check = std::optional<Breach> (ModelCheck::*)();
-    constexpr Check kChecks[] = {&ModelCheck::initialized, &ModelCheck::written, &ModelCheck::finite,
-                                 &ModelCheck::evaluates,   &ModelCheck::sum,     &ModelCheck::repeats,
-                                 &ModelCheck::parts,       &ModelCheck::padding};
+    // Of a large model there is time for the first ones only: what goes wrong most often comes first.
+    constexpr Check kChecks[] = {&ModelCheck::written, &ModelCheck::finite,     &ModelCheck::sum,
+                                 &ModelCheck::repeats, &ModelCheck::evaluates,  &ModelCheck::parts,
+                                 &ModelCheck::padding, &ModelCheck::initialized};
     for (const Check check : kChecks) {
       if (auto breach = (this->*check)()) return breach;
     }
@@ -76,13 +77,13 @@ class ModelCheck {
 
   std::optional<Breach> initialized() {
     if (!log_.begin(kInitialized)) return std::nullopt;
-    first_.fill(GuardedFloats::poison());
-    trial_.model.initialize(trial_.seed, first_.span());
-    if (!first_.margins_are_whole())
+    other_.fill(GuardedFloats::poison());
+    trial_.model.initialize(trial_.seed, other_.span());
+    if (!other_.margins_are_whole())
       return broken(kInitialized,
                     "initialize() writes beyond the state's " + std::to_string(layout_.total()) + " elements",
                     "its size is layout().total()");
-    const auto values = first_.values();
+    const auto values = other_.values();
     const auto missing = std::ranges::find_if(values, GuardedFloats::is_poison);
     if (missing != values.end())
       return broken(kInitialized,

@@ -4,9 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cctype>
+#include <string_view>
 
 #include "tests/cluster/muster_process.hpp"
+#include "tests/cluster/paced_job.hpp"
 
 namespace {
 
@@ -14,22 +15,39 @@ using namespace muster::cluster_test;
 
 constexpr unsigned short kColumns = 40;
 
-// All that `muster run` writes to a terminal of that width; it ends with the run.
-std::string on_terminal(const std::string& job) {
+constexpr std::string_view kErase = "\x1b[K";
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
+// All that a run writes to a terminal of that width. Its samples come slowly until a few lines of progress
+// have been seen.
+std::string on_terminal(const Folder& folder) {
   winsize size{};
   size.ws_row = 25;
   size.ws_col = kColumns;
+  const std::string job = folder.write("job.toml", paced_job({}));
+  Arguments arguments = paced_sets(folder);
+  arguments.insert(arguments.begin(), {MUSTER_BINARY_DIR "/bin/muster_paced", "run", job});
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    const std::string program = MUSTER_BINARY_DIR "/bin/muster";
-    ::execl(program.c_str(), program.c_str(), "run", job.c_str(), "--set", "train.epochs=40", nullptr);
+    ::execv(words[0], words.data());
     ::_exit(127);
   }
   std::string text;
   char part[4096];
-  for (ssize_t read = 0; (read = ::read(terminal, part, sizeof part)) > 0;)
+  for (ssize_t read = 0; (read = ::read(terminal, part, sizeof part)) > 0;) {
     text.append(part, static_cast<std::size_t>(read));
+    if (count_of(text, kErase) >= 3) folder.write("gate", "");
+  }
   ::close(terminal);
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
@@ -39,12 +57,12 @@ std::string on_terminal(const std::string& job) {
 
 TEST(Terminal, TheLineOfProgressFitsIt) {
   const Folder folder;
-  const std::string text = on_terminal(folder.write("job.toml", linear_job()));
-  constexpr std::string_view kErase = "\x1b[K";
+  const std::string text = on_terminal(folder);
   std::size_t lines = 0;
   for (std::size_t end = 0; (end = text.find(kErase, end)) != std::string::npos; end += kErase.size()) {
     const std::size_t begin = text.rfind('\r', end) + 1;
-    if (text.compare(end + kErase.size(), 1, "\r") == 0 || text[end + kErase.size()] == '\n') continue;
+    const std::size_t behind = end + kErase.size();
+    if (text.compare(behind, 2, "\r\n") == 0 || text.compare(behind, 1, "\n") == 0) continue;
     ++lines;  // it is written over by the next one
     EXPECT_LT(end - begin, kColumns) << text.substr(begin, end - begin);
   }

@@ -218,6 +218,16 @@ TEST(Preflight, BrokenContractsAreMistakesOfTheirKey) {
          "job.toml:4:10: data.source: breaks the contract 'each sample can be read");
 }
 
+TEST(Preflight, OfNodesElsewhereNothingIsSaidAboutTheCoresHere) {
+  Job job = look(kJob).job;
+  job.train.shards = job.cluster.replicas = 4096;
+  const auto notices_of = [&](Trial trial) {
+    return preflight(job, {}, registry_with_mixing(), trial).placement.notices;
+  };
+  const auto of_cores = [](const std::string& notice) { return notice.find(" share ") != std::string::npos; };
+  EXPECT_TRUE(std::ranges::none_of(notices_of(Trial::nowhere), of_cores));
+}
+
 TEST(Preflight, SurvivesTheWayFromAnotherProcess) {
   const Registry registry = registry_with_mixing();
   const Preflight flight = look(kJob);

@@ -1,0 +1,120 @@
+"""first_cluster_test.py MUSTER CASE: docs/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
+
+guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
+other sends is dropped. other_program: something else listens on the port.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from hosts import Hosts, judge
+
+PORT = 7100
+JOB = """
+name = "first"
+[model]
+name = "linear"
+inputs = 8
+outputs = 3
+[data]
+source = "synthetic"
+samples = 1237
+inputs = 8
+outputs = 3
+[train]
+shards = 4
+batch = 16
+epochs = 3
+[cluster]
+replicas = 2
+"""
+SOON_S = 2.5  # of 2 s, within which a node says what it looks for; the rest is the start of a process
+
+
+class Program:
+    """One command of the page on a host; what it prints is in `log`."""
+
+    def __init__(self, hosts, host, folder, name, *words):
+        self.log = folder / f"{name}.log"
+        self._file = self.log.open("w")
+        print(f"host {host}$ muster {' '.join(map(str, words))}", flush=True)
+        self.process = hosts.start(host, [sys.argv[1], *words], stdin=subprocess.DEVNULL, stdout=self._file,
+                                   stderr=subprocess.STDOUT, cwd=folder)
+        self.began = time.monotonic()
+
+    def says(self, text, within_s):
+        while time.monotonic() < self.began + within_s:
+            if text in self.log.read_text():
+                return time.monotonic() - self.began
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        shown = self.log.read_text()
+        assert text in shown, f"'{text}' was not said within {within_s} s: {shown}"
+        return time.monotonic() - self.began
+
+    def ends_with(self, code, within_s=60):
+        found = self.process.wait(timeout=within_s)
+        print("   " + self.log.read_text().rstrip().replace("\n", "\n   "), flush=True)
+        assert found == code, f"exit code {found} instead of {code}"
+
+
+def weights(log):
+    return re.search(r"weights_sha256 ([0-9a-f]{64})", log.read_text()).group(1)
+
+
+def guide(hosts, folder):
+    address = f"{hosts.address(1)}:{PORT}"
+    # A node may be there first: it says what it waits for.
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
+    coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
+    first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
+    for program in (coordinator, first, second):
+        program.ends_with(0)
+    alone = Program(hosts, 1, folder, "alone", "run", "job.toml", "--replicas", "1")
+    alone.ends_with(0)
+    assert weights(alone.log) == weights(coordinator.log), "other weights on one replica than on two hosts"
+
+
+def absent(hosts, folder):
+    address = f"{hosts.address(9)}:{PORT}"
+    node = Program(hosts, 2, folder, "join", "join", "--coordinator", address, "--patience", "3")
+    node.says(f"looks for the coordinator at {address} for up to 3 s: no answer (", SOON_S)
+    node.ends_with(1, 10)
+    assert "firewalls on the way" in node.log.read_text(), "the fix is not said"
+
+
+def firewall(hosts, folder):
+    address = f"{hosts.address(1)}:{PORT}"
+    hosts.drop(2, 1)
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
+    coordinator.says("on each machine:", 10)
+    node = Program(hosts, 2, folder, "join", "join", "--coordinator", address, "--patience", "3")
+    node.says("no answer (", SOON_S)
+    node.ends_with(1, 10)
+
+
+def other_program(hosts, folder):
+    address = f"{hosts.address(1)}:{PORT}"
+    listener = "import socket, time\nserver = socket.create_server(('', 7100))\nprint('ready', flush=True)\n" \
+               "while True:\n    server.accept()[0].close()\n"
+    other = hosts.start(1, ["python3", "-c", listener], stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "ready\n"
+    node = Program(hosts, 2, folder, "join", "join", "--coordinator", address, "--patience", "3")
+    node.says("something listens there, and does not answer as a coordinator of this version does", SOON_S)
+    node.ends_with(1, 10)
+    assert "muster --version" in node.log.read_text(), "the fix is not said"
+
+
+def check(folder):
+    (folder / "job.toml").write_text(JOB)
+    with Hosts(2) as hosts:
+        {"guide": guide, "absent": absent, "firewall": firewall, "other_program": other_program}[sys.argv[2]](hosts, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(judge(check))
