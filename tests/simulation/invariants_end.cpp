@@ -176,7 +176,9 @@ void Invariants::expect_good_end(const Report& report) {
   const bool all_left = report.reason == "every replica was asked to leave";
   if (all_left && !job_.checkpoint.folder.empty()) expect_left_in_time();
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
-  const std::uint32_t waits = report.reason.rfind("no nodes came", 0) == 0 ? newcomers_wait() : 0;
+  // A coordinator that hears nobody has no newcomer given the state.
+  const bool fed = report.reason.rfind("no nodes came", 0) == 0 && !unheard_;
+  const std::uint32_t waits = fed ? newcomers_wait() : 0;
   const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;

@@ -104,15 +104,20 @@ TEST(Empty, GradientsAreSmallWholeNumbersOfStepShardAndElement) {
   std::vector<float> state(200, 1.0F), one(200), two(200);
   model->initialize(5, state);
   EXPECT_EQ(state, std::vector<float>(200, 0.0F));
-  model->gradient(state, {}, {.seed = 1, .epoch = 1, .step = 3, .shard = 2}, one);
+  Batch batch;
+  batch.rows = 1;
+  model->gradient(state, batch, {.seed = 1, .epoch = 1, .step = 3, .shard = 2}, one);
   for (const float value : one) {
     EXPECT_EQ(value, std::floor(value));
     EXPECT_LE(std::abs(value), 32.0F);
   }
-  model->gradient(state, {}, {.seed = 9, .epoch = 2, .step = 3, .shard = 2}, two);
+  model->gradient(state, batch, {.seed = 9, .epoch = 2, .step = 3, .shard = 2}, two);
   EXPECT_EQ(one, two);
-  model->gradient(state, {}, {.seed = 1, .epoch = 1, .step = 3, .shard = 1}, two);
+  model->gradient(state, batch, {.seed = 1, .epoch = 1, .step = 3, .shard = 1}, two);
   EXPECT_NE(one, two);
+  batch.rows = 3;
+  model->gradient(state, batch, {.seed = 1, .epoch = 1, .step = 3, .shard = 2}, two);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(two[i], 3 * one[i]) << "a sum over samples";
 }
 
 }  // namespace
