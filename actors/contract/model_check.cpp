@@ -34,7 +34,7 @@ std::size_t first_difference(std::span<const float> one, std::span<const float> 
   return index;
 }
 
-std::string number(double value) {
+std::string figure(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
@@ -136,10 +136,10 @@ class ModelCheck {
     const auto values = first_.values();
     const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
     if (!std::isfinite(metrics_.loss)) {
-      what = "the loss of the first samples is " + number(metrics_.loss);
+      what = "the loss of the first samples is " + figure(metrics_.loss);
     } else if (bad != values.end()) {
       what =
-          element(static_cast<std::size_t>(bad - values.begin())) + " of their gradient is " + number(*bad);
+          element(static_cast<std::size_t>(bad - values.begin())) + " of their gradient is " + figure(*bad);
     } else {
       return std::nullopt;
     }
@@ -173,13 +173,13 @@ class ModelCheck {
     if (rows > 1 && close(found.loss * rows, metrics_.loss, kTolerance) &&
         !close(found.loss, metrics_.loss, 0.25))
       return broken(kEvaluates,
-                    "evaluate()'s loss of " + std::to_string(rows) + " samples is " + number(found.loss) +
-                        ", gradient()'s is " + number(metrics_.loss) + ": a mean",
+                    "evaluate()'s loss of " + std::to_string(rows) + " samples is " + figure(found.loss) +
+                        ", gradient()'s is " + figure(metrics_.loss) + ": a mean",
                     "return the sum over the batch's samples");
     if (trial_.needs_finite && !std::isfinite(found.loss))
-      return broken(kEvaluates, "evaluate()'s loss is " + number(found.loss), "");
+      return broken(kEvaluates, "evaluate()'s loss is " + figure(found.loss), "");
     if (found.correct < 0 || !std::isfinite(found.correct))
-      return broken(kEvaluates, "evaluate() counts " + number(found.correct) + " right answers", "");
+      return broken(kEvaluates, "evaluate() counts " + figure(found.correct) + " right answers", "");
     return std::nullopt;
   }
 
@@ -237,31 +237,31 @@ class ModelCheck {
     if (sums.looks_like_mean)
       return broken(
           kSum,
-          "the gradient" + of_rows + " is " + number(sums.factor) + " times " + expected.name + ": a mean",
+          "the gradient" + of_rows + " is " + figure(sums.factor) + " times " + expected.name + ": a mean",
           return_sums);
     const double weight = trial_.model.weight(whole.batch);
     if (!(weight > 0) || !close(weight, expected.weight, 1e-6))
       return broken(kSum,
-                    "weight()" + of_rows + " is " + number(weight) + ", " + expected.name + " " +
-                        number(expected.weight),
+                    "weight()" + of_rows + " is " + figure(weight) + ", " + expected.name + " " +
+                        figure(expected.weight),
                     "a batch weighs its number of samples, or of what else the loss is summed over");
     const bool loss_fits = close(whole.metrics.loss, expected.metrics.loss, kTolerance);
     const bool is_mean = close(2 * whole.metrics.loss, expected.metrics.loss, kTolerance);
     if (!loss_fits && is_mean)
       return broken(kSum,
-                    "the loss" + of_rows + " is " + number(whole.metrics.loss) + ", " + expected.name + " " +
-                        number(expected.metrics.loss) + ": a mean",
+                    "the loss" + of_rows + " is " + figure(whole.metrics.loss) + ", " + expected.name + " " +
+                        figure(expected.metrics.loss) + ": a mean",
                     return_sums);
     if ((sums.worst == SumComparison::kNone && loss_fits) || !is_exact()) return std::nullopt;
     if (draws_by_step()) return leave_out_random();
     if (!loss_fits)
       return broken(kSum,
-                    "the loss" + of_rows + " is " + number(whole.metrics.loss) + ", " + expected.name + " " +
-                        number(expected.metrics.loss),
+                    "the loss" + of_rows + " is " + figure(whole.metrics.loss) + ", " + expected.name + " " +
+                        figure(expected.metrics.loss),
                     kMixes);
     return broken(kSum,
-                  element(sums.worst) + of_rows + " is " + number(whole.gradient[sums.worst]) + ", " +
-                      expected.name + " is " + number(expected.gradient[sums.worst]),
+                  element(sums.worst) + of_rows + " is " + figure(whole.gradient[sums.worst]) + ", " +
+                      expected.name + " is " + figure(expected.gradient[sums.worst]),
                   kMixes);
   }
 
@@ -338,7 +338,7 @@ class ModelCheck {
     if (draws_by_step()) return std::nullopt;
     return broken(kPadding,
                   "with " + std::to_string(more.padding) + " rows of padding the loss is " +
-                      number(found.loss) + ", without " + number(metrics_.loss),
+                      figure(found.loss) + ", without " + figure(metrics_.loss),
                   "rows from batch.rows on are padding: count rows by batch.rows, not by the tensor's shape");
   }
 
