@@ -271,6 +271,7 @@ struct Open {
   RoundHeader header;
   float* result = nullptr;  ///< elements floats, free until RoundDone; null unless it is a training round
   std::size_t elements = 0;
+  std::shared_ptr<const void> keep;  ///< what `result` lies in
 };
 
 /// compute thread -> replica: gradients or evaluation of this node's shards are done.

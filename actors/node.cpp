@@ -322,7 +322,7 @@ void NodeState::install_replica(const View& view) {
   install_engine(view, peers_in(view), &shape);
   RoundHeader greeting;
   greeting.kind = RoundKind::greeting;
-  self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0});
+  self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0, nullptr});
 }
 
 void NodeState::on(const RoundDone&) {

@@ -18,7 +18,7 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
             self->state.asker = self->current_sender();
             plane->run([open](Engine& engine) {
               if (!reduces(engine, open.view)) return;
-              engine.reduction()->open(open.header, {open.result, open.elements});
+              engine.reduction()->open(open.header, {open.result, open.elements}, open.keep);
             });
           },
           [=](const Offer& offer) {

@@ -248,7 +248,8 @@ void ReplicaState::begin_step() {
   const ReducedElements elements = reduced_elements(*parts_.bench);
   const std::size_t of_step = sums_stay(*parts_.bench, part_.view) ? 0 : elements.step;
   float* const result = part_.view.sums_on_cards ? parts_.bench->mean.data() : parts_.bench->gradient.data();
-  self_->send(reducer_, Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step});
+  self_->send(reducer_,
+              Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step, parts_.bench});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   step_begun_ = true;
@@ -321,7 +322,7 @@ void ReplicaState::sketched(const RoundRecord& sketch) {
   opening.shards = words_;
   opening.record_hash = sketch.hash;
   self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
-                             reduced_elements(bench).step});
+                             reduced_elements(bench).step, parts_.bench});
   // With nothing to add there is nothing to wait for: an earlier turn may still compute.
   const bool any = std::any_of(words_.begin(), words_.end(), [](const auto& word) { return word.present(); });
   if (sketch.weight == 0 || !any) return contribute({}, std::exchange(sketched_metrics_, {}));
@@ -381,7 +382,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
 
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
-  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
   gather(course_->cursor());
 }
 

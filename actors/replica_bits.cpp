@@ -36,7 +36,7 @@ void ReplicaState::on(const Weighed& message) {
   phases_.update_s += lap();
   RoundHeader opening = header(RoundKind::check);
   opening.weights = weighed_ = message.weights;
-  self_->send(reducer_, Open{part_.view.number, std::move(opening), nullptr, 0});
+  self_->send(reducer_, Open{part_.view.number, std::move(opening), nullptr, 0, nullptr});
 }
 
 // All members have these weights.

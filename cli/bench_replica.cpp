@@ -72,7 +72,7 @@ void BenchReplicaState::on(const Computed& message) {
 // wake up for it; the third one is behind the timed round, so that nobody checks while others still reduce.
 void BenchReplicaState::barrier() {
   ++barriers_;
-  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0});
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
   self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
 }
 
@@ -95,7 +95,8 @@ void BenchReplicaState::on(const RoundDone& message) {
 
 void BenchReplicaState::reduce() {
   auto& result = parts_.bench->gradient;
-  self_->send(reducer_, Open{part_.view.number, header(RoundKind::train), result.data(), result.size()});
+  self_->send(reducer_,
+              Open{part_.view.number, header(RoundKind::train), result.data(), result.size(), parts_.bench});
   self_->send(reducer_, Contribute{part_.view.number, round_, nodes_, {}, parts_.bench});
 }
 

@@ -70,6 +70,7 @@ void Reduction::reset(Slot& slot) {
   slot.copied.assign(shape_.copies ? shape_.shards * copy_pieces() : 0, false);
   slot.kept.assign(shape_.copies ? shape_.shards : 0, false);
   slot.keep.clear();
+  slot.result_keep.reset();
   slot.weight = 0;
   slot.under_way_since.reset();
   slot.hidden = {};
@@ -99,7 +100,8 @@ void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte>
   }
 }
 
-void Reduction::open(const RoundHeader& header, std::span<float> result) try {
+void Reduction::open(const RoundHeader& header, std::span<float> result,
+                     std::shared_ptr<const void> keep) try {
   if (failed_) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
   MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
@@ -107,6 +109,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result) try {
   Slot& current = slot(round_);
   opened_ = true;
   result_ = result;
+  current.result_keep = std::move(keep);
   begin_sums(header);
   current.headers[shape_.self].fill([&](RoundHeader& mine) {
     mine = header;  // into the memory of an earlier one

@@ -51,8 +51,9 @@ class Reduction {
   Reduction& operator=(const Reduction&) = delete;
 
   /// Opens the next round: this member's header goes to all. For a training round `result` is where the
-  /// divided root will be written (elements floats, free from now until `done`).
-  void open(const RoundHeader& header, std::span<float> result);
+  /// divided root will be written (elements floats, free from now until `done`); `keep`, which it lies in, is
+  /// held until then, or until the end of this object.
+  void open(const RoundHeader& header, std::span<float> result, std::shared_ptr<const void> keep = nullptr);
 
   /// Some of this member's sums, while the rest is still computed: these elements of `nodes`, whole buckets.
   /// Terms and effect as of `contribute`, which follows, and has all nodes and elements.
@@ -134,6 +135,7 @@ class Reduction {
     std::optional<std::chrono::nanoseconds> under_way_since;
     std::chrono::nanoseconds hidden{0};
     std::vector<std::shared_ptr<const void>> keep;
+    std::shared_ptr<const void> result_keep;
     // From the headers of all:
     bool agreed = false;       // they fit together
     bool any_present = false;  // some shard has something to add

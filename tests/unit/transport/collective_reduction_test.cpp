@@ -438,6 +438,29 @@ TEST(Reduction, HeaderThatSpeaksForOthersEndsTheViewAndNotTheProcess) {
   EXPECT_EQ(members[0].blamed_for, std::vector<std::string>{"it sent a header that cannot be"});
 }
 
+// Members without samples add nothing, and results are written for them all the same.
+TEST(Reduction, WhatAResultLiesInIsHeldUntilTheRoundOrTheReductionEnds) {
+  const ReductionWorldShape shape = even_shape(2, 2, 32);
+  ReductionWorld world(shape, {}, 62);
+  world.install_all();
+  ASSERT_TRUE(world.run());
+  RoundHeader ended;
+  ended.round = 1;
+  ended.kind = RoundKind::train;
+  std::vector<std::weak_ptr<std::vector<float>>> held;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    ended.shards = {{i, 0, 4, 0, 0, 4, 4.0}};
+    const auto result = std::make_shared<std::vector<float>>(shape.elements);
+    held.push_back(result);
+    world.members()[i].engine->reduction()->open(ended, *result, result);
+    EXPECT_FALSE(result.use_count() == 1);
+  }
+  EXPECT_FALSE(held[0].expired() || held[1].expired());
+  world.members()[1].engine.reset();
+  EXPECT_TRUE(held[1].expired());
+  EXPECT_FALSE(held[0].expired());
+}
+
 TEST(Reduction, StagingIsAtMostWhatTheNodesOfOthersTake) {
   const ReductionWorldShape shape = even_shape(4, 8, 1024);
   RandomValues random(71);
