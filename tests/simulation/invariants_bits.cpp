@@ -114,6 +114,7 @@ void Invariants::restarted() {
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
   lost_before_restart_ = lost_;
+  restarted_at_ = now();
   told_leader_at_.clear();
   leader_was_restarted_ = true;
   leader_saw_folder_ = leader_sees_folder();

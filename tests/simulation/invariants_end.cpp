@@ -130,7 +130,8 @@ bool Invariants::none_looks_for_it() const {
     const std::string who = seen_.at(member).name.text();
     const bool may_be_gone = excused_.contains(who) || lost_before_restart_.contains(who) ||
                              left_.contains(who) || told_to_end_.contains(member);
-    const bool cannot_come = !cluster_->world().alive(member) || cluster_->cut_from_coordinator(member);
+    const bool cannot_come = !cluster_->world().alive(member) || stood_still_.contains(member) ||
+                             cluster_->cut_from_coordinator(member);
     return gave_up_looking_.contains(member) || (may_be_gone && cannot_come);
   });
 }

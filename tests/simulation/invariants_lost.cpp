@@ -89,6 +89,10 @@ void Invariants::lost(const Event& event) {
   }
   const std::string by = event.text("noticed_by");
   const std::string reason = event.text("reason");
+  for (const auto& [process, seen] : seen_) {
+    if (seen.name.text() == who && cluster_->world().paused_since(restarted_at_, process))
+      stood_still_.insert(process);
+  }
   if (reason.rfind("silent", 0) == 0) {
     tally_.count("lost: by silence");
     if (faults_ == 1) say(majority_.lost(who, job_.cluster.detect.patience, now()));

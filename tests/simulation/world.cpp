@@ -1,6 +1,7 @@
 #include "tests/simulation/world.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::simulation {
 
@@ -57,7 +58,8 @@ ProcessId World::owner_of(caf::resumable* job) const {
 }
 
 void World::pause(ProcessId process) {
-  processes_[process].paused = true;
+  if (std::exchange(processes_[process].paused, true)) return;
+  processes_[process].paused_at = now();
 }
 
 void World::resume(ProcessId id) {

@@ -42,6 +42,9 @@ class World {
   void end(ProcessId process);
   bool alive(ProcessId process) const { return processes_[process].alive; }
   bool paused(ProcessId process) const { return processes_[process].paused; }
+  bool paused_since(Nanoseconds when, ProcessId process) const {
+    return paused(process) && processes_[process].paused_at <= when;
+  }
   void rename(ProcessId process, const std::string& name) { processes_[process].name = name; }
   const std::string& name(ProcessId process) const { return processes_[process].name; }
   /// Now and then the actors of this process get no core for up to `most`, while its other threads run.
@@ -91,6 +94,7 @@ class World {
     Nanoseconds lag_max{0};
     std::vector<Action> due;             // while it was paused
     std::vector<caf::resumable*> ready;  // actors with a message, while they may not run
+    Nanoseconds paused_at{0};
   };
 
   ProcessId owner_of(caf::resumable* job) const;
