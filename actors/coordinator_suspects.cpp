@@ -237,10 +237,12 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
   const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
   if (good) {
-    mark_suspects_again();    // the folder may have been away
-    if (suspected_before_) {  // the one before may not have come to it
+    mark_suspects_again();  // the folder may have been away
+    // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
+    // step late, and would remove what the others read now. The coordinator before may have marked nothing.
+    if (good->step + 1 < *suspect_from_ || suspected_before_) {
       has_verdict_ = true;
-      set_suspects_aside(*suspect_from_);
+      set_suspects_aside(good->step + 1);
     }
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
