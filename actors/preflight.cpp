@@ -19,6 +19,10 @@ namespace muster {
 
 namespace {
 
+bool is_card(const std::string& device) {
+  return card_number(device) >= 0;
+}
+
 void look_at_data(const Workbench& bench, Preflight& flight) {
   const BatchReader& reader = *bench.reader;
   flight.facts = data_facts(bench);
@@ -94,7 +98,6 @@ void look_at_sizes(const Layout& layout, const Places& places, Preflight& flight
 void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
                     Preflight& flight) {
   const auto& devices = flight.placement.devices;
-  const auto is_card = [](const std::string& name) { return card_number(name) >= 0; };
   const auto card = std::ranges::find_if(devices, is_card);
   const auto batch = first_batch(bench);
   if (batch) bench.model->check_batch(*batch);
@@ -111,7 +114,8 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
 
 // Ends the look, as TooLarge does.
 [[noreturn]] void refuse(const Breach& breach) {
-  throw JobError(breach.key, text_of(breach));
+  throw JobError(breach.key,
+                 text_of(breach) + "; `muster check` looks closer, --unchecked runs without this check");
 }
 
 void note_contract(const ContractLog& log, Preflight& flight) {
@@ -131,7 +135,13 @@ void look_at_sources(Workbench& bench, const ContractScope& scope, Preflight& fl
 void look_at_model(Workbench& bench, const ContractScope& scope, Preflight& flight) {
   if (!flight.mistakes.empty()) return;
   ContractLog log(scope.budget);
-  if (const auto breach = check_model(bench, scope, log)) refuse(*breach);
+  const bool on_cards_alone = std::ranges::all_of(flight.placement.devices, is_card);
+  if (on_cards_alone && !scope.computes_for_cards) {
+    log.leave_out("the model's contract",
+                  "all replicas compute on GPUs, and this check on the CPU: `muster check` does it");
+  } else if (const auto breach = check_model(bench, scope, log)) {
+    refuse(*breach);
+  }
   note_contract(log, flight);
 }
 
@@ -171,7 +181,6 @@ void share_out(const std::vector<int>& cores, Placement& placement) {
 
 bool sums_would_lie_on_cards(const Preflight& flight) {
   const auto& devices = flight.placement.devices;
-  const auto is_card = [](const std::string& name) { return card_number(name) >= 0; };
   if (!may_sum_on_cards(flight.job) || !std::ranges::all_of(devices, is_card)) return false;
   try {
     return ucx_carries_cards({.listen = flight.job.cluster.listen, .on_card = &is_card_memory});
@@ -196,8 +205,10 @@ void add_data_notices(Preflight& flight) {
 
 }  // namespace
 
-void add_key_notices(const Places& places, Preflight& flight) {
-  for (const std::string& notice : idle_keys(flight.job, places, flight.facts.has_test))
+// Where nodes come by hand, more may come than the job says.
+void add_key_notices(const Places& places, Trial trial, Preflight& flight) {
+  const bool may_grow = trial == Trial::nowhere;
+  for (const std::string& notice : idle_keys(flight.job, places, flight.facts.has_test, may_grow))
     flight.placement.notices.push_back(notice);
 }
 
@@ -221,7 +232,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   look_at_workbench(registry, places, trial, scope, flight);
   if (trial == Trial::nowhere) flight.placement.notices.clear();  // they are of this machine
   if (flight.mistakes.empty()) {
-    add_key_notices(places, flight);
+    add_key_notices(places, trial, flight);
     add_data_notices(flight);
   }
   return flight;

@@ -55,6 +55,6 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
                     Trial trial = Trial::on_host, const ContractScope& scope = {});
 
 /// Adds notices of keys without effect. preflight() has done so, with the places that it was given.
-void add_key_notices(const Places& places, Preflight& flight);
+void add_key_notices(const Places& places, Trial trial, Preflight& flight);
 
 }  // namespace muster

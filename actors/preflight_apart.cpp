@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "muster/actors/contract/call_note.hpp"
+#include "muster/actors/memory_file.hpp"
 #include "muster/actors/preflight_text.hpp"
 #include "muster/actors/spawn.hpp"
 #include "muster/config/error.hpp"
@@ -31,20 +32,14 @@ constexpr auto kTellAfter = std::chrono::seconds(10);
 constexpr int kLookMs = 50;
 // The child's numbers of the descriptors that it is handed.
 constexpr int kRequest = 3, kAnswer = 4;
-constexpr int kLowest = 10;  // of this process, so that none of these is taken
+// It is not held to what a step may take: the first call may build kernels, or read what is cached later.
+constexpr int kFirstCalls = 3;
 
 // A text in anonymous memory, which a child process can be handed.
 class MemoryText {
  public:
   explicit MemoryText(int descriptor) : descriptor_(descriptor) {}
-  static MemoryText create() {
-    const int low = ::memfd_create("muster-preflight", MFD_CLOEXEC);
-    const int descriptor = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, kLowest);
-    if (low >= 0) ::close(low);
-    if (descriptor < 0)
-      throw Error(Advice::give_up, std::string("no memory for a preflight: ") + std::strerror(errno));
-    return MemoryText(descriptor);
-  }
+  static MemoryText create() { return MemoryText(make_memory_file("muster-preflight")); }
   MemoryText(MemoryText&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   ~MemoryText() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -83,12 +78,13 @@ class MemoryText {
 // How long the call that is under way has been so.
 class CallWatch {
  public:
-  explicit CallWatch(const CallNote& note) : note_(note) {}
+  explicit CallWatch(const CallNote& note) : note_(note), since_(Clock::now()), told_(since_) {}
 
   void look() {
     const auto calls = note_.current();  // one thread makes them
-    if (!calls.empty() && call_ && calls.front().number == call_->number && calls.front().code == call_->code)
-      return;
+    const bool same =
+        !calls.empty() && call_ && calls.front().number == call_->number && calls.front().code == call_->code;
+    if (same || (calls.empty() && !call_)) return;
     call_ = calls.empty() ? std::nullopt : std::optional(calls.front());
     since_ = told_ = Clock::now();
   }
@@ -100,12 +96,19 @@ class CallWatch {
                                 [this](const char* slow) { return call_->what.starts_with(slow); });
   }
 
+  /// The child has called nothing yet, not even Muster.
+  bool not_begun_for(std::chrono::milliseconds patience) const {
+    return note_.calls() == 0 && Clock::now() - since_ >= patience;
+  }
+
   void tell() {
     const auto now = Clock::now();
-    if (!call_ || now - told_ < kTellAfter) return;
+    const bool begun = note_.calls() > 0;
+    if ((begun && !call_) || now - told_ < kTellAfter) return;
     told_ = now;
+    const std::string what = begun ? call_->what : "what this program does before it calls muster::main";
     std::fprintf(
-        stderr, "muster: before the run: %s has been running for %lld s\n", call_->what.c_str(),
+        stderr, "muster: before the run: %s has been running for %lld s\n", what.c_str(),
         static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(now - since_).count()));
   }
 
@@ -151,21 +154,26 @@ class PreflightChild {
     bool has_no_main = false;
   };
 
-  End wait(std::chrono::milliseconds patience) {
+  End wait(const ClusterConfig& cluster) {
+    const auto patience = kFirstCalls * cluster.straggler.stuck_after;
     const int descriptor = open_pidfd(pid_);
     End end;
     for (;;) {
       watch_.look();
       if (const auto status = status_of_end()) {
-        const bool exited = WIFEXITED(*status);
-        end = {exited && WEXITSTATUS(*status) == 0, text_of_exit(*status), text_of(note_->current()),
-               exited && WEXITSTATUS(*status) == kNoMainCode};
+        end = end_of(*status);
+        break;
+      }
+      if (watch_.not_begun_for(cluster.start_patience)) {
+        end.how = "has not come to muster::main within " + std::to_string(cluster.start_patience.count()) +
+                  " ms (cluster.start_patience): this program is started again for each replica; " +
+                  kNoMainAdvice;
         break;
       }
       if (watch_.stuck_for(patience)) {
         end.call = text_of(note_->current());
         end.how = "has not returned within " + std::to_string(patience.count()) +
-                  " ms (cluster.straggler.stuck_after)";
+                  " ms (3 times cluster.straggler.stuck_after)";
         break;
       }
       watch_.tell();
@@ -179,18 +187,26 @@ class PreflightChild {
   std::string answer() const { return answer_.read(); }
 
  private:
+  static constexpr int kStatusUnknown = -1;  // an embedding program has waited for all
+
   std::optional<int> status_of_end() {
     int status = 0;
     const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-    if (ended == pid_) {
-      ended_ = true;
-      return status;
-    }
-    if (ended < 0 && errno == ECHILD) {  // an embedding program has waited for all
-      ended_ = true;
-      return 0;
-    }
-    return std::nullopt;
+    if (ended == 0) return std::nullopt;
+    if (ended < 0 && errno != ECHILD) return std::nullopt;
+    ended_ = true;
+    return ended == pid_ ? status : kStatusUnknown;
+  }
+
+  End end_of(int status) const {
+    const std::string call = text_of(note_->current());
+    if (status == kStatusUnknown)
+      return {!answer().empty(),
+              "ended (how is not known: this program waits for its children, or ignores SIGCHLD)", call,
+              false};
+    const bool exited = WIFEXITED(status);
+    return {exited && WEXITSTATUS(status) == 0, text_of_exit(status), call,
+            exited && WEXITSTATUS(status) == kNoMainCode};
   }
 
   MemoryText request_, answer_;
@@ -221,7 +237,7 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
   if (!flight.mistakes.empty()) return flight;
   PreflightChild child(command,
                        to_text(PreflightRequest{with_defaults(job, registry.declarations()), trial, scope}));
-  const auto end = child.wait(job.cluster.straggler.stuck_after);
+  const auto end = child.wait(job.cluster);
   if (end.has_no_main)
     throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
                                      std::string(kNoMainAdvice));
@@ -236,15 +252,20 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
         mistake_at(places, "", "the process that looks at the job before the run " + end.how));
   flight = preflight_of_text(answer, registry.declarations());
   put_in_place(places, flight.mistakes);
-  if (flight.mistakes.empty()) add_key_notices(places, flight);
+  if (flight.mistakes.empty()) add_key_notices(places, trial, flight);
   return flight;
 }
 
 int run_preflight_child(const Registry& registry) {
   const MemoryText request(kRequest), answer(kAnswer);
   Registry noted = registry;
-  noted.note_calls(CallNote::open(take_note_descriptor()));
-  const PreflightRequest asked = preflight_request(request.read(), registry.declarations());
+  const auto note = CallNote::open(take_note_descriptor());
+  noted.note_calls(note);
+  const PreflightRequest asked = [&] {
+    const CallText reading("reading the job");  // says that this program has come here
+    const CallNote::Scope scope(note.get(), UserCode::model, reading);
+    return preflight_request(request.read(), registry.declarations());
+  }();
   answer.write(to_text(preflight(asked.job, {}, noted, asked.trial, asked.scope)));
   return 0;
 }

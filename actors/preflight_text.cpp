@@ -121,17 +121,18 @@ std::string to_text(const PreflightRequest& request) {
               {"positions", scope.positions},
               {"rows_max", scope.rows_max},
               {"tensors_max", scope.tensors_max},
-              {"opens_generators", scope.opens_generators}}
+              {"opens_generators", scope.opens_generators},
+              {"computes_for_cards", scope.computes_for_cards}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 PreflightRequest preflight_request(const std::string& text, const Declarations& declarations) {
   return read_json(text, [&](const Json& json) {
-    return PreflightRequest{
-        job_of(json.at("job"), declarations),
-        static_cast<Trial>(json.at("trial").get<int>()),
-        {std::chrono::milliseconds(json.at("budget_ms").get<std::int64_t>()), json.at("positions"),
-         json.at("rows_max"), json.at("tensors_max"), json.at("opens_generators")}};
+    return PreflightRequest{job_of(json.at("job"), declarations),
+                            static_cast<Trial>(json.at("trial").get<int>()),
+                            {std::chrono::milliseconds(json.at("budget_ms").get<std::int64_t>()),
+                             json.at("positions"), json.at("rows_max"), json.at("tensors_max"),
+                             json.at("opens_generators"), json.at("computes_for_cards")}};
   });
 }
 

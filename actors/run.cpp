@@ -383,9 +383,10 @@ Report run(const Job& job, const RunOptions& options) {
   const Trial trial = options.by_hand ? Trial::nowhere : Trial::on_host;  // the nodes are elsewhere
   // A program with another command for its nodes does not know this one's.
   const bool apart = !options.in_process && options.node_command.empty();
-  Preflight flight =
-      apart ? preflight_apart(job, options.places, options.registry, trial, {}, {this_executable(), "node"})
-            : preflight(job, options.places, options.registry, trial);
+  const ContractScope scope = options.unchecked ? ContractScope::none() : ContractScope{};
+  Preflight flight = apart ? preflight_apart(job, options.places, options.registry, trial, scope,
+                                             {this_executable(), "node"})
+                           : preflight(job, options.places, options.registry, trial, scope);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);

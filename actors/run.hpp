@@ -62,6 +62,10 @@ struct RunOptions {
   bool by_hand = false;
   std::uint16_t port = 0;
 
+  /// Starts without the check of what the model and the sources promise (docs/models.md): for a model that
+  /// keeps its promises in a way that the check does not see.
+  bool unchecked = false;
+
   /// Called once when nodes can reach the coordinator; must not block. Not with `in_process`.
   std::function<void()> on_listening;
 

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "muster/actors/memory_file.hpp"
+
 namespace muster {
 
 const char* const kNoMainAdvice =
@@ -28,7 +30,6 @@ constexpr const char* kMark = "MUSTER_CHILD";
 // The number of its note's descriptor, in the child.
 constexpr int kNote = 5;
 constexpr const char* kHasNote = "+note";
-constexpr int kLowest = 10;  // of descriptors here that are handed on, so that none lies in the way
 
 class Settings {
  public:
@@ -108,7 +109,7 @@ std::string text_of_exit(int status) {
 
 pid_t spawn_child(const std::vector<std::string>& command, const std::vector<Handed>& handed, int note) {
   std::vector<Handed> all = handed;
-  const int high = note < 0 ? -1 : ::fcntl(note, F_DUPFD_CLOEXEC, kLowest);
+  const int high = note < 0 ? -1 : ::fcntl(note, F_DUPFD_CLOEXEC, kHandedLowest);
   if (high >= 0) all.push_back({high, kNote});
   const pid_t pid = spawn_with(command, all, high >= 0);
   const int error = errno;

@@ -183,6 +183,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
       "events", po::value<std::string>()->value_name("FILE|-"),
       "write each event as a line of JSON when it happens")("quiet",
                                                             "print nothing but failures and notices")(
+      "unchecked", "do not check on the first samples what model and data promise (docs/models.md)")(
       "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder");
   add_job_options(options);
   int code = kCompleted;
@@ -212,6 +213,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   run_options.registry = registry;
   run_options.handle_signals = true;
   run_options.resume = goes_on;
+  run_options.unchecked = given->count("unchecked") > 0;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);

@@ -12,9 +12,9 @@ struct Idle {
 
 }  // namespace
 
-std::vector<std::string> idle_keys(const Job& job, const Places& places, bool has_test) {
+std::vector<std::string> idle_keys(const Job& job, const Places& places, bool has_test, bool may_grow) {
   const bool no_folder = job.checkpoint.folder.empty();
-  const bool one = job.cluster.replicas == 1;
+  const bool one = job.cluster.replicas == 1 && !may_grow;
   const char* kNoFolder = "checkpoint.folder is not set";
   const char* kOne = "there is one replica (cluster.replicas)";
   const Idle all[] = {

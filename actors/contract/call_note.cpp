@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "muster/actors/memory_file.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -33,9 +34,15 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
   throw Error(Advice::give_up, std::string(what) + " for the note of calls: " + std::strerror(errno));
 }
 
-void replace(std::string& text, const char* mark, std::uint64_t number) {
-  if (const auto at = text.find(mark); at != std::string::npos)
-    text.replace(at, std::strlen(mark), std::to_string(number));
+void replace(std::string& text, char mark, std::uint64_t number) {
+  if (const auto at = text.find(mark); at != std::string::npos) text.replace(at, 1, std::to_string(number));
+}
+
+// The first bytes of a text in UTF-8, no letter of it cut.
+std::size_t cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text.size();
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return most;
 }
 
 }  // namespace
@@ -57,8 +64,7 @@ std::shared_ptr<CallNote> CallNote::map(int descriptor) {
 }
 
 std::shared_ptr<CallNote> CallNote::create() {
-  const int descriptor = ::memfd_create("muster-calls", MFD_CLOEXEC);
-  if (descriptor < 0) fail("no memory");
+  const int descriptor = make_memory_file("muster-calls");
   if (::ftruncate(descriptor, sizeof(Page)) != 0) {
     ::close(descriptor);
     fail("no room");
@@ -88,7 +94,7 @@ void CallNote::begin(UserCode code, const CallText& what, std::uint64_t one, std
   const std::uint64_t version = slot.version.load(kRelaxed);
   slot.version.store(version + 1, kRelaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  const auto length = std::min<std::size_t>(what.text().size(), sizeof slot.text);
+  const auto length = cut(what.text(), sizeof slot.text);
   if (std::exchange(last_id_[static_cast<int>(code)], what.id()) != what.id()) {
     for (std::size_t i = 0; i < length; ++i) slot.text[i].store(what.text()[i], kRelaxed);
   }
@@ -111,13 +117,19 @@ std::vector<CallNote::Call> CallNote::current() const {
     const std::size_t length = std::min<std::size_t>(slot.length.load(kRelaxed), sizeof slot.text);
     Call call{code, std::string(length, ' '), slot.number.load(kRelaxed)};
     for (std::size_t i = 0; i < length; ++i) call.what[i] = slot.text[i].load(kRelaxed);
-    replace(call.what, "%1", slot.one.load(kRelaxed));
-    replace(call.what, "%2", slot.two.load(kRelaxed));
+    replace(call.what, CallText::kOne, slot.one.load(kRelaxed));
+    replace(call.what, CallText::kTwo, slot.two.load(kRelaxed));
     std::atomic_thread_fence(std::memory_order_acquire);
     if (version % 2 == 0 && length > 0 && slot.version.load(kRelaxed) == version)
       calls.push_back(std::move(call));
   }
   return calls;
+}
+
+std::uint64_t CallNote::calls() const {
+  std::uint64_t all = 0;
+  for (const Slot& slot : page_->slots) all += slot.number.load(kRelaxed);
+  return all;
 }
 
 std::string text_of(const std::vector<CallNote::Call>& calls) {

@@ -13,9 +13,12 @@ namespace muster {
 /// A call as a node makes it at one time: of each kind by one thread.
 enum class UserCode { model, source };
 
-/// How a call is told of; "%1" and "%2" in it stand for numbers of each call. Made once for many calls.
+/// How a call is told of. Made once for many calls.
 class CallText {
  public:
+  /// In the text, once each: where numbers of each call stand.
+  static constexpr char kOne = '\1', kTwo = '\2';
+
   explicit CallText(std::string text) : text_(std::move(text)), id_(next_id()) {}
   const std::string& text() const { return text_; }
   std::uint64_t id() const { return id_; }  ///< of this text and its copies, in this process
@@ -67,6 +70,8 @@ class CallNote {
   };
   /// Those that are under way, but for one that begins or ends at this moment.
   std::vector<Call> current() const;
+  /// So many have begun.
+  std::uint64_t calls() const;
 
  private:
   struct Slot;

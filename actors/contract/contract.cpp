@@ -30,7 +30,7 @@ ContractScope ContractScope::at_length() {
   scope.positions = 1000;
   scope.rows_max = 16;
   scope.tensors_max = 16;
-  scope.opens_generators = true;
+  scope.opens_generators = scope.computes_for_cards = true;
   return scope;
 }
 

@@ -16,6 +16,10 @@ struct ContractScope {
   std::uint32_t rows_max = 2;             ///< samples that the model is tried with
   std::uint32_t tensors_max = 0;          ///< whose gradient is held against finite differences
   bool opens_generators = false;
+  bool computes_for_cards = false;  ///< on the host, where all replicas compute on cards
+
+  /// Nothing is checked but the layout.
+  static ContractScope none() { return {.budget = std::chrono::milliseconds(0)}; }
 
   /// What `muster check` does.
   static ContractScope at_length();
@@ -28,8 +32,8 @@ std::string key_of(const ModelConfig& model);
 std::optional<Breach> check_sources(Workbench& bench, const ContractScope& scope, ContractLog& log);
 
 /// The first broken promise of the model, if a first micro-batch can be read without opening a generator, or
-/// with it if the scope says so. The workbench computes on the host, and loads. Takes at most five vectors of
-/// the state's size. What the model throws is a broken promise, too, but for JobError, which is thrown on.
+/// with it if the scope says so. The workbench computes on the host, and loads. Takes at most seven vectors
+/// of the state's size. What the model throws is a broken promise, too, but for JobError, which is thrown on.
 std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, ContractLog& log);
 
 }  // namespace muster

@@ -15,6 +15,9 @@ namespace {
 const std::string kDifferences = "the gradient is that of the loss, by finite differences";
 constexpr double kGood = 0.05, kBad = 0.2;
 constexpr double kSteps[] = {0.1, 0.03, 0.01, 0.003, 0.001};  // of the tensor's norm
+// A slope that is less than this part of the largest one, and a change that is less than this part of the
+// loss, may be rounding in float32 and nothing else.
+constexpr double kRoundingOfSlopes = 1e-3, kRoundingOfLoss = 1e-3;
 
 double norm(std::span<const float> values) {
   double sum = 0;
@@ -29,9 +32,10 @@ class Differences {
         layout_(trial.model.layout()),
         gradient_(layout_.total()),
         moved_(trial.state.begin(), trial.state.end()),
-        scratch_(layout_.total()) {
-    loss(trial.state, gradient_);
-  }
+        scratch_(layout_.total()),
+        loss_(loss(trial.state, gradient_)) {}
+
+  bool finite() const { return std::isfinite(loss_) && std::isfinite(norm(gradient_)); }
 
   std::vector<const LayoutEntry*> largest_tensors(std::size_t most) const {
     std::vector<const LayoutEntry*> all;
@@ -40,6 +44,10 @@ class Differences {
     }
     std::ranges::sort(all, std::greater<>(), [this](const LayoutEntry* entry) { return slope_of(*entry); });
     if (all.size() > most) all.resize(most);
+    std::erase_if(all, [&](const LayoutEntry* entry) {
+      const double slope = slope_of(*entry), change = 2 * kSteps[0] * size_of(*entry) * slope;
+      return slope < kRoundingOfSlopes * slope_of(*all.front()) || change < kRoundingOfLoss * std::abs(loss_);
+    });
     return all;
   }
 
@@ -48,10 +56,9 @@ class Differences {
   /// The change of the loss along the tensor's gradient that is nearest to what the gradient says.
   double measured(const LayoutEntry& entry) {
     const double slope = slope_of(entry);
-    const double size = std::max(norm(part(trial_.state, entry)), 0.1);
     double best = 0;
     for (const double step : kSteps) {
-      const double length = step * size;
+      const double length = step * size_of(entry);
       const double found = (at(entry, length / slope) - at(entry, -length / slope)) / (2 * length);
       if (std::abs(found - slope) < std::abs(best - slope)) best = found;
       if (std::abs(best - slope) < kGood * slope) break;
@@ -63,6 +70,8 @@ class Differences {
   static std::span<const float> part(std::span<const float> values, const LayoutEntry& entry) {
     return values.subspan(entry.offset, entry.count);
   }
+
+  double size_of(const LayoutEntry& entry) const { return std::max(norm(part(trial_.state, entry)), 0.1); }
 
   double loss(std::span<const float> state, std::span<float> gradient) {
     return trial_.model.gradient(state, trial_.batch, {trial_.seed, 1, 1, 0}, gradient).loss;
@@ -79,6 +88,7 @@ class Differences {
   const ModelTrial& trial_;
   const Layout& layout_;
   std::vector<float> gradient_, moved_, scratch_;
+  const double loss_;
 };
 
 }  // namespace
@@ -91,6 +101,10 @@ std::optional<Breach> check_gradient_by_differences(const ModelTrial& trial, std
   }
   if (!log.begin(kDifferences)) return std::nullopt;
   Differences differences(trial);
+  if (!differences.finite()) {
+    log.leave_out(kDifferences, "the numbers are not finite");
+    return std::nullopt;
+  }
   for (const LayoutEntry* entry : differences.largest_tensors(tensors_max)) {
     if (log.time_is_over()) break;
     const double slope = differences.slope_of(*entry), found = differences.measured(*entry);

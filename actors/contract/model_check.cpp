@@ -8,7 +8,7 @@
 #include "muster/actors/contract/batch_rows.hpp"
 #include "muster/actors/contract/guarded_vector.hpp"
 #include "muster/actors/contract/layout_check.hpp"
-#include "muster/actors/contract/sums.hpp"
+#include "muster/actors/contract/sum_check.hpp"
 #include "muster/gpu/block_hash.hpp"
 
 namespace muster {
@@ -18,15 +18,8 @@ namespace {
 const std::string kInitialized = "initialize writes the whole state, the same for one seed";
 const std::string kWritten = "a gradient is written whole, and nothing else";
 const std::string kFinite = "losses and gradients are finite";
-const std::string kEvaluates = "evaluate gives sums, and changes nothing";
-const std::string kSum = "a gradient is a sum over samples";
 const std::string kRepeats = "the same call gives the same bits";
 const std::string kParts = "gradient_in_parts gives the gradient, each element once";
-const std::string kPadding = "padding changes nothing";
-
-bool same_bits(std::span<const float> one, std::span<const float> other) {
-  return std::memcmp(one.data(), other.data(), one.size_bytes()) == 0;
-}
 
 std::size_t first_difference(std::span<const float> one, std::span<const float> other) {
   std::size_t index = 0;
@@ -34,46 +27,38 @@ std::size_t first_difference(std::span<const float> one, std::span<const float> 
   return index;
 }
 
-std::string figure(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 class ModelCheck {
  public:
   ModelCheck(const ModelTrial& trial, ContractLog& log)
       : trial_(trial),
         log_(log),
-        layout_(trial.model.layout()),
+        model_(trial),
         state_hash_(block_hash(trial.state)),
-        first_(layout_.total()),
-        other_(layout_.total()) {}
+        other_(model_.layout().total()) {}
 
+  // Of a large model there is time for the first ones only: what goes wrong most often comes first.
   std::optional<Breach> run() {
-    using Check = std::optional<Breach> (ModelCheck::*)();
-    // Of a large model there is time for the first ones only: what goes wrong most often comes first.
-    constexpr Check kChecks[] = {&ModelCheck::written, &ModelCheck::finite,     &ModelCheck::sum,
-                                 &ModelCheck::repeats, &ModelCheck::evaluates,  &ModelCheck::parts,
-                                 &ModelCheck::padding, &ModelCheck::initialized};
-    for (const Check check : kChecks) {
-      if (auto breach = (this->*check)()) return breach;
-    }
-    return std::nullopt;
+    if (auto breach = written()) return breach;
+    if (auto breach = finite()) return breach;
+    if (auto breach = check_sums(model_, log_)) return breach;
+    if (auto breach = repeats()) return breach;
+    if (auto breach = check_evaluate(model_, log_)) return breach;
+    if (auto breach = parts()) return breach;
+    if (auto breach = check_padding(model_, log_)) return breach;
+    return initialized();
   }
 
  private:
   Breach broken(const std::string& check, const std::string& found, const std::string& likely) const {
-    return {trial_.key, check, found, likely};
+    return model_.broken(check, found, likely);
   }
+  std::string element(std::size_t index) const { return model_.element(index); }
+  std::size_t total() const { return model_.layout().total(); }
+  std::span<const float> first() const { return model_.first().values(); }
 
-  Metrics gradient(const Batch& batch, GuardedFloats& into, float before = GuardedFloats::poison(),
-                   std::uint64_t step = 1) {
-    into.fill(before);
-    return trial_.model.gradient(trial_.state, batch, {trial_.seed, 1, step, 0}, into.span());
+  Metrics gradient(GuardedFloats& into, float before = GuardedFloats::poison()) {
+    return model_.gradient(trial_.batch, into, model_.first_key(), before);
   }
-
-  std::string element(std::size_t index) const { return element_text(layout_, index); }
 
   std::optional<Breach> initialized() {
     if (!log_.begin(kInitialized)) return std::nullopt;
@@ -81,7 +66,7 @@ class ModelCheck {
     trial_.model.initialize(trial_.seed, other_.span());
     if (!other_.margins_are_whole())
       return broken(kInitialized,
-                    "initialize() writes beyond the state's " + std::to_string(layout_.total()) + " elements",
+                    "initialize() writes beyond the state's " + std::to_string(total()) + " elements",
                     "its size is layout().total()");
     const auto values = other_.values();
     const auto missing = std::ranges::find_if(values, GuardedFloats::is_poison);
@@ -100,21 +85,20 @@ class ModelCheck {
   // An element that keeps what was there before was left out, or added to.
   std::optional<Breach> written() {
     if (!log_.begin(kWritten)) return std::nullopt;
-    metrics_ = gradient(trial_.batch, first_);
-    computed_ = true;
-    if (!first_.margins_are_whole())
-      return broken(kWritten, "gradient() writes beyond its " + std::to_string(layout_.total()) + " elements",
+    model_.compute_first();
+    if (!model_.first().margins_are_whole())
+      return broken(kWritten, "gradient() writes beyond its " + std::to_string(total()) + " elements",
                     "the span has the layout's size; compare the indices with the layout");
     if (auto breach = state_stays(kWritten, "gradient()")) return breach;
-    const auto values = first_.values();
+    const auto values = first();
     const auto kept = std::ranges::count_if(values, GuardedFloats::is_poison);
     if (kept == 0) return std::nullopt;
     const auto index =
         static_cast<std::size_t>(std::ranges::find_if(values, GuardedFloats::is_poison) - values.begin());
-    gradient(trial_.batch, first_, 0.0F);
-    const float on_zero = first_.span()[index];
-    gradient(trial_.batch, first_, 1024.0F);
-    if (first_.span()[index] != 1024.0F || on_zero != 0.0F)
+    gradient(other_, 0.0F);
+    const float on_zero = other_.span()[index];
+    gradient(other_, 1024.0F);
+    if (other_.span()[index] != 1024.0F || on_zero != 0.0F)
       return broken(kWritten, "gradient() adds to what the buffer held before (" + element(index) + ")",
                     "set it to 0 first: std::ranges::fill(gradient, 0.0F)");
     return broken(kWritten,
@@ -130,13 +114,13 @@ class ModelCheck {
   }
 
   std::optional<Breach> finite() {
-    if (!trial_.needs_finite || !computed_) return std::nullopt;
+    if (!trial_.needs_finite || !model_.has_first()) return std::nullopt;
     log_.note(kFinite);  // it takes no time
     std::string what;
-    const auto values = first_.values();
+    const auto values = first();
     const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
-    if (!std::isfinite(metrics_.loss)) {
-      what = "the loss of the first samples is " + figure(metrics_.loss);
+    if (!std::isfinite(model_.metrics().loss)) {
+      what = "the loss of the first samples is " + figure(model_.metrics().loss);
     } else if (bad != values.end()) {
       what =
           element(static_cast<std::size_t>(bad - values.begin())) + " of their gradient is " + figure(*bad);
@@ -149,150 +133,29 @@ class ModelCheck {
                   "usual causes are a label that the model has no class for, log(0), and a division by 0");
   }
 
-  // Whether randomness that depends on the step has a say: then halves have other random numbers than the
-  // whole.
-  bool draws_by_step() {
-    if (!draws_) {
-      GuardedFloats of_next_step(layout_.total());
-      gradient(trial_.batch, of_next_step, GuardedFloats::poison(), 2);
-      draws_ = !same_bits(first_.values(), of_next_step.values());
-    }
-    return *draws_;
-  }
-
-  // What is wrong is so by much; rounding is not, in float32. Of two samples in bfloat16, or of samples that
-  // mix, only a mean can be told from what is right.
-  static constexpr double kTolerance = 0.05;
-  bool is_exact() const { return !trial_.bfloat16 && !trial_.model.mixes_samples(); }
-
-  std::optional<Breach> evaluates() {
-    if (!log_.begin(kEvaluates)) return std::nullopt;
-    const Metrics found = trial_.model.evaluate(trial_.state, trial_.batch);
-    if (auto breach = state_stays(kEvaluates, "evaluate()")) return breach;
-    const auto rows = trial_.batch.rows;
-    if (rows > 1 && close(found.loss * rows, metrics_.loss, kTolerance) &&
-        !close(found.loss, metrics_.loss, 0.25))
-      return broken(kEvaluates,
-                    "evaluate()'s loss of " + std::to_string(rows) + " samples is " + figure(found.loss) +
-                        ", gradient()'s is " + figure(metrics_.loss) + ": a mean",
-                    "return the sum over the batch's samples");
-    if (trial_.needs_finite && !std::isfinite(found.loss))
-      return broken(kEvaluates, "evaluate()'s loss is " + figure(found.loss), "");
-    if (found.correct < 0 || !std::isfinite(found.correct))
-      return broken(kEvaluates, "evaluate() counts " + figure(found.correct) + " right answers", "");
-    return std::nullopt;
-  }
-
-  // By halves; where samples mix or there is only one, by the batch taken twice.
-  std::optional<Breach> sum() {
-    if (!log_.begin(kSum)) return std::nullopt;
-    const bool by_halves = trial_.batch.rows > 1 && !trial_.model.mixes_samples();
-    if (by_halves) {
-      const std::uint32_t half = trial_.batch.rows / 2;
-      return by_parts(rows_of(trial_.batch, 0, half), rows_of(trial_.batch, half, trial_.batch.rows));
-    }
-    return by_double();
-  }
-
-  std::optional<Breach> by_parts(const Batch& one, const Batch& two) {
-    const Metrics of_one = gradient(one, other_);
-    GuardedFloats rest(layout_.total());
-    const Metrics of_two = gradient(two, rest);
-    std::ranges::transform(other_.span(), rest.span(), other_.span().begin(), std::plus<>());
-    const Metrics together{of_one.loss + of_two.loss, of_one.correct + of_two.correct};
-    const double weight = trial_.model.weight(one) + trial_.model.weight(two);
-    return compare({trial_.batch, metrics_, first_.values()},
-                   {together, other_.values(), weight, "the sum over its parts"});
-  }
-
-  std::optional<Breach> by_double() {
-    const Batch two = twice(trial_.batch);
-    const Metrics of_two = gradient(two, other_);
-    GuardedFloats sum(layout_.total());
-    std::ranges::transform(first_.values(), sum.span().begin(), [](float value) { return 2 * value; });
-    const std::size_t compared = trial_.model.mixes_samples() ? layout_.parameters : layout_.total();
-    return compare({two, of_two, other_.values().first(compared)}, {{2 * metrics_.loss, 2 * metrics_.correct},
-                                                                    sum.values().first(compared),
-                                                                    2 * trial_.model.weight(trial_.batch),
-                                                                    "twice its half"});
-  }
-
-  struct Whole {
-    const Batch& batch;
-    Metrics metrics;
-    std::span<const float> gradient;
-  };
-  struct Expected {
-    Metrics metrics;
-    std::span<const float> gradient;
-    double weight;
-    std::string name;
-  };
-
-  std::optional<Breach> compare(const Whole& whole, const Expected& expected) {
-    const std::string of_rows = " of " + std::to_string(whole.batch.rows) + " samples";
-    const SumComparison sums = compare_sums(layout_, whole.gradient, expected.gradient, kTolerance);
-    const char* return_sums =
-        "do not divide by the number of samples: Muster divides once, by all samples of the step";
-    if (sums.looks_like_mean)
-      return broken(
-          kSum,
-          "the gradient" + of_rows + " is " + figure(sums.factor) + " times " + expected.name + ": a mean",
-          return_sums);
-    const double weight = trial_.model.weight(whole.batch);
-    if (!(weight > 0) || !close(weight, expected.weight, 1e-6))
-      return broken(kSum,
-                    "weight()" + of_rows + " is " + figure(weight) + ", " + expected.name + " " +
-                        figure(expected.weight),
-                    "a batch weighs its number of samples, or of what else the loss is summed over");
-    const bool loss_fits = close(whole.metrics.loss, expected.metrics.loss, kTolerance);
-    const bool is_mean = close(2 * whole.metrics.loss, expected.metrics.loss, kTolerance);
-    if (!loss_fits && is_mean)
-      return broken(kSum,
-                    "the loss" + of_rows + " is " + figure(whole.metrics.loss) + ", " + expected.name + " " +
-                        figure(expected.metrics.loss) + ": a mean",
-                    return_sums);
-    if ((sums.worst == SumComparison::kNone && loss_fits) || !is_exact()) return std::nullopt;
-    if (draws_by_step()) return leave_out_random();
-    if (!loss_fits)
-      return broken(kSum,
-                    "the loss" + of_rows + " is " + figure(whole.metrics.loss) + ", " + expected.name + " " +
-                        figure(expected.metrics.loss),
-                    kMixes);
-    return broken(kSum,
-                  element(sums.worst) + of_rows + " is " + figure(whole.gradient[sums.worst]) + ", " +
-                      expected.name + " is " + figure(expected.gradient[sums.worst]),
-                  kMixes);
-  }
-
-  std::optional<Breach> leave_out_random() {
-    log_.leave_out(kSum, "the model draws random numbers for each step, which parts of a batch do not share");
-    return std::nullopt;
-  }
-
   // The calls before this one are the other ones in between.
   std::optional<Breach> repeats() {
     if (!log_.begin(kRepeats)) return std::nullopt;
     std::exception_ptr thrown;
     std::thread([&] {
       try {
-        gradient(trial_.batch, other_);
+        gradient(other_);
       } catch (...) {
         thrown = std::current_exception();
       }
     }).join();
     if (thrown) std::rethrow_exception(thrown);
-    if (same_bits(first_.values(), other_.values())) return std::nullopt;
-    const std::string where = element(first_difference(first_.values(), other_.values()));
-    GuardedFloats once(layout_.total());
-    gradient(trial_.batch, other_);
-    gradient(trial_.batch, once);
+    if (same_bits(first(), other_.values())) return std::nullopt;
+    const std::string where = element(first_difference(first(), other_.values()));
+    GuardedFloats once(total());
+    gradient(other_);
+    gradient(once);
     if (!same_bits(once.values(), other_.values()))
       return broken(
           kRepeats, "two calls with the same state, samples and key differ in " + where,
           "draw random numbers from StepKey alone (muster/gpu/random.hpp), not from rand() or the clock; "
           "set what is added up to 0 first");
-    if (!same_bits(first_.values(), other_.values()))
+    if (!same_bits(first(), other_.values()))
       return broken(
           kRepeats, "the gradient after calls with other samples differs in " + where,
           "a model keeps nothing from call to call: give it no members that gradient() or evaluate() change");
@@ -302,11 +165,11 @@ class ModelCheck {
 
   std::optional<Breach> parts() {
     if (!log_.begin(kParts)) return std::nullopt;
-    std::vector<bool> said(layout_.total());
+    std::vector<bool> said(total());
     std::string mistake;
     other_.fill(GuardedFloats::poison());
     trial_.model.gradient_in_parts(
-        trial_.state, trial_.batch, {trial_.seed, 1, 1, 0}, other_.span(),
+        trial_.state, trial_.batch, model_.first_key(), other_.span(),
         [&](std::size_t begin, std::size_t count) {
           if (begin > said.size() || count > said.size() - begin) {
             mistake = "elements " + std::to_string(begin) + " to " + std::to_string(begin + count) +
@@ -321,40 +184,17 @@ class ModelCheck {
     const auto unsaid = std::ranges::find(said, false);
     if (mistake.empty() && unsaid != said.end())
       mistake = element(static_cast<std::size_t>(unsaid - said.begin())) + " is never said to be ready";
-    if (mistake.empty() && !same_bits(first_.values(), other_.values()))
-      mistake =
-          "it differs from gradient() in " + element(first_difference(first_.values(), other_.values()));
+    if (mistake.empty() && !same_bits(first(), other_.values()))
+      mistake = "it differs from gradient() in " + element(first_difference(first(), other_.values()));
     if (mistake.empty()) return std::nullopt;
     return broken(kParts, mistake, "all elements are said once, when their last bit is written");
   }
 
-  std::optional<Breach> padding() {
-    if (!trial_.pads || !is_exact() || !log_.begin(kPadding)) return std::nullopt;
-    const Batch more = padded(trial_.batch, trial_.batch.rows);
-    const Metrics found = gradient(more, other_);
-    const SumComparison sums = compare_sums(layout_, other_.values(), first_.values(), kTolerance);
-    if (sums.worst == SumComparison::kNone && close(found.loss, metrics_.loss, kTolerance))
-      return std::nullopt;
-    if (draws_by_step()) return std::nullopt;
-    return broken(kPadding,
-                  "with " + std::to_string(more.padding) + " rows of padding the loss is " +
-                      figure(found.loss) + ", without " + figure(metrics_.loss),
-                  "rows from batch.rows on are padding: count rows by batch.rows, not by the tensor's shape");
-  }
-
-  static constexpr const char* kMixes =
-      "a sample's gradient must not depend on the others of its batch; a model where it does (batch "
-      "normalisation) "
-      "says so by mixes_samples()";
-
   const ModelTrial& trial_;
   ContractLog& log_;
-  const Layout& layout_;
+  TriedModel model_;
   const std::uint64_t state_hash_;
-  GuardedFloats first_, other_;
-  Metrics metrics_;
-  bool computed_ = false;  // first_ and metrics_
-  std::optional<bool> draws_;
+  GuardedFloats other_;
 };
 
 }  // namespace

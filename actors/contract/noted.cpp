@@ -8,7 +8,10 @@ namespace muster {
 
 namespace {
 
-// One function of a user's code, as it is noted; "%1" and "%2" stand for numbers of each call.
+// Where a call's numbers stand, in texts.
+const std::string kOne{CallText::kOne}, kTwo{CallText::kTwo};
+
+// One function of a user's code, as it is noted.
 class NotedCall {
  public:
   NotedCall(std::shared_ptr<CallNote> note, UserCode code, std::string what)
@@ -40,8 +43,8 @@ class NotedModel final : public Model {
       : initialize_(note, UserCode::model, "initialize() of model '" + name + "'"),
         weight_(note, UserCode::model, "weight() of model '" + name + "'"),
         check_(note, UserCode::model, "check_batch() of model '" + name + "'"),
-        gradient_(note, UserCode::model, "gradient() of model '" + name + "' (step %1, shard %2)"),
-        in_parts_(note, UserCode::model, "gradient_in_parts() of model '" + name + "' (step %1, shard %2)"),
+        gradient_(note, UserCode::model, "gradient() of model '" + name + step()),
+        in_parts_(note, UserCode::model, "gradient_in_parts() of model '" + name + step()),
         evaluate_(note, UserCode::model, "evaluate() of model '" + name + "'"),
         model_(std::move(model)) {}
 
@@ -73,6 +76,8 @@ class NotedModel final : public Model {
   }
 
  private:
+  static std::string step() { return "' (step " + kOne + ", shard " + kTwo + ")"; }
+
   const NotedCall initialize_, weight_, check_, gradient_, in_parts_, evaluate_;
   const std::unique_ptr<Model> model_;
 };
@@ -116,7 +121,7 @@ class NotedIndexed final : public NotedSource<IndexedSource> {
   }
 
  private:
-  const NotedCall size_ = call("size()"), read_ = call("read(%1)");
+  const NotedCall size_ = call("size()"), read_ = call("read(" + kOne + ")");
 };
 
 class NotedBatches final : public NotedSource<BatchSource> {
@@ -130,7 +135,7 @@ class NotedBatches final : public NotedSource<BatchSource> {
   }
 
  private:
-  const NotedCall size_ = call("size()"), batch_ = call("batch(%1)");
+  const NotedCall size_ = call("size()"), batch_ = call("batch(" + kOne + ")");
 };
 
 class NotedGenerator final : public Generator {
@@ -159,8 +164,8 @@ class NotedGenerators final : public NotedSource<GeneratorSource> {
   }
 
  private:
-  const NotedCall open_ = call("open(), shard %1 in epoch %2,"),
-                  next_ = call("next(), shard %1 in epoch %2,");
+  const NotedCall open_ = call("open(), shard " + kOne + " in epoch " + kTwo + ","),
+                  next_ = call("next(), shard " + kOne + " in epoch " + kTwo + ",");
 };
 
 std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::string& name,

@@ -21,6 +21,23 @@ bool close(double one, double other, double tolerance) {
   return std::abs(one - other) <= tolerance * std::max(std::abs(one), std::abs(other));
 }
 
+bool is_half(std::span<const double> found, std::span<const double> expected) {
+  const auto pairs = static_cast<double>(found.size());
+  double of_found = 0, of_expected = 0, square = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    of_found += found[i] / pairs;
+    of_expected += expected[i] / pairs;
+  }
+  const double difference = of_found - of_expected;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double beside = found[i] - expected[i] - difference;
+    square += beside * beside;
+  }
+  const double error = std::sqrt(square / (pairs - 1) / pairs);
+  const double ratio = of_found / of_expected;
+  return std::abs(difference) > 6 * error && ratio > 0.4 && ratio < 0.6;
+}
+
 SumComparison compare_sums(const Layout& layout, std::span<const float> found,
                            std::span<const float> expected, double tolerance) {
   SumComparison result;

@@ -24,4 +24,9 @@ SumComparison compare_sums(const Layout& layout, std::span<const float> found,
 /// Whether two numbers are equal but for this part of the larger one.
 bool close(double one, double other, double tolerance);
 
+/// Whether the first numbers are half of the second ones on average, beyond what chance explains: their
+/// difference is six times its standard error (Student's t; with 32 independent pairs of equal numbers once
+/// in a million), and their ratio is between 0.4 and 0.6. As many in both, at least two.
+bool is_half(std::span<const double> found, std::span<const double> expected);
+
 }  // namespace muster

@@ -71,6 +71,22 @@ TEST(UserCode, ColumnsThatAreNotWrittenAreNamed) {
   expect_said({"data.flaw=column-missing"}, {"leaves 4 bytes of field 0 (12 bytes)"});
 }
 
+TEST(UserCode, ModelsThatDrawFromTheirKeyTrain) {
+  for (const char* manner : {"noise", "dropout", "drops-seldom"})
+    EXPECT_EQ(run_broken({std::string("model.flaw=") + manner}).code, 0) << manner;
+  const Outcome outcome = run_broken({"model.flaw=noise"}, "check");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_parts(outcome.out, {"left out  a gradient is a sum over samples: the model draws random numbers"});
+}
+
+TEST(UserCode, WhoIsSureRunsWithoutTheCheck) {
+  const Outcome refused = run_broken({"model.flaw=mean"});
+  EXPECT_EQ(refused.code, 2);
+  expect_parts(refused.err, {"`muster check` looks closer, --unchecked runs without this check"});
+  EXPECT_EQ(run_broken({"model.flaw=mean"}, "run", {"--unchecked"}).code, 0);
+  EXPECT_EQ(run_broken({"model.flaw=two-names"}, "run", {"--unchecked"}).code, 2) << "the layout counts";
+}
+
 TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
   expect_said({"model.flaw=throw"}, {"model.name: ", "no such table"});
   expect_said(
@@ -81,7 +97,7 @@ TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
 }
 
 TEST(UserCode, CallsThatDoNotReturnAreNamed) {
-  const char* within = "has not returned within 2000 ms (cluster.straggler.stuck_after)";
+  const char* within = "has not returned within 6000 ms (3 times cluster.straggler.stuck_after)";
   Outcome outcome = run_broken({"model.flaw=hang"});
   EXPECT_EQ(outcome.code, 2);
   expect_parts(outcome.err, {"model.name: gradient() of model 'regression'", within});
@@ -125,6 +141,28 @@ TEST(UserCode, AProgramWithoutMusterMainStartsNoRunsWithinRuns) {
   expect_parts(outcome.err, {"is started again for each replica, and does not become one",
                              "return muster::main(argc, argv, registry)"});
   EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
+}
+
+TEST(UserCode, AProgramThatNeverComesToMusterMainIsNamed) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", kJob);
+  MusterProcess process({"run", job, "--set", "cluster.start_patience=1s"}, {{"MUSTER_BROKEN", "stands"}},
+                        "muster_broken");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"has not come to muster::main within 1000 ms (cluster.start_patience)",
+                             "return muster::main(argc, argv, registry)"});
+  EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
+}
+
+TEST(UserCode, ACrashIsNamedThoughTheProgramIgnoresItsChildren) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", kJob);
+  MusterProcess process({"run", job, "--set", "model.flaw=crash"}, {{"MUSTER_BROKEN", "ignores-children"}},
+                        "muster_broken");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"gradient() of model 'regression' (step 1, shard 0) ended (how is not known"});
 }
 
 }  // namespace

@@ -1,4 +1,10 @@
 // An embedding program whose model and source break the promise that the job names: "" for none.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
 #include "muster/cli/main.hpp"
 #include "tests/support/broken_parts.hpp"
 
@@ -23,6 +29,10 @@ std::size_t count_of(const Options& options, const char* key) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const char* given = std::getenv("MUSTER_BROKEN");
+  const std::string how = given ? given : "";
+  if (how == "ignores-children") std::signal(SIGCHLD, SIG_IGN);
+  if (how == "stands" && argc > 1 && std::string(argv[1]) == "node") ::pause();
   muster::Registry registry = muster::builtin_registry();
   registry.add_model("regression", {flaw(), count("inputs", 2)}, [](const Options& options, const auto&) {
     return std::make_unique<muster::broken::Regression>(muster::option<std::string>(options, "flaw"),

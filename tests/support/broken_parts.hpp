@@ -1,4 +1,5 @@
-// A model and a source that each keep or break one promise of their contracts, by the name of the flaw.
+// A model and a source that each break one promise of their contracts, by the name of the flaw, or keep them
+// all in a way of their own, by the name of the manner.
 #pragma once
 
 #include <chrono>
@@ -46,7 +47,10 @@ class Regression : public Model {
       value = random.next_signed_unit();
   }
 
-  double weight(const Batch& batch) const override { return has("weight") ? 1 : batch.rows; }
+  double weight(const Batch& batch) const override {
+    if (has("masked")) return 0;
+    return has("weight") ? 1 : batch.rows;
+  }
 
   void check_batch(const Batch& batch) const override {
     if (batch.tensors[0].as<float>().size() == std::size_t{batch.rows + batch.padding} * inputs_) return;
@@ -60,7 +64,8 @@ class Regression : public Model {
     if (!has("adds")) std::ranges::fill(gradient, 0.0F);
     const std::uint32_t rows = has("padding") ? batch.rows + batch.padding : batch.rows;
     Metrics metrics;
-    for (std::uint32_t row = 0; row < rows; ++row) add(metrics, state, batch, row, gradient);
+    for (std::uint32_t row = 0; row < rows && !has("masked"); ++row)
+      add(metrics, state, batch, row, gradient, drawn(key, row));
     spoil(state, metrics, gradient, batch.rows, kept);
     return metrics;
   }
@@ -77,7 +82,7 @@ class Regression : public Model {
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
     Metrics metrics;
     std::vector<float> unused(layout_.total());
-    for (std::uint32_t row = 0; row < batch.rows; ++row) add(metrics, state, batch, row, unused);
+    for (std::uint32_t row = 0; row < batch.rows; ++row) add(metrics, state, batch, row, unused, {});
     if (has("evaluate-mean")) metrics.loss /= batch.rows;
     return metrics;
   }
@@ -96,13 +101,30 @@ class Regression : public Model {
     while (has("hang")) std::this_thread::yield();
   }
 
+  // What a step's random numbers do to a sample.
+  struct Drawn {
+    float keep = 1;  // of its inputs
+    float noise = 0;
+  };
+
+  // From the key alone, as the contract allows.
+  Drawn drawn(const StepKey& key, std::uint32_t row) const {
+    const auto random = [&](std::uint64_t of) { return SplitMix64(mix(of, row)).next_signed_unit(); };
+    if (has("dropout") || has("dropout-mean")) return {random(mix(key.seed, key.step)) > 0 ? 2.0F : 0.0F, 0};
+    if (has("noise")) return {1, 20 * random(mix(key.seed, key.step))};
+    if (has("drops-seldom")) return {random(mix(key.seed, key.step)) > -0.8F ? 1.0F : 0.0F, 0};
+    if (has("draws-by-epoch")) return {1, random(mix(key.seed, key.epoch))};
+    if (has("draws-by-seed")) return {1, random(mix(key.seed, key.shard))};
+    return {};
+  }
+
   void add(Metrics& metrics, std::span<const float> state, const Batch& batch, std::uint32_t row,
-           std::span<float> gradient) const {
+           std::span<float> gradient, const Drawn& drawn) const {
     const float* x = batch.tensors[0].as<float>().data() + row * inputs_;
-    float error = state[inputs_] - batch.tensors[1].as<float>()[row];
-    for (std::size_t i = 0; i < inputs_; ++i) error += state[i] * x[i];
-    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += 2 * error * x[i];
-    gradient[inputs_] += 2 * error;
+    float error = state[inputs_] - batch.tensors[1].as<float>()[row] + drawn.noise;
+    for (std::size_t i = 0; i < inputs_; ++i) error += state[i] * drawn.keep * x[i];
+    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += 2 * error * drawn.keep * x[i];
+    gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : 2 * error;
     metrics.loss += error * error;
   }
 
@@ -111,7 +133,7 @@ class Regression : public Model {
     const auto scale = [&](float factor) {
       for (float& value : gradient) value *= factor;
     };
-    if (has("mean")) {
+    if (has("mean") || has("dropout-mean")) {
       scale(1.0F / static_cast<float>(rows));
       metrics.loss /= rows;
     }
@@ -120,6 +142,9 @@ class Regression : public Model {
     if (has("mixes")) scale(std::sqrt(static_cast<float>(rows)));
     if (has("unwritten")) gradient.back() = kept;
     if (has("nan")) gradient[0] = std::numeric_limits<float>::quiet_NaN();
+    if (has("inf")) metrics.loss = std::numeric_limits<double>::infinity();
+    if (has("nan-alone") && rows < 4) gradient[0] = std::numeric_limits<float>::quiet_NaN();
+    if (has("answers-mean")) metrics.correct = 0.75;
     if (has("beyond")) gradient.data()[gradient.size()] = 1;
     if (has("changes-state")) const_cast<float&>(state[0]) += 1;
     if (has("random")) gradient[0] += static_cast<float>(std::rand() % 1000) * 1e-6F;

@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-const CallText kRead("read(%1)"), kGradient("gradient() (step %1, shard %2)");
+const CallText kRead("read(\1)"), kGradient("gradient() (step \1, shard \2)");
 
 TEST(CallNote, SaysWhatIsUnderWay) {
   const auto note = CallNote::create();
@@ -53,6 +53,22 @@ TEST(CallNote, TextsThatAreTooLongAreCut) {
   const CallText text(std::string(5000, 'x'));
   const CallNote::Scope scope(note.get(), UserCode::model, text);
   EXPECT_EQ(note->current()[0].what, std::string(400, 'x'));
+}
+
+TEST(CallNote, NoLetterIsCut) {
+  const auto note = CallNote::create();
+  const CallText text(std::string(399, 'x') + "\u00fc" + "y");
+  const CallNote::Scope scope(note.get(), UserCode::model, text);
+  EXPECT_EQ(note->current()[0].what, std::string(399, 'x'));
+}
+
+TEST(CallNote, CountsCallsAndLeavesPercentSignsInNames) {
+  const auto note = CallNote::create();
+  EXPECT_EQ(note->calls(), 0u);
+  const CallNote::Scope model(note.get(), UserCode::model, CallText("making '100%1'"), 7);
+  const CallNote::Scope source(note.get(), UserCode::source, kRead, 7);
+  EXPECT_EQ(note->calls(), 2u);
+  EXPECT_EQ(note->current()[0].what, "making '100%1'");
 }
 
 TEST(CallNote, OutlivesTheProcessThatWroteIt) {

@@ -33,11 +33,12 @@ struct Found {
   ContractLog log{kLong};
 };
 
-Found check(const std::string& flaw, const Batch& batch = four_samples(), bool pads = false) {
+Found check(const std::string& flaw, const Batch& batch = four_samples(), bool pads = false,
+            bool needs_finite = true, std::uint64_t seed = 7) {
   broken::Regression model(flaw, 2);
   std::vector<float> state(model.layout().total());
-  model.initialize(7, state);
-  const ModelTrial trial{model, state, batch, "model.name", 7, false, pads, true};
+  model.initialize(seed, state);
+  const ModelTrial trial{model, state, batch, "model.name", seed, false, pads, needs_finite};
   Found found;
   found.breach = check_model(trial, found.log);
   if (!found.breach) found.breach = check_gradient_by_differences(trial, 4, found.log);
@@ -75,6 +76,8 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
       {"loss-mean", kSum, {"the loss of 4 samples", "a mean"}},
       {"mixes", kSum, {"element", "mixes_samples()"}},
       {"weight", kSum, {"weight() of 4 samples is 1"}},
+      {"answers-mean", kSum, {"the number of right answers of 4 samples", "a mean"}},
+      {"nan-alone", kSum, {"of 4 samples is finite, the sum over its parts is not"}},
       {"adds", kWritten, {"adds to what the buffer held before", "'w'", "std::ranges::fill(gradient, 0.0F)"}},
       {"unwritten", kWritten, {"does not write element 0 of 'b'"}},
       {"beyond", kWritten, {"beyond its 3 elements"}},
@@ -91,6 +94,52 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
       {"factor", "the gradient is that of the loss, by finite differences", {"'w'", "a factor"}},
   };
   for (const Expected& expected : all) expect(expected, check(expected.flaw).breach);
+}
+
+// With many seeds, for by chance parts may be half of the whole, or twice.
+TEST(Contract, ModelsThatDrawFromTheirKeyPass) {
+  for (const char* manner :
+       {"dropout", "noise", "drops-seldom", "draws-by-epoch", "draws-by-seed", "masked"}) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+      for (const std::uint32_t rows : {1u, 2u, 4u}) {
+        const Found found = check(manner, rows_of(four_samples(), 0, rows), true, true, seed);
+        ASSERT_FALSE(found.breach) << manner << ", seed " << seed << ": " << text_of(*found.breach);
+      }
+    }
+  }
+  EXPECT_EQ(check("noise").log.left_out().at(0).check, "a gradient is a sum over samples");
+}
+
+TEST(Contract, MeansAreFoundThoughTheModelDraws) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto breach = check("dropout-mean", four_samples(), false, true, seed).breach;
+    if (!breach) continue;
+    expect({"dropout-mean", "a gradient is a sum over samples", {"a mean"}}, breach);
+    ++found;
+  }
+  EXPECT_GE(found, 15) << "of 20 seeds";
+}
+
+TEST(Contract, NumbersThatAreNotFiniteAreNotComparedWhereTheJobAllowsThem) {
+  for (const char* flaw : {"nan", "inf", "nan-alone"}) {
+    EXPECT_TRUE(check(flaw).breach) << flaw;
+    const Found found = check(flaw, four_samples(), true, false);
+    EXPECT_FALSE(found.breach) << flaw << ": " << text_of(*found.breach);
+    EXPECT_FALSE(found.log.left_out().empty()) << flaw;
+  }
+}
+
+TEST(Contract, SlopesOfRoundingAreNotHeldAgainstTheLoss) {
+  EXPECT_FALSE(check("rounds-to-nothing").breach);
+}
+
+TEST(Contract, AveragesAreHalvesOnlyBeyondChance) {
+  const std::vector<double> sums{2, 3, 2, 3, 2}, halves{1, 1.5, 1, 1.5, 1};
+  EXPECT_TRUE(is_half(halves, sums));
+  EXPECT_FALSE(is_half(sums, sums));
+  EXPECT_FALSE(is_half(std::vector<double>{9, -9, 1, 8, -8}, std::vector<double>{-7, 9, 8, -9, 1}));
+  EXPECT_FALSE(is_half(std::vector<double>{0, 0}, std::vector<double>{0, 0}));
 }
 
 TEST(Contract, MeansAreFoundWithOneSampleToo) {

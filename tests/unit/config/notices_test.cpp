@@ -11,15 +11,15 @@ TEST(Notices, KeysWithoutEffectAreNamedWhereTheyWereWritten) {
   Job job;
   const Places places{
       {"checkpoint.every", {}}, {"cluster.restarts", {}}, {"train.audit", {}}, {"train.batch", {}}};
-  EXPECT_EQ(idle_keys(job, {}, true), Texts{});
-  EXPECT_EQ(idle_keys(job, places, true),
+  EXPECT_EQ(idle_keys(job, {}, true, false), Texts{});
+  EXPECT_EQ(idle_keys(job, places, true, false),
             (Texts{"checkpoint.every has no effect: checkpoint.folder is not set",
                    "cluster.restarts has no effect: cluster.restart is \"never\"",
                    "train.audit has no effect: there is one replica (cluster.replicas)"}));
   job.checkpoint.folder = "here";
   job.cluster.restart = Restart::on_loss;
   job.cluster.replicas = 2;
-  EXPECT_EQ(idle_keys(job, places, true), Texts{});
+  EXPECT_EQ(idle_keys(job, places, true, false), Texts{});
 }
 
 TEST(Notices, AStepBeyondTheDataIsSaid) {
@@ -36,8 +36,8 @@ TEST(Notices, AStepBeyondTheDataIsSaid) {
 
 TEST(Notices, AnEvaluationWithoutDataIsSaid) {
   const Places places{{"train.evaluate", {}}};
-  EXPECT_EQ(idle_keys({}, places, true), Texts{});
-  EXPECT_EQ(idle_keys({}, places, false), Texts{"train.evaluate has no effect: the source has no test data"});
+  EXPECT_EQ(idle_keys({}, places, true, false), Texts{});
+  EXPECT_EQ(idle_keys({}, places, false, false), Texts{"train.evaluate has no effect: the source has no test data"});
 }
 
 }  // namespace
