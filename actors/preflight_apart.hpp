@@ -11,8 +11,8 @@ namespace muster {
 /// As `preflight`, but nothing of the user's is called in this process. `command`: the program and its first
 /// arguments, as children of a run are started; --preflight is added. A crash, and a call that does not
 /// return within 3 times cluster.straggler.stuck_after, are mistakes that name the call. What takes its time
-/// without being bounded (opening the data, say) is told on stderr every 10 s. Throws Error: no process can be
-/// started, or its program does not call muster::main.
+/// without being bounded (opening the data, say) is told on stderr every 10 s. Throws Error: no process can
+/// be started, or its program does not call muster::main.
 Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
                           const ContractScope& scope, const std::vector<std::string>& command);
 
