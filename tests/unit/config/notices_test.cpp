@@ -37,7 +37,8 @@ TEST(Notices, AStepBeyondTheDataIsSaid) {
 TEST(Notices, AnEvaluationWithoutDataIsSaid) {
   const Places places{{"train.evaluate", {}}};
   EXPECT_EQ(idle_keys({}, places, true, false), Texts{});
-  EXPECT_EQ(idle_keys({}, places, false, false), Texts{"train.evaluate has no effect: the source has no test data"});
+  EXPECT_EQ(idle_keys({}, places, false, false),
+            Texts{"train.evaluate has no effect: the source has no test data"});
 }
 
 }  // namespace
