@@ -87,13 +87,17 @@ std::uint32_t Invariants::members_left(const std::string& kind) const {
       }));
 }
 
-// Replicas that nothing has befallen, and that came long enough ago to have been given their state.
+// Replicas that nothing has befallen, and that came long enough ago to have been given their state. Who was
+// in a view that the journal alone knows of is told of as joined by nobody.
 std::uint32_t Invariants::newcomers_wait() const {
+  const View* view = views_.latest();
+  std::set<std::string> members;
+  for (const Member& each : view ? view->replicas : std::vector<Member>{}) members.insert(each.name.text());
   return static_cast<std::uint32_t>(std::ranges::count_if(welcomed_, [&](const auto& each) {
     const auto& [who, since] = each;
     return who.rfind("replica", 0) == 0 && cluster_->alive(who) && now() - since > std::chrono::seconds(2) &&
-           joined_.count(who) + lost_.count(who) + left_.count(who) + leaving_.count(who) +
-                   excused_.count(who) ==
+           members.count(who) + joined_.count(who) + lost_.count(who) + left_.count(who) +
+                   leaving_.count(who) + excused_.count(who) ==
                0;
   }));
 }
