@@ -472,26 +472,6 @@ void Invariants::expect_newcomers_fed() {
   }
 }
 
-bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
-  // In the part of a sharded optimizer, which its owner alone holds, and not in the weights, by rounding.
-  if (flips_ && job_.train.in_parts() && checkpoint.only_optimizer) {
-    tally_.count("bits: flipped in an optimiser, unseen");
-    return true;
-  }
-  if (once_lost_at_) {  // from before the steps that all have gone back before: nobody knew that it was wrong
-    tally_.count("checkpoint: wrong, and left by chance");
-    return true;
-  }
-  // A replica whose coordinator is gone keeps what it holds, and has nobody to compare it with.
-  const auto flipped = flipped_at_.find(checkpoint.step);
-  const bool compared = checked_.contains(checkpoint.step) && !checkpoint.differs;
-  const bool alone =
-      flipped != flipped_at_.end() && !compared &&
-      std::ranges::any_of(flipped->second, [&](ProcessId one) { return orphans_.contains(one); });
-  if (alone) tally_.count("checkpoint: kept alone, with a bit that flipped in its last step");
-  return alone;
-}
-
 void Invariants::expect_nothing_left(const std::string& left) {
   if (!left.empty()) say({10, "left over at the end: " + left});
 }
