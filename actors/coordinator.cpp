@@ -80,8 +80,21 @@ std::chrono::nanoseconds CoordinatorState::elapsed() const {
 void CoordinatorState::raise(Event event) {
   event.time_ms = milliseconds(elapsed());
   report_.add(event);
+  tell(event);
+}
+
+void CoordinatorState::tell(const Event& event) {
   if (parts_.on_event) parts_.on_event(event);
   for (const observer_actor& observer : parts_.observers) self_->send(observer, event);
+}
+
+void CoordinatorState::tell_progress(const Progress& message) {
+  const auto row = parts_.progress ? parts_.progress->take(message, elapsed()) : std::nullopt;
+  if (!row) return;
+  Event event = event_of(*row);
+  event.time_ms = row->time_ms;
+  ++report_.event_counts[event.name];
+  tell(event);
 }
 
 void CoordinatorState::on(const Progress& message) {
@@ -97,6 +110,7 @@ void CoordinatorState::on(const Progress& message) {
   if (of_this_view) say_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
+  if (message.took >= back_in_ && !ending_) tell_progress(message);
   if (parts_.on_progress) parts_.on_progress(message, view_.facts);
 }
 

@@ -26,6 +26,8 @@
 
 namespace muster {
 
+class ProgressHistory;
+
 struct CoordinatorParts {
   Job job;
   std::string job_toml;
@@ -42,6 +44,8 @@ struct CoordinatorParts {
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
+  /// Which steps are told of by the event `progress`; null: none. Used by the actor alone until its end.
+  std::shared_ptr<ProgressHistory> progress = nullptr;
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
 };
@@ -80,6 +84,8 @@ class CoordinatorState {
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
   void raise(Event event);
+  void tell(const Event& event);
+  void tell_progress(const Progress& message);
 
  private:
   static constexpr std::chrono::milliseconds kTick{50};

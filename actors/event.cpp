@@ -171,39 +171,6 @@ std::vector<EventSpec> events_of_data() {
         {"computed_ms", kNumber, true, "time of computing"}}}};
 }
 
-std::vector<EventSpec> events_of_progress() {
-  return {{"epoch",
-           "An epoch has ended; its ledger.",
-           "after its last step; a coordinator that was started anew tells of the ended ones again, in no "
-           "fixed order",
-           "coordinator",
-           {epoch(),
-            {"complete", kBoolean, true, "whether every sample had its turn"},
-            {"steps", kInteger, true, "steps of the job so far"},
-            {"samples", kInteger, true, "samples of the job so far"},
-            {"loss", kNumber, true, "mean training loss over the epoch, before each step"},
-            {"used", kInteger, true, "samples used"},
-            {"repeated", kInteger, true, "uses beyond the first"},
-            {"missed", kInteger, true, "samples never used"},
-            {"dropped", kInteger, true, "samples left out by remainder = \"drop\""}}},
-          {"evaluated",
-           "The test set has been evaluated.",
-           "after an epoch",
-           "coordinator",
-           {epoch(),
-            {"loss", kNumber, true, "mean loss"},
-            {"accuracy", kNumber, true, "share of right answers"}}},
-          {"resumed",
-           "The run goes on from a checkpoint.",
-           "at the start, with --resume",
-           "coordinator",
-           {step(),
-            epoch(),
-            {"path", kText, true, "the weights that it goes on with"},
-            {"passed_over", kText, true,
-             "checkpoints that were not taken, each with the reason; may be empty"}}}};
-}
-
 std::vector<EventSpec> events_of_checkpoints() {
   return {
       {"checkpoint",

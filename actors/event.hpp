@@ -64,8 +64,9 @@ struct EventSpec {
 };
 
 const std::vector<EventSpec>& event_table();
-/// A part of it; events_of_bits.cpp.
+/// Parts of it; events_of_bits.cpp, events_of_progress.cpp.
 std::vector<EventSpec> events_of_bits();
+std::vector<EventSpec> events_of_progress();
 const EventSpec* find_event(std::string_view name);
 
 using EventValue = std::variant<std::int64_t, double, std::string, bool>;

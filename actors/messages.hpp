@@ -416,7 +416,7 @@ struct Raised {
 };
 MUSTER_MESSAGE(Raised)
 
-/// replica 0 -> coordinator, at most five a second.
+/// replica 0 -> coordinator, at most five a second, and of each step that report.progress_every names.
 struct Progress {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;

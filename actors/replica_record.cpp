@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+constexpr auto kProgressInterval = kProgressTimeMin;
 constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
 
 bool all_ended(const RoundRecord& record) {
@@ -123,7 +123,8 @@ void ReplicaState::on(const Updated& message) {
   if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the card
   phases_.update_s += lap();
   const auto move = course_->step_committed();
-  if (lap_ - progress_at_ >= kProgressInterval) {
+  const std::uint64_t every = parts_.bench->job.report.progress_every.steps;
+  if (lap_ - progress_at_ >= kProgressInterval || (every > 0 && record_->step % every == 0)) {
     progress_at_ = lap_;
     double loss = 0, weight = 0;
     for (const ShardMetrics& metrics : record_->metrics) {

@@ -52,6 +52,35 @@ Json training_json(const Report& report) {
   return rows;
 }
 
+// All that is known of each epoch, in one row.
+Json epochs_json(const Report& report) {
+  Json rows = Json::array();
+  for (const EpochEnd& epoch : report.epochs) {
+    Json row = {{"epoch", epoch.epoch},     {"complete", epoch.complete}, {"steps", epoch.steps},
+                {"samples", epoch.samples}, {"loss", epoch.train_loss},   {"test_loss", nullptr},
+                {"test_accuracy", nullptr}, {"used", epoch.used},         {"repeated", epoch.repeated},
+                {"missed", epoch.missed},   {"dropped", epoch.dropped}};
+    if (epoch.evaluated) {
+      row["test_loss"] = epoch.loss;
+      row["test_accuracy"] = epoch.accuracy;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json progress_json(const Report& report) {
+  Json rows = Json::array();
+  for (const ProgressRow& each : report.progress) {
+    Json row = {{"time_ms", each.time_ms}, {"epoch", each.epoch}, {"step", each.step},
+                {"samples", each.samples}, {"loss", each.loss},   {"learning_rate", each.learning_rate}};
+    if (each.samples_per_second > 0) row["samples_per_second"] = each.samples_per_second;
+    if (each.gradient_norm > 0) row["gradient_norm"] = each.gradient_norm;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Json phases_json(const Report& report) {
   Json rows = Json::array();
   for (const auto& [slot, phases] : report.phases) {
@@ -99,9 +128,11 @@ std::string to_json(const Report& report) {
   json["samples"] = report.samples;
   json["weights_sha256"] = report.weights_sha256;
   json["ledger_unit"] = report.ledger_unit;
+  json["epochs"] = epochs_json(report);
   json["ledger"] = ledger_json(report);
   json["evaluation"] = evaluation_json(report);
   json["training"] = training_json(report);
+  json["progress"] = progress_json(report);
   json["samples_per_second"] = report.samples_per_second;
   json["train_seconds"] = report.train_seconds;
   json["wall_seconds"] = report.wall_seconds;

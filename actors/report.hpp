@@ -10,6 +10,7 @@
 
 #include "muster/actors/event.hpp"
 #include "muster/actors/messages.hpp"
+#include "muster/actors/progress_history.hpp"
 
 namespace muster {
 
@@ -26,7 +27,8 @@ struct Report {
   std::uint64_t samples = 0;  ///< in committed steps, over all epochs
   std::string weights_sha256;
   std::string ledger_unit = "sample";
-  std::vector<EpochEnd> epochs;  ///< ledger and evaluation
+  std::vector<EpochEnd> epochs;       ///< ledger and evaluation
+  std::vector<ProgressRow> progress;  ///< of steps (report.progress_every), at most 1,000, evenly spread
   double samples_per_second = 0;
   double train_seconds = 0;  ///< from the first step to the last word, without evaluation
   double wall_seconds = 0;

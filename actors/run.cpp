@@ -288,6 +288,7 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
           .resume)  // behind the journal, whose lock another coordinator may hold: this renames checkpoints
     parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
   parts.on_progress = options.on_progress;
+  parts.progress = std::make_shared<ProgressHistory>(flight.job);
   parts.on_conclude = [&ending] { ending.begin(); };
   parts.on_end = [&ending](const Report& report) { ending.set(report); };
   return parts;
@@ -333,6 +334,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     lost.note(event);
     if (tell) tell(event);
   };
+  const auto progress = parts.progress;
   auto actor = system.spawn(coordinator, std::move(parts));
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
@@ -364,6 +366,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   caf::scoped_actor self(system);
   caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
   self->wait_for(actor);
+  report.progress = progress->rows();  // its actor has ended
   if (!report.completed()) tell_causes(report, launcher->causes, late, options);
   return report;
 }

@@ -43,9 +43,13 @@ ScheduleOptions schedule_options(const ScheduleConfig& config) {
 
 }  // namespace
 
+std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config) {
+  return make_schedule(schedule_options(config));
+}
+
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters,
                                           std::shared_ptr<ComputeDevice> device) {
-  std::shared_ptr<const Schedule> schedule = make_schedule(schedule_options(config.learning_rate));
+  std::shared_ptr<const Schedule> schedule = make_schedule(config.learning_rate);
   if (config.kind == OptimizerKind::sgd) {
     return make_sgd({config.momentum, config.nesterov, config.weight_decay}, schedule, parameters, device);
   }

@@ -160,6 +160,9 @@ ShardStates& states_of(Workbench& bench);
 std::shared_ptr<Part> make_part(const Workbench& bench, const std::vector<PartHolder>& holders,
                                 std::uint32_t slot);
 
+/// The learning rates that a job asks for.
+std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config);
+
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::size_t parameters,
                                           std::shared_ptr<ComputeDevice> device = make_host_device());
 

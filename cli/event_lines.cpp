@@ -114,6 +114,13 @@ std::string resumed(const Event& event) {
          event.text("path") + (passed_over.empty() ? "" : "; passed over: " + passed_over);
 }
 
+std::string progress(const Event& event) {
+  std::string text = format("epoch %lld  step %lld  loss %.4f  learning rate %.4g", whole(event, "epoch"),
+                            whole(event, "step"), event.number("loss"), event.number("learning_rate"));
+  if (event.has("samples_per_second")) text += format("  %.0f samples/s", event.number("samples_per_second"));
+  return text;
+}
+
 struct Row {
   std::string (*text)(const Event&);
   bool always;
@@ -136,6 +143,7 @@ const std::map<std::string, Row>& table() {
       {"corrupt", {corrupt, true}},
       {"went_back", {went_back, true}},
       {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
+      {"progress", {progress, false}},
       {"late", {late, false}},
       {"recovered", {recovered, false}},
       {"refused", {refused, false}},

@@ -90,6 +90,7 @@ void ProgressLine::write_epoch(const Event& event) {
 
 void ProgressLine::show(const Event& event) {
   if (event.name == "epoch" && !quiet_) write_epoch(event);
+  if (event.name == "progress" && terminal_) return;  // it is in the line that is written over
   const auto line = line_of(event);
   if (line && (line->always || !quiet_)) write_line(line->text);
 }

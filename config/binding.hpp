@@ -35,6 +35,9 @@ inline Value value_of(const Interval& member, const ValueSpec&) {
 inline Value value_of(const Rate& member, const ValueSpec&) {
   return format_rate(member);
 }
+inline Value value_of(const ProgressEvery& member, const ValueSpec&) {
+  return format_progress_every(member);
+}
 inline Value value_of(std::int64_t member, const ValueSpec&) {
   return member;
 }
@@ -82,6 +85,11 @@ inline void assign(Rate& member, const Value& value, const ValueSpec&) {
   const auto rate = parse_rate(std::get<std::string>(value));
   MUSTER_CHECK(rate.has_value(), std::get<std::string>(value));
   member = *rate;
+}
+inline void assign(ProgressEvery& member, const Value& value, const ValueSpec&) {
+  const auto every = parse_progress_every(std::get<std::string>(value));
+  MUSTER_CHECK(every.has_value(), std::get<std::string>(value));
+  member = *every;
 }
 template <class I>
 requires std::is_unsigned_v<I>

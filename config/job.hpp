@@ -11,6 +11,7 @@
 
 #include "muster/config/interval.hpp"
 #include "muster/config/options.hpp"
+#include "muster/config/progress_every.hpp"
 #include "muster/config/rate.hpp"
 
 namespace muster {
@@ -226,6 +227,12 @@ struct CheckpointConfig {
   bool operator==(const CheckpointConfig&) const = default;
 };
 
+struct ReportConfig {
+  ProgressEvery progress_every;  ///< event `progress`, rows of the report
+
+  bool operator==(const ReportConfig&) const = default;
+};
+
 struct Job {
   std::string name = "job";
   std::uint64_t seed = 1;
@@ -235,6 +242,7 @@ struct Job {
   ClusterConfig cluster;
   ReduceConfig reduce;
   CheckpointConfig checkpoint;
+  ReportConfig report;
 
   bool operator==(const Job&) const = default;
 };

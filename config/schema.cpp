@@ -4,6 +4,7 @@
 
 #include "muster/config/binding.hpp"
 #include "muster/config/schema_bits.hpp"
+#include "muster/config/schema_output.hpp"
 #include "muster/config/schema_reduce.hpp"
 #include "muster/config/schema_terms.hpp"
 #include "muster/config/text.hpp"
@@ -401,40 +402,6 @@ std::vector<Key> straggler_keys() {
   };
 }
 
-std::vector<Key> checkpoint_keys() {
-  return {
-      bind(key("checkpoint.folder", of(ValueType::text),
-               "Where checkpoints are written, on the way and at the end; `muster run --resume` goes on from "
-               "them.",
-               "nowhere"),
-           MUSTER_MEMBER(checkpoint.folder)),
-      bind(key("checkpoint.every", of(ValueType::interval),
-               "How often one is written. A step waits only until its state is copied; more often means less "
-               "to compute again after a loss of all."),
-           MUSTER_MEMBER(checkpoint.every)),
-      bind(key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
-               "The last so many stay in the folder; with more than one, a damaged one costs only the way "
-               "from the one before. Those of later steps stay, too, and what a run "
-               "that ends early writes removes none. With `train.shard_optimizer` or "
-               "`train.compression` also all that the "
-               "coordinator does not know to be replaced yet."),
-           MUSTER_MEMBER(checkpoint.keep)),
-      bind(key("checkpoint.grace", at_least(ValueType::duration, 1),
-               "How long a run that is told to end (SIGTERM or Ctrl-C to `muster run` or `muster "
-               "coordinate`, SIGTERM to all joined replicas) may take "
-               "for its last checkpoint; also one that fails and keeps its state. Longer saves steps where "
-               "the disk is slow; whoever sends the signal "
-               "must wait as long before SIGKILL."),
-           MUSTER_MEMBER(checkpoint.grace)),
-      bind(key("checkpoint.spare_folder", of(ValueType::text),
-               "Where the last checkpoint goes if checkpoint.folder takes none until "
-               "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "
-               "disk. The default one is open to nobody but the user.",
-               "muster-UID in the folder for temporary files of the host that writes"),
-           MUSTER_MEMBER(checkpoint.spare_folder)),
-  };
-}
-
 #undef MUSTER_MEMBER
 
 std::vector<Key> all_keys() {
@@ -444,7 +411,7 @@ std::vector<Key> all_keys() {
     keys.insert(keys.end(), part.begin(), part.end());
   }
   for (std::vector<Key> part : {replica_keys(), cluster_keys(), corruption_keys(), detect_keys(),
-                                straggler_keys(), reduce_keys(), checkpoint_keys()}) {
+                                straggler_keys(), reduce_keys(), checkpoint_keys(), report_keys()}) {
     for (Key& key : part) key.in_hash = InHash::no;  // where a job runs fixes none of its mathematics
     keys.insert(keys.end(), part.begin(), part.end());
   }

@@ -7,6 +7,7 @@
 #include "muster/config/file_check.hpp"
 #include "muster/config/interval.hpp"
 #include "muster/config/nearest.hpp"
+#include "muster/config/progress_every.hpp"
 #include "muster/config/rate.hpp"
 #include "muster/config/text.hpp"
 #include "muster/config/units.hpp"
@@ -23,7 +24,7 @@ bool is_amount(ValueType type) {
 
 bool is_text(ValueType type) {
   return type == ValueType::text || type == ValueType::choice || type == ValueType::path ||
-         type == ValueType::interval || type == ValueType::rate;
+         type == ValueType::interval || type == ValueType::rate || type == ValueType::progress;
 }
 
 // A bound in the unit of the type.
@@ -80,6 +81,9 @@ std::optional<Problem> check_text(const ValueSpec& spec, const std::string& text
   }
   if (spec.type == ValueType::rate && !parse_rate(text)) {
     return problem(spec, "not a rate", in_quotes(text));
+  }
+  if (spec.type == ValueType::progress && !parse_progress_every(text)) {
+    return problem(spec, "neither steps nor a time", in_quotes(text));
   }
   if (text.empty()) {
     return spec.not_empty ? std::optional(problem(spec, "empty", in_quotes(text))) : std::nullopt;
@@ -215,6 +219,8 @@ std::string allowed_text(const ValueSpec& spec) {
       return std::string(kIntervalAllowed);
     case ValueType::rate:
       return std::string(kRateAllowed);
+    case ValueType::progress:
+      return std::string(kProgressEveryAllowed);
     case ValueType::texts:
       return "a list of strings";
     case ValueType::integers:

@@ -26,6 +26,7 @@ enum class ValueType {
   size,      ///< "64MiB"; held as an integer of bytes
   interval,  ///< "500 steps" or "1 epoch"; held as a text
   rate,      ///< "1 in 256 steps" or "off"; held as a text
+  progress,  ///< "10 steps", "5s" or "off"; held as a text
   texts,     ///< a list of strings
   integers,  ///< a list of integers
 };

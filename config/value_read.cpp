@@ -28,6 +28,7 @@ std::optional<Value> value_in(const ValueSpec& spec, const TomlNode& node) {
     case ValueType::path:
     case ValueType::interval:
     case ValueType::rate:
+    case ValueType::progress:
       return text ? std::optional<Value>(*text) : std::nullopt;
     default:
       return std::nullopt;  // durations, sizes and lists are read elsewhere

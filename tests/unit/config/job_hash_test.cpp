@@ -33,6 +33,8 @@ Value changed(const Key& key, const Job& job) {
       return std::string("77 steps");
     case ValueType::rate:
       return std::string("1 in 77 steps");
+    case ValueType::progress:
+      return std::string("77s");
     case ValueType::text:
       return std::string("changed");
     default:

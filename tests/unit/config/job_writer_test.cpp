@@ -90,6 +90,8 @@ TEST_F(JobRoundTrip, RandomJobs) {
       } else if (type == ValueType::rate) {
         key.set(job, random() % 4 == 0 ? std::string("off")
                                        : "1 in " + std::to_string(1 + random() % 1000) + " steps");
+      } else if (type == ValueType::progress) {
+        key.set(job, std::to_string(1 + random() % 1000) + (random() % 2 == 0 ? " steps" : "s"));
       } else if (type == ValueType::choice) {
         key.set(job, key.value.choices[random() % key.value.choices.size()]);
       }

@@ -53,6 +53,9 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
       case ValueType::rate:
         value = std::string("1 in 77 steps");
         break;
+      case ValueType::progress:
+        value = std::string("77s");
+        break;
       case ValueType::text:
         value = std::string("changed");
         break;
