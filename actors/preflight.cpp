@@ -96,7 +96,7 @@ void look_at_sizes(const Layout& layout, const Places& places, Preflight& flight
 }
 
 void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
-                    Preflight& flight) {
+                    bool computes, Preflight& flight) {
   const auto& devices = flight.placement.devices;
   const auto card = std::ranges::find_if(devices, is_card);
   const auto batch = first_batch(bench);
@@ -105,7 +105,8 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
   if (!batch) {
     flight.host_batch.how = flight.card_batch.how = "the source is not opened before the run";
   } else {
-    if (!std::ranges::all_of(devices, is_card)) try_on_host(bench, *batch, flight);
+    if (!computes) flight.host_batch.how = "nothing is computed before the run (--unchecked)";
+    if (computes && !std::ranges::all_of(devices, is_card)) try_on_host(bench, *batch, flight);
     if (card != devices.end() && trial == Trial::everywhere)
       try_on_card(registry, *card, *batch, places, flight);
   }
@@ -113,9 +114,10 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
 }
 
 // Ends the look, as TooLarge does.
-[[noreturn]] void refuse(const Breach& breach) {
-  throw JobError(breach.key,
-                 text_of(breach) + "; `muster check` looks closer, --unchecked runs without this check");
+[[noreturn]] void refuse(const Breach& breach, const ContractScope& scope) {
+  const char* const hint =
+      scope.tensors_max > 0 ? "" : "; `muster check` looks closer, `muster run --unchecked` does without it";
+  throw JobError(breach.key, text_of(breach) + hint);
 }
 
 void note_contract(const ContractLog& log, Preflight& flight) {
@@ -127,7 +129,7 @@ void note_contract(const ContractLog& log, Preflight& flight) {
 
 void look_at_sources(Workbench& bench, const ContractScope& scope, Preflight& flight) {
   ContractLog log(scope.budget);
-  if (const auto breach = check_sources(bench, scope, log)) refuse(*breach);
+  if (const auto breach = check_sources(bench, scope, log)) refuse(*breach, scope);
   note_contract(log, flight);
 }
 
@@ -140,7 +142,7 @@ void look_at_model(Workbench& bench, const ContractScope& scope, Preflight& flig
     log.leave_out("the model's contract",
                   "all replicas compute on GPUs, and this check on the CPU: `muster check` does it");
   } else if (const auto breach = check_model(bench, scope, log)) {
-    refuse(*breach);
+    refuse(*breach, scope);
   }
   note_contract(log, flight);
 }
@@ -149,7 +151,7 @@ void look_at_workbench(const Registry& registry, const Places& places, Trial tri
                        const ContractScope& scope, Preflight& flight) {
   if (!flight.mistakes.empty()) trial = Trial::nowhere;
   const auto sized = [&](const Layout& layout) {
-    if (const auto breach = check_layout(layout, key_of(flight.job.model))) refuse(*breach);
+    if (const auto breach = check_layout(layout, key_of(flight.job.model))) refuse(*breach, scope);
     if (trial != Trial::nowhere) look_at_sizes(layout, places, flight);
   };
   try {
@@ -160,7 +162,7 @@ void look_at_workbench(const Registry& registry, const Places& places, Trial tri
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
     look_at_data(*bench, flight);
     if (trial != Trial::nowhere) look_at_sources(*bench, scope, flight);
-    look_at_memory(*bench, registry, places, trial, flight);
+    look_at_memory(*bench, registry, places, trial, scope.budget.count() > 0, flight);
     if (trial != Trial::nowhere) look_at_model(*bench, scope, flight);
   } catch (const TooLarge&) {
   } catch (const JobError& error) {

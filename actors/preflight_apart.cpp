@@ -241,7 +241,7 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
   if (end.has_no_main)
     throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
                                      std::string(kNoMainAdvice));
-  if (!end.good && !end.call.empty())
+  if ((!end.good || child.answer().empty()) && !end.call.empty())
     return with_mistake(
         mistake_at(places, key_of_call(job, end.call),
                    end.call + " " + end.how + ", in the check before the run" +

@@ -36,6 +36,8 @@ class Settings {
   explicit Settings(const std::vector<Handed>& handed) {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (::fcntl(STDERR_FILENO, F_GETFD) < 0)  // closed, or a child could not be started
+      ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     for (const Handed& each : handed)
       ::posix_spawn_file_actions_adddup2(&actions, each.descriptor, each.number);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kRunUsage =
     "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
-    "[--resume] [--quiet]\n\n"
+    "[--resume] [--unchecked] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
     "all again.\n"
     "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130, 143 or 129 interrupted.\n";

@@ -22,6 +22,37 @@ std::shared_ptr<const Batch> first_batch(Workbench& bench, const ContractScope& 
   return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
 }
 
+const std::string kComputes = "a model computes what the source gives";
+
+std::optional<Breach> try_model(const ModelTrial& trial, const ContractScope& scope, ContractLog& log) {
+  try {
+    if (auto breach = check_model(trial, log)) return breach;
+    if (scope.tensors_max == 0) return std::nullopt;
+    return check_gradient_by_differences(trial, scope.tensors_max, log);
+  } catch (const JobError&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Breach{trial.key, kComputes, error.what(), ""};
+  }
+}
+
+// 1, where it is not known.
+std::uint64_t steps_of(const Workbench& bench) {
+  const std::uint64_t epochs = bench.job.train.epochs.value_or(1);
+  return bench.job.train.steps.value_or(epochs * bench.reader->steps_per_epoch().value_or(1));
+}
+
+// Null: the job evaluates nothing, or its test source is a generator.
+std::shared_ptr<const Batch> test_batch(Workbench& bench, const ContractScope& scope) {
+  const auto dealing = bench.reader->dealing(Phase::evaluate);
+  if (!bench.job.train.evaluate || !bench.reader->evaluates() || (!dealing && !scope.opens_generators))
+    return nullptr;
+  Cursor cursor;
+  cursor.phase = Phase::evaluate;
+  const Item first = bench.reader->read(0, cursor);
+  return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
+}
+
 }  // namespace
 
 ContractScope ContractScope::at_length() {
@@ -37,7 +68,7 @@ ContractScope ContractScope::at_length() {
 std::optional<Breach> check_sources(Workbench& bench, const ContractScope& scope, ContractLog& log) {
   for (const bool train : {true, false}) {
     Source* source = train ? bench.data->train.get() : bench.data->test.get();
-    if (source == nullptr) continue;
+    if (source == nullptr || (!train && !bench.job.train.evaluate)) continue;
     const SourceTrial trial{*source,
                             train ? "train" : "test",
                             scope.positions,
@@ -57,7 +88,10 @@ std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, 
                   "no samples are read from generators before the run; `muster check` reads them");
     return std::nullopt;
   }
-  const Batch samples = rows_of(*batch, 0, std::min(batch->rows, scope.rows_max));
+  const bool ready_made = bench.data->train->batches() != nullptr;
+  const Batch samples = ready_made ? *batch : rows_of(*batch, 0, std::min(batch->rows, scope.rows_max));
+  const auto test = test_batch(bench, scope);
+  const Batch evaluated = test ? rows_of(*test, 0, std::min(test->rows, scope.rows_max)) : Batch{};
   const ModelTrial trial{*bench.model,
                          bench.state.span(),
                          samples,
@@ -65,16 +99,16 @@ std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, 
                          bench.job.seed,
                          bench.job.train.precision == Precision::bfloat16,
                          bench.job.train.remainder == Remainder::pad,
-                         bench.job.train.not_finite == OnNotFinite::stop};
-  try {
-    if (auto breach = check_model(trial, log)) return breach;
-    if (scope.tensors_max == 0) return std::nullopt;
-    return check_gradient_by_differences(trial, scope.tensors_max, log);
-  } catch (const JobError&) {
-    throw;
-  } catch (const std::exception& error) {
-    return Breach{trial.key, "a model computes what the source gives", error.what(), ""};
-  }
+                         bench.job.train.not_finite == OnNotFinite::stop,
+                         !ready_made,
+                         steps_of(bench),
+                         test ? &evaluated : nullptr};
+  const auto breach = try_model(trial, scope, log);
+  if (!breach || breach->check != kComputes || samples.rows == batch->rows) return breach;
+  // It may be for batches of the job's size alone.
+  return try_model({trial.model, trial.state, *batch, trial.key, trial.seed, trial.bfloat16, trial.pads,
+                    trial.needs_finite, false, trial.steps, test.get()},
+                   scope, log);
 }
 
 }  // namespace muster

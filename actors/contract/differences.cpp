@@ -59,7 +59,10 @@ class Differences {
     double best = 0;
     for (const double step : kSteps) {
       const double length = step * size_of(entry);
-      const double found = (at(entry, length / slope) - at(entry, -length / slope)) / (2 * length);
+      const double behind = (at(entry, length / slope) - loss_) / length;
+      const double before = (loss_ - at(entry, -length / slope)) / length;
+      // At a kink (ReLU, L1) any slope between the two sides is one of the loss.
+      const double found = std::clamp(slope, std::min(before, behind), std::max(before, behind));
       if (std::abs(found - slope) < std::abs(best - slope)) best = found;
       if (std::abs(best - slope) < kGood * slope) break;
     }

@@ -18,9 +18,12 @@ struct ModelTrial {
   const Batch& batch;            ///< samples of the job's data, at least one
   std::string key;               ///< of the job: "model.name", "model.file", "model.library"
   std::uint64_t seed = 1;
-  bool bfloat16 = false;     ///< the model was made for mixed precision: rounding is coarser
-  bool pads = false;         ///< the job has padded batches
-  bool needs_finite = true;  ///< a loss or gradient that is not finite would end the job
+  bool bfloat16 = false;        ///< the model was made for mixed precision: rounding is coarser
+  bool pads = false;            ///< the job has padded batches
+  bool needs_finite = true;     ///< a loss or gradient that is not finite would end the job
+  bool may_split = true;        ///< the model may be given parts of a batch; not of a ready-made one
+  std::uint64_t steps = 1;      ///< of the job, as far as is known
+  const Batch* test = nullptr;  ///< samples to evaluate; null: the job evaluates nothing
 };
 
 /// The first broken promise. The gradient is written whole and within its bounds, is finite, is a sum over

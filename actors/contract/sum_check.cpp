@@ -31,8 +31,7 @@ struct Split {
   std::string name;
 };
 
-Split split_of(const TriedModel& model) {
-  const Batch& batch = model.batch();
+Split split_of(const TriedModel& model, const Batch& batch) {
   if (batch.rows < 2 || model.trial().model.mixes_samples())
     return {twice(batch), {rows_of(batch, 0, batch.rows)}, 2, "twice its half"};
   const std::uint32_t half = batch.rows / 2;
@@ -45,6 +44,9 @@ Split split_of(const TriedModel& model) {
 struct Sums {
   Metrics metrics;
   std::vector<float> gradient;  // of the parameters alone where samples mix
+  // Where parts cancel out, their rounding stays.
+  double loss_size = 0;
+  std::vector<float> sizes;
 
   bool finite() const {
     return std::isfinite(metrics.loss) &&
@@ -55,15 +57,16 @@ struct Sums {
 class SumCheck {
  public:
   SumCheck(TriedModel& model, ContractLog& log)
-      : model_(model), log_(log), split_(split_of(model)), scratch_(model.layout().total()) {}
+      : model_(model), log_(log), split_(split_of(model, model.batch())), scratch_(model.layout().total()) {}
 
   std::optional<Breach> run() {
     if (!log_.begin(kSum)) return std::nullopt;
     if (auto breach = weights()) return breach;
     const Sums whole = of_whole(model_.first_key()), parts = of_parts(model_.first_key());
     if (!whole.finite() || !parts.finite()) return not_finite(parts);
-    const SumComparison sums = compare_sums(model_.layout(), whole.gradient, parts.gradient, kTolerance);
-    const bool loss_fits = close(whole.metrics.loss, parts.metrics.loss, kTolerance);
+    const SumComparison sums =
+        compare_sums(model_.layout(), whole.gradient, parts.gradient, parts.sizes, kTolerance);
+    const bool loss_fits = std::abs(whole.metrics.loss - parts.metrics.loss) <= kTolerance * parts.loss_size;
     if (sums.worst == SumComparison::kNone && loss_fits) return right_answers(whole, parts);
     if (model_.draws(log_)) return on_average(parts.gradient);
     if (sums.looks_like_mean)
@@ -105,6 +108,9 @@ class SumCheck {
     const bool mixes = model_.trial().model.mixes_samples();
     const auto compared = values.first(mixes ? model_.layout().parameters : values.size());
     sums.gradient.assign(compared.begin(), compared.end());
+    sums.loss_size = std::abs(sums.metrics.loss);
+    sums.sizes.resize(compared.size());
+    std::ranges::transform(compared, sums.sizes.begin(), [](float value) { return std::abs(value); });
     return sums;
   }
   Sums of_whole(const StepKey& key) { return of(split_.whole, key); }
@@ -114,8 +120,11 @@ class SumCheck {
       const Sums more = of(split_.parts[i], key);
       all.metrics.loss += more.metrics.loss;
       all.metrics.correct += more.metrics.correct;
+      all.loss_size += more.loss_size;
       std::ranges::transform(all.gradient, more.gradient, all.gradient.begin(), std::plus<>());
+      std::ranges::transform(all.sizes, more.sizes, all.sizes.begin(), std::plus<>());
     }
+    all.loss_size *= split_.times;
     all.metrics.loss *= split_.times;
     all.metrics.correct *= split_.times;
     for (float& value : all.gradient) value *= static_cast<float>(split_.times);
@@ -176,14 +185,23 @@ class SumCheck {
 }  // namespace
 
 std::optional<Breach> check_sums(TriedModel& model, ContractLog& log) {
-  return SumCheck(model, log).run();
+  if (!model.trial().may_split) {
+    log.leave_out(kSum, "ready-made batches are not split");
+    return std::nullopt;
+  }
+  try {
+    return SumCheck(model, log).run();
+  } catch (const std::exception& error) {  // it took the whole
+    log.leave_out(kSum, "the model takes no part, or no multiple, of a batch: " + std::string(error.what()));
+    return std::nullopt;
+  }
 }
 
 std::optional<Breach> check_evaluate(TriedModel& model, ContractLog& log) {
-  if (!log.begin(kEvaluates)) return std::nullopt;
   const ModelTrial& trial = model.trial();
+  if (trial.test == nullptr || !log.begin(kEvaluates)) return std::nullopt;
   const std::uint64_t before = block_hash(trial.state);
-  const Split split = split_of(model);
+  const Split split = split_of(model, *trial.test);
   const Metrics whole = trial.model.evaluate(trial.state, split.whole);
   if (block_hash(trial.state) != before)
     return model.broken(kEvaluates, "evaluate() changes the state that it is given",
@@ -192,8 +210,12 @@ std::optional<Breach> check_evaluate(TriedModel& model, ContractLog& log) {
     return model.broken(kEvaluates, "evaluate()'s loss is " + figure(whole.loss), "");
   if (whole.correct < 0 || (trial.needs_finite && !std::isfinite(whole.correct)))
     return model.broken(kEvaluates, "evaluate() counts " + figure(whole.correct) + " right answers", "");
+  if (!trial.may_split) return std::nullopt;
   double parts = 0;
-  for (const Batch& part : split.parts) parts += split.times * trial.model.evaluate(trial.state, part).loss;
+  for (const Batch& part : split.parts) {
+    if (log.time_is_over()) return std::nullopt;
+    parts += split.times * trial.model.evaluate(trial.state, part).loss;
+  }
   if (close(whole.loss, parts, kTolerance) || !close(2 * whole.loss, parts, kTolerance)) return std::nullopt;
   return model.broken(kEvaluates,
                       "evaluate()'s loss of " + std::to_string(split.whole.rows) + " samples is " +
@@ -207,8 +229,8 @@ std::optional<Breach> check_padding(TriedModel& model, ContractLog& log) {
   GuardedFloats gradient(model.layout().total());
   const Metrics found = model.gradient(more, gradient, model.first_key());
   if (same_bits(gradient.values(), model.first().values())) return std::nullopt;
-  const SumComparison sums =
-      compare_sums(model.layout(), gradient.values(), model.first().values(), kTolerance);
+  const SumComparison sums = compare_sums(model.layout(), gradient.values(), model.first().values(),
+                                          model.first().values(), kTolerance);
   if (sums.worst == SumComparison::kNone && close(found.loss, model.metrics().loss, kTolerance))
     return std::nullopt;
   if (!std::isfinite(model.metrics().loss) || model.draws(log)) {

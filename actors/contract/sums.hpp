@@ -15,11 +15,12 @@ struct SumComparison {
   bool looks_like_mean = false;  ///< about one half, where it should be 1
 };
 
-/// Tensor by tensor: a difference counts beyond `tolerance` times the tensor's largest number, or a 1/100 of
-/// that times the largest of all tensors: what is 0 but for rounding has no size of its own. Of the layout's
-/// elements those are compared that both spans have.
+/// Tensor by tensor: a difference counts beyond `tolerance` times the tensor's largest size, or a 1/100 of
+/// that times the largest of all tensors: what is 0 but for rounding has no size of its own. `sizes`: of what
+/// was added up to `expected`, which may cancel out. Of the layout's elements those are compared that all
+/// spans have.
 SumComparison compare_sums(const Layout& layout, std::span<const float> found,
-                           std::span<const float> expected, double tolerance);
+                           std::span<const float> expected, std::span<const float> sizes, double tolerance);
 
 /// Whether two numbers are equal but for this part of the larger one.
 bool close(double one, double other, double tolerance);

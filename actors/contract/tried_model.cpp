@@ -20,9 +20,9 @@ std::string TriedModel::element(std::size_t index) const {
   return element_text(layout_, index);
 }
 
-// Of the shard nothing is changed: a model may know how many there are.
+// A model may know how many shards, epochs and steps there are, and do in turn what the step says.
 StepKey TriedModel::other_key(std::uint64_t number) const {
-  return {mix(trial_.seed, number), 1 + number, 1 + number, 0};
+  return {mix(trial_.seed, number), 1, 1, 0};
 }
 
 void TriedModel::compute_first() {
@@ -37,7 +37,9 @@ bool TriedModel::draws(const ContractLog& log) {
   GuardedFloats other(layout_.total());
   for (std::uint64_t number = 1; number <= kAtMost && !*draws_; ++number) {
     if (number > kAtLeast && log.time_is_over()) break;
-    const Metrics metrics = gradient(trial_.batch, other, other_key(number));
+    const bool next = number == 2 && trial_.steps > 1;  // it may draw from the step alone
+    const Metrics metrics =
+        gradient(trial_.batch, other, next ? StepKey{trial_.seed, 1, 2, 0} : other_key(number));
     draws_ = std::memcmp(&metrics.loss, &metrics_.loss, sizeof metrics.loss) != 0 ||
              !same_bits(first_.values(), other.values());
   }

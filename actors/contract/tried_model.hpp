@@ -22,7 +22,7 @@ class TriedModel {
 
   /// That of step 1, with which all checks are made but those of random numbers.
   StepKey first_key() const { return {trial_.seed, 1, 1, 0}; }
-  /// Another one for each number, from 1 on: in all that a model may draw from.
+  /// The same step with another seed for each number, from 1 on.
   StepKey other_key(std::uint64_t number) const;
 
   /// Into a buffer full of `before`.

@@ -60,13 +60,14 @@ class Regression : public Model {
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
     misbehave(key);
+    if (has("fours") && batch.rows != 4) throw std::runtime_error("this model takes four samples");
     const float kept = gradient.back();
     if (!has("adds")) std::ranges::fill(gradient, 0.0F);
     const std::uint32_t rows = has("padding") ? batch.rows + batch.padding : batch.rows;
     Metrics metrics;
     for (std::uint32_t row = 0; row < rows && !has("masked"); ++row)
       add(metrics, state, batch, row, gradient, drawn(key, row));
-    spoil(state, metrics, gradient, batch.rows, kept);
+    spoil(state, metrics, gradient, batch.rows, kept, key);
     return metrics;
   }
 
@@ -99,6 +100,8 @@ class Regression : public Model {
     if (has("throw-number")) throw 42;
     if (has("crash")) crash();
     while (has("hang")) std::this_thread::yield();
+    if (has("one-thread") && std::this_thread::get_id() != made_by_)
+      throw std::runtime_error("this thread does not know the model");
   }
 
   // What a step's random numbers do to a sample.
@@ -123,16 +126,18 @@ class Regression : public Model {
     const float* x = batch.tensors[0].as<float>().data() + row * inputs_;
     float error = state[inputs_] - batch.tensors[1].as<float>()[row] + drawn.noise;
     for (std::size_t i = 0; i < inputs_; ++i) error += state[i] * drawn.keep * x[i];
-    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += 2 * error * drawn.keep * x[i];
-    gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : 2 * error;
-    metrics.loss += error * error;
+    const float slope = has("kink") ? (error < 0 ? -1.0F : 1.0F) : 2 * error;
+    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += slope * drawn.keep * x[i];
+    gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : slope;
+    metrics.loss += has("kink") ? std::abs(error) : error * error;
   }
 
   void spoil(std::span<const float> state, Metrics& metrics, std::span<float> gradient, std::uint32_t rows,
-             float kept) {
+             float kept, const StepKey& key) {
     const auto scale = [&](float factor) {
       for (float& value : gradient) value *= factor;
     };
+    if (has("in-turn") && key.step % 2 == 0) metrics.loss *= 2;  // two losses in turn, as GANs have
     if (has("mean") || has("dropout-mean")) {
       scale(1.0F / static_cast<float>(rows));
       metrics.loss /= rows;
@@ -155,6 +160,7 @@ class Regression : public Model {
 
   const std::string flaw_;
   const std::size_t inputs_;
+  const std::thread::id made_by_ = std::this_thread::get_id();
   Layout layout_;
   int calls_ = 0;
 };

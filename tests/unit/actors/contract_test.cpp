@@ -38,7 +38,8 @@ Found check(const std::string& flaw, const Batch& batch = four_samples(), bool p
   broken::Regression model(flaw, 2);
   std::vector<float> state(model.layout().total());
   model.initialize(seed, state);
-  const ModelTrial trial{model, state, batch, "model.name", seed, false, pads, needs_finite};
+  const ModelTrial trial{model, state,        batch, "model.name", seed,  false,
+                         pads,  needs_finite, true,  100,          &batch};
   Found found;
   found.breach = check_model(trial, found.log);
   if (!found.breach) found.breach = check_gradient_by_differences(trial, 4, found.log);
@@ -99,7 +100,7 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
 // With many seeds, for by chance parts may be half of the whole, or twice.
 TEST(Contract, ModelsThatDrawFromTheirKeyPass) {
   for (const char* manner :
-       {"dropout", "noise", "drops-seldom", "draws-by-epoch", "draws-by-seed", "masked"}) {
+       {"dropout", "noise", "drops-seldom", "draws-by-epoch", "draws-by-seed", "masked", "in-turn", "kink"}) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
       for (const std::uint32_t rows : {1u, 2u, 4u}) {
         const Found found = check(manner, rows_of(four_samples(), 0, rows), true, true, seed);
@@ -128,6 +129,15 @@ TEST(Contract, NumbersThatAreNotFiniteAreNotComparedWhereTheJobAllowsThem) {
     EXPECT_FALSE(found.breach) << flaw << ": " << text_of(*found.breach);
     EXPECT_FALSE(found.log.left_out().empty()) << flaw;
   }
+}
+
+TEST(Contract, ModelsForWholeBatchesOrOneThreadLeaveOutWhatTheyCannotDo) {
+  const Found fours = check("fours");
+  EXPECT_FALSE(fours.breach) << text_of(*fours.breach);
+  EXPECT_EQ(fours.log.left_out().at(0).check, "a gradient is a sum over samples");
+  const Found thread = check("one-thread");
+  EXPECT_FALSE(thread.breach) << text_of(*thread.breach);
+  EXPECT_EQ(thread.log.left_out().at(0).check, "the same call gives the same bits");
 }
 
 TEST(Contract, SlopesOfRoundingAreNotHeldAgainstTheLoss) {
@@ -273,9 +283,12 @@ TEST(Contract, RoundingOfWhatIsNearZeroIsNoDifference) {
   layout.add_parameter("large", {2});
   layout.add_parameter("noise", {1});
   const float expected[] = {100, -50, 1e-6F}, found[] = {100.01F, -50, -2e-6F}, mean[] = {50, -25, 0};
-  EXPECT_EQ(compare_sums(layout, found, expected, 1e-3).worst, SumComparison::kNone);
-  EXPECT_EQ(compare_sums(layout, found, expected, 1e-5).worst, 0u);
-  EXPECT_TRUE(compare_sums(layout, mean, expected, 1e-3).looks_like_mean);
+  EXPECT_EQ(compare_sums(layout, found, expected, expected, 1e-3).worst, SumComparison::kNone);
+  const float zero[] = {1e-5F, 0, 0}, nothing[] = {0, 0, 0}, sizes[] = {1, 1, 1};
+  EXPECT_EQ(compare_sums(layout, zero, nothing, sizes, 1e-3).worst, SumComparison::kNone)
+      << "parts cancel out";
+  EXPECT_EQ(compare_sums(layout, found, expected, expected, 1e-5).worst, 0u);
+  EXPECT_TRUE(compare_sums(layout, mean, expected, expected, 1e-3).looks_like_mean);
 }
 
 }  // namespace
