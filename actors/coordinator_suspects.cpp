@@ -239,10 +239,12 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   if (good) {
     mark_suspects_again();  // the folder may have been away
     // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
-    // step late, and would remove what the others read now. The coordinator before may have marked nothing.
-    if (good->step + 1 < *suspect_from_ || suspected_before_) {
+    // step late, and would remove what the others read now; unless a good one may lie there that the
+    // coordinator cannot read. The coordinator before may have marked nothing.
+    const bool abandons = good->step + 1 < *suspect_from_ && !hidden_before(*suspect_from_);
+    if (abandons || suspected_before_) {
       has_verdict_ = true;
-      set_suspects_aside(good->step + 1);
+      set_suspects_aside(abandons ? good->step + 1 : *suspect_from_);
     }
     kept_ = *good;
     view.source = {0, {}, good->manifest, good->records, good->step};
