@@ -58,9 +58,37 @@ std::string stepping_job(const std::string& steps) {
   return text.replace(text.find("epochs = 2"), 10, steps);
 }
 
+TEST(Events, ProgressIsToldOnTheWay) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", stepping_job("epochs = 3"));
+  const RunResult run =
+      run_job(job, folder, {"--events", folder.path("events"), "--set", "report.progress_every=10 steps"});
+  EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
+  std::vector<Json> told;
+  for (const Json& event : lines_of(read_text(folder.path("events")))) {
+    expect_in_table(event);
+    if (event["event"] == "progress") told.push_back(event);
+  }
+  const Json& rows = run.report["progress"];
+  ASSERT_EQ(told.size(), 4u);
+  ASSERT_EQ(rows.size(), 4u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(told[i]["step"], 10 * (i + 1));
+    for (const char* key : {"step", "samples", "loss", "learning_rate", "time_ms"})
+      EXPECT_EQ(told[i][key], rows[i][key]) << key;
+  }
+  EXPECT_TRUE(events_named(run.report, "progress").empty());
+  EXPECT_EQ(run.report["event_counts"]["progress"], 4);
+  EXPECT_NE(run.outcome.err.find("step 20  loss "), std::string::npos) << run.outcome.err;
+  const Json& epoch = run.report["epochs"].at(0);
+  EXPECT_EQ(epoch["loss"], run.report["training"][0]["loss"]);
+  EXPECT_EQ(epoch["used"], run.report["ledger"][0]["used"]);
+}
+
 TEST(Events, FileHoldsWhatTheReportHolds) {
   const Folder folder;
-  const RunResult run = run_linear(folder, {"--replicas", "3", "--events", folder.path("events")});
+  const RunResult run = run_linear(
+      folder, {"--replicas", "3", "--events", folder.path("events"), "--set", "report.progress_every=off"});
   EXPECT_EQ(run.outcome.code, 0);
   const auto events = lines_of(read_text(folder.path("events")));
   ASSERT_EQ(events.size(), run.report["events"].size());
