@@ -1,6 +1,7 @@
 #include "muster/actors/report.hpp"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -72,8 +73,12 @@ Json epochs_json(const Report& report) {
 Json progress_json(const Report& report) {
   Json rows = Json::array();
   for (const ProgressRow& each : report.progress) {
-    Json row = {{"time_ms", each.time_ms}, {"epoch", each.epoch}, {"step", each.step},
-                {"samples", each.samples}, {"loss", each.loss},   {"learning_rate", each.learning_rate}};
+    Json row = {{"time_ms", std::round(each.time_ms * 1000) / 1000},
+                {"epoch", each.epoch},
+                {"step", each.step},
+                {"samples", each.samples},
+                {"loss", each.loss},
+                {"learning_rate", each.learning_rate}};
     if (each.samples_per_second > 0) row["samples_per_second"] = each.samples_per_second;
     if (each.gradient_norm > 0) row["gradient_norm"] = each.gradient_norm;
     rows.push_back(std::move(row));
