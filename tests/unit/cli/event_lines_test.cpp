@@ -29,6 +29,17 @@ Event one_of(const EventSpec& spec) {
   return event;
 }
 
+TEST(EventLines, SayHowFarTheRunIs) {
+  const Event event = make_event("progress", {{"epoch", std::int64_t{2}},
+                                              {"step", std::int64_t{20}},
+                                              {"samples", std::int64_t{320}},
+                                              {"loss", 0.25},
+                                              {"learning_rate", 0.05},
+                                              {"samples_per_second", 1234.4}});
+  EXPECT_EQ(text_of(event), "epoch 2  step 20  loss 0.2500  learning rate 0.05  1234 samples/s");
+  EXPECT_FALSE(line_of(event)->always);
+}
+
 TEST(EventLines, SayWhoIsLostAndWhatItHeld) {
   const Event event = make_event("lost", {{"replica", std::int64_t{1}},
                                           {"shards", std::string("0-3")},
