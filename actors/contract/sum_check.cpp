@@ -1,7 +1,6 @@
 #include "muster/actors/contract/sum_check.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -127,7 +126,9 @@ class SumCheck {
     all.loss_size *= split_.times;
     all.metrics.loss *= split_.times;
     all.metrics.correct *= split_.times;
-    for (float& value : all.gradient) value *= static_cast<float>(split_.times);
+    for (auto* values : {&all.gradient, &all.sizes}) {
+      for (float& value : *values) value *= static_cast<float>(split_.times);
+    }
     return all;
   }
 
