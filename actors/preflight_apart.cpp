@@ -172,8 +172,8 @@ class PreflightChild {
       }
       if (watch_.stuck_for(patience)) {
         end.call = text_of(note_->current());
-        end.how = "has not returned within " + std::to_string(patience.count()) +
-                  " ms (3 times cluster.straggler.stuck_after)";
+        end.how = "has not returned within " + std::to_string(patience.count()) + " ms (" +
+                  std::to_string(kFirstCalls) + " times cluster.straggler.stuck_after)";
         break;
       }
       watch_.tell();

@@ -32,7 +32,7 @@ std::string key_of(const ModelConfig& model);
 std::optional<Breach> check_sources(Workbench& bench, const ContractScope& scope, ContractLog& log);
 
 /// The first broken promise of the model, if a first micro-batch can be read without opening a generator, or
-/// with it if the scope says so. The workbench computes on the host, and loads. Takes at most seven vectors
+/// with it if the scope says so. The workbench computes on the host, and loads. Takes at most ten vectors
 /// of the state's size. What the model throws is a broken promise, too, but for JobError, which is thrown on.
 std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, ContractLog& log);
 
