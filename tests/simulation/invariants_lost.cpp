@@ -1,4 +1,5 @@
 // Who is lost, and for what: nobody without a fault that explains it.
+#include "muster/actors/rules/return_time.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/planted_errors.hpp"
 
@@ -89,8 +90,9 @@ void Invariants::lost(const Event& event) {
   }
   const std::string by = event.text("noticed_by");
   const std::string reason = event.text("reason");
+  // One that woke just before has not reached the coordinator yet.
   for (const auto& [process, seen] : seen_) {
-    if (seen.name.text() == who && cluster_->world().paused_since(restarted_at_, process))
+    if (seen.name.text() == who && cluster_->world().stood_still(process, restarted_at_, now() - kReturnMax))
       stood_still_.insert(process);
   }
   if (reason.rfind("silent", 0) == 0) {

@@ -66,6 +66,7 @@ void World::resume(ProcessId id) {
   Process& process = processes_[id];
   if (!process.paused) return;
   process.paused = false;
+  process.resumed_at = now();
   if (!process.lagging) let_ready_run(process);
   std::vector<Action> due;
   due.swap(process.due);

@@ -42,8 +42,11 @@ class World {
   void end(ProcessId process);
   bool alive(ProcessId process) const { return processes_[process].alive; }
   bool paused(ProcessId process) const { return processes_[process].paused; }
-  bool paused_since(Nanoseconds when, ProcessId process) const {
-    return paused(process) && processes_[process].paused_at <= when;
+  /// From before `since`, and until `until` at least.
+  bool stood_still(ProcessId process, Nanoseconds since, Nanoseconds until) const {
+    const Process& each = processes_[process];
+    return each.paused_at <= since &&
+           (each.paused || (each.resumed_at > each.paused_at && each.resumed_at >= until));
   }
   void rename(ProcessId process, const std::string& name) { processes_[process].name = name; }
   const std::string& name(ProcessId process) const { return processes_[process].name; }
@@ -92,9 +95,9 @@ class World {
     bool paused = false;
     bool lagging = false;
     Nanoseconds lag_max{0};
-    std::vector<Action> due;             // while it was paused
-    std::vector<caf::resumable*> ready;  // actors with a message, while they may not run
-    Nanoseconds paused_at{0};
+    std::vector<Action> due;                  // while it was paused
+    std::vector<caf::resumable*> ready;       // actors with a message, while they may not run
+    Nanoseconds paused_at{0}, resumed_at{0};  // the last time
   };
 
   ProcessId owner_of(caf::resumable* job) const;
