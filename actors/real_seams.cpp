@@ -1,6 +1,7 @@
 // What a node stands on in a real process.
 #include "muster/actors/node.hpp"
 #include "muster/actors/workbench.hpp"
+#include "muster/config/port_range.hpp"
 #include "muster/gpu/device.hpp"
 
 namespace muster {
@@ -29,6 +30,9 @@ NodeSeams real_seams(const std::string& address) {
                                     Engine::Hooks hooks) {
     NodeTransportOptions transport;
     transport.listen = address.empty() ? job.cluster.listen : address;
+    const PortRange ports = parse_port_range(job.cluster.data_ports).value_or(PortRange{});
+    transport.first_port = ports.first;
+    transport.last_port = ports.last;
     transport.silence_max = kConnectionPatiences * job.cluster.detect.patience;
     HandoverOptions handover;
     handover.share = job.cluster.join_share;

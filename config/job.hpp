@@ -184,6 +184,7 @@ struct ClusterConfig {
   bool bind_cores = true;                 ///< whether replicas of one machine have cores of their own
   std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a card; 0: what is free
   std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
+  std::string data_ports;                 ///< config/port_range.hpp; empty: any
   OnLoss on_loss = OnLoss::go_on;
   Reproducible reproducible = Reproducible::strict;
   std::uint32_t min_replicas = 1;                    ///< with fewer the run pauses until others come
@@ -222,6 +223,7 @@ struct CheckpointConfig {
   Interval every;                          ///< and one at the end in any case
   std::uint32_t keep = 3;                  ///< the last so many stay
   std::chrono::milliseconds grace{20000};  ///< for the last checkpoint of a run that is told to end
+  std::string start_from;                  ///< weights to begin with, as safetensors; empty: the model's own
   std::string spare_folder;  ///< for the last checkpoint if `folder` takes none; empty: the temporary folder
 
   bool operator==(const CheckpointConfig&) const = default;

@@ -5,6 +5,7 @@
 
 #include "muster/config/device_name.hpp"
 #include "muster/config/nearest.hpp"
+#include "muster/config/port_range.hpp"
 #include "muster/config/schema.hpp"
 #include "muster/config/text.hpp"
 
@@ -65,6 +66,14 @@ void check_name(const Job& job, const Places& places, std::vector<Mistake>& mist
   mistakes.push_back(mistake_at(places, "name", "too long for names of files",
                                 std::to_string(job.name.size()) + " bytes",
                                 "at most " + std::to_string(kNameMax) + " bytes"));
+}
+
+void check_data_ports(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  const std::string& ports = job.cluster.data_ports;
+  if (parse_port_range(ports)) return;
+  mistakes.push_back(mistake_at(places, "cluster.data_ports", "no range of ports",
+                                shortened(in_quotes(ports)),
+                                "\"FIRST-LAST\", each from 1 to 65535, as \"7100-7199\""));
 }
 
 void check_min_replicas(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
@@ -221,6 +230,7 @@ const std::vector<Rule>& all_rules() {
       {{"train.epochs", "train.steps", "data.repeat"}, check_length},
       {{"name"}, check_name},
       {{"train.shards", "cluster.replicas"}, check_replicas},
+      {{"cluster.data_ports"}, check_data_ports},
       {{"cluster.min_replicas", "cluster.replicas"}, check_min_replicas},
       {{"train.optimizer.name", "train.optimizer.momentum", "train.optimizer.nesterov"}, check_nesterov},
       {{"train.optimizer.learning_rate.schedule", "train.optimizer.learning_rate.warm_up",

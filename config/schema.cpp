@@ -311,6 +311,13 @@ std::vector<Key> cluster_keys() {
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
                "address opens it to all who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
+      bind(
+          key("cluster.data_ports", of(ValueType::text),
+              "Ports that nodes listen on for the data of other hosts, as \"7100-7199\", for firewalls: each "
+              "node takes one that is free. Not for RDMA; where UCX_NET_DEVICES lets UCX carry TCP, set "
+              "UCX_TCP_PORT_RANGE, too.",
+              "any"),
+          MUSTER_MEMBER(cluster.data_ports)),
       bind(key("cluster.on_loss", one_of({"fail", "continue"}),
                "What the loss of a replica or loader means: the run fails, or goes on in a new view, with "
                "the same bits at the end."),

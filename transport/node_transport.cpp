@@ -220,6 +220,13 @@ std::string host_of(const std::string& address) {
 
 namespace {
 
+TcpOptions tcp_options(const NodeTransportOptions& options) {
+  return {.listen = options.listen,
+          .first_port = options.first_port,
+          .last_port = options.last_port,
+          .silence_max = options.silence_max};
+}
+
 bool names_only_tcp(const std::string& networks) {
   std::istringstream names(networks);
   bool any = false;
@@ -235,7 +242,7 @@ bool names_only_tcp(const std::string& networks) {
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
   UcxOptions ucx{.listen = options.listen, .between_hosts = true, .on_card = options.on_card};
   ucx.between_hosts = !ucx_carries_cards(ucx);
-  auto tcp = make_tcp_transport({.listen = options.listen, .silence_max = options.silence_max});
+  auto tcp = make_tcp_transport(tcp_options(options));
   if (ucx.between_hosts && !std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
     return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
                            [](const auto&) { return false; });
@@ -248,8 +255,7 @@ std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& optio
   if (networks == nullptr)
     return join_transports(make_shared_memory_transport(), make_far_transport(options), &is_of_this_host);
   if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
-    return std::make_unique<FarTransport>(
-        make_tcp_transport({.listen = options.listen, .silence_max = options.silence_max}));
+    return std::make_unique<FarTransport>(make_tcp_transport(tcp_options(options)));
   return std::make_unique<FarTransport>(
       make_ucx_transport({.listen = options.listen, .on_card = options.on_card}));
 }

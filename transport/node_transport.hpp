@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace muster {
 struct NodeTransportOptions {
   /// The IP address that this node is reached by from other hosts; see make_tcp_transport.
   std::string listen = "127.0.0.1";
+  /// Of TCP: as in TcpOptions.
+  std::uint16_t first_port = 0, last_port = 0;
   /// Of TCP: TcpOptions::silence_max.
   std::chrono::milliseconds silence_max{0};
   /// Of a replica that computes on a card: whether memory is a card's. Where UCX moves such memory, it

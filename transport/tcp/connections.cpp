@@ -31,7 +31,7 @@ SocketTransport::SocketTransport(const TcpOptions& options)
     : options_(options),
       self_{shm::new_name(), {}, 0},
       thrown_away_(64 << 10),
-      listener_(listen_at(options.listen, self_)),
+      listener_(listen_at(options.listen, options.first_port, options.last_port, self_)),
       sockets_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!sockets_) throw Error(Advice::give_up, "no file descriptor left for TCP");
   watch(listener_, kListener, EPOLLIN);

@@ -76,15 +76,37 @@ Descriptor new_socket(int family) {
   return made;
 }
 
-}  // namespace
-
-Descriptor listen_at(const std::string& host, Address& reached) {
-  auto at = resolve(host.empty() ? "0.0.0.0" : host, 0, AI_PASSIVE);
+// On this port; none if it is taken.
+Descriptor try_port(const std::string& host, std::uint16_t port) {
+  const auto at = resolve(host, port, AI_PASSIVE);
   if (!at) throw Error(Advice::fix_job, "'" + host + "' is no address");
   Descriptor listener = new_socket(at->storage.ss_family);
-  if (::bind(listener.get(), at->get(), at->length) != 0)
+  constexpr int kOn = 1;  // connections of a process that has ended may linger there
+  if (port > 0) ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn);
+  const bool bound = ::bind(listener.get(), at->get(), at->length) == 0;
+  if (!bound && errno != EADDRINUSE)
     throw Error(Advice::fix_job, "no network interface of this node has the address " + host);
-  if (::listen(listener.get(), SOMAXCONN) != 0 || ::getsockname(listener.get(), at->get(), &at->length) != 0)
+  if (bound && ::listen(listener.get(), SOMAXCONN) == 0) return listener;
+  if (errno != EADDRINUSE) throw Error(Advice::give_up, std::string("TCP: listen: ") + std::strerror(errno));
+  return {};
+}
+
+// On the first one of the range that is free.
+Descriptor listen_in_range(const std::string& host, std::uint16_t first, std::uint16_t last) {
+  for (std::uint32_t port = first; port <= last; ++port) {
+    if (Descriptor listener = try_port(host, static_cast<std::uint16_t>(port))) return listener;
+  }
+  throw Error(Advice::fix_job, "every port from " + std::to_string(first) + " to " + std::to_string(last) +
+                                   " (cluster.data_ports) of this node is taken; give a wider range");
+}
+
+}  // namespace
+
+Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t last, Address& reached) {
+  const std::string& where = host.empty() ? std::string("0.0.0.0") : host;
+  Descriptor listener = listen_in_range(where, first, last);
+  auto at = resolve(where, 0, AI_PASSIVE);
+  if (::getsockname(listener.get(), at->get(), &at->length) != 0)
     throw Error(Advice::give_up, std::string("TCP: listen: ") + std::strerror(errno));
   reached.ip = is_wildcard(*at) ? outward_address(at->storage.ss_family) : numbers_of(at->get(), at->length);
   const bool four = at->storage.ss_family == AF_INET;

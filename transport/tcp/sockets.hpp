@@ -20,10 +20,11 @@ struct Hello {
   char to[kNameBytes] = {};
 };
 
-/// Listens on any port of an IP address of this host, or of the one that this name has. A wildcard listens on
-/// all, and hands out the first that is not the loopback's. Fills in where it is reached. Throws Error if no
-/// interface has the address.
-Descriptor listen_at(const std::string& host, Address& reached);
+/// Listens on a port of an IP address of this host, or of the one that this name has: on a free one from
+/// `first` to `last`, or, with 0, on any. A wildcard listens on all addresses, and hands out the first that
+/// is not the loopback's. Fills in where it is reached. Throws Error if no interface has the address, or no
+/// port is free.
+Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t last, Address& reached);
 
 /// Begins to connect. Whether it could is known when the socket can be written to: see `dial_error`.
 /// None if it failed at once: errno says why.

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,8 @@ struct TcpOptions {
   /// The IP address that this node is reached by. Empty or a wildcard (0.0.0.0, ::): listens on all
   /// interfaces, and hands out the first address that is not the loopback's.
   std::string listen = "127.0.0.1";
+  /// The first and the last port that it may listen on; 0: any.
+  std::uint16_t first_port = 0, last_port = 0;
   /// How long a process may take to accept a connection, and one that has connected to say who it is. Shorter
   /// may give up a host that is busy.
   std::chrono::milliseconds greeting_max{10'000};
@@ -35,7 +38,7 @@ struct TcpOptions {
   std::size_t strangers_max = 1024;
 };
 
-/// Throws Error: no interface has the address, or the kernel gives no socket.
+/// Throws Error: no interface has the address, no port of the range is free, or the kernel gives no socket.
 /// `connect` refuses what is no address of such a transport, and its own address, with an Error.
 /// Every buffer given to `send` or by `place` is free as soon as its end was told, and after the destructor.
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options = {});

@@ -238,7 +238,7 @@ TEST(Tcp, WhoDoesNotListenHasFailed) {
 
 TEST(Tcp, WhoDoesNotAnswerHasFailedInTime) {
   tcp::Address address{std::string(tcp::kNameBytes, 'n'), {}, 0};
-  const Descriptor deaf = tcp::listen_at("127.0.0.1", address);
+  const Descriptor deaf = tcp::listen_at("127.0.0.1", 0, 0, address);
   ASSERT_EQ(::listen(deaf.get(), 0),
             0);  // one may wait to be accepted; the kernel leaves others without an answer
   const Descriptor first = tcp::dial(address, true), second = tcp::dial(address, true);
@@ -246,6 +246,38 @@ TEST(Tcp, WhoDoesNotAnswerHasFailedInTime) {
   with(node, {.greeting_max = 50ms});
   node.transport->connect(kB, tcp::seal_address(address));
   EXPECT_TRUE(progress_until(*node.transport, [&] { return node.sink.failures.size() == 1; }));
+}
+
+// Two ports, one behind the other, that nobody listens on.
+std::uint16_t two_free_ports() {
+  for (int turn = 0; turn < 100; ++turn) {
+    tcp::Address any, next;
+    const Descriptor one = tcp::listen_at("127.0.0.1", 0, 0, any);
+    const auto behind = static_cast<std::uint16_t>(any.port + 1);
+    try {
+      const Descriptor other = tcp::listen_at("127.0.0.1", behind, behind, next);
+      return any.port;
+    } catch (const Error&) {  // taken
+    }
+  }
+  return 0;
+}
+
+TEST(Tcp, ListensOnTheFirstPortOfItsRangeThatIsFree) {
+  const std::uint16_t port = two_free_ports();
+  const auto last = static_cast<std::uint16_t>(port + 1);
+  tcp::Address first, second, third;
+  const Descriptor one = tcp::listen_at("127.0.0.1", port, last, first);
+  EXPECT_EQ(first.port, port);
+  const Descriptor other = tcp::listen_at("127.0.0.1", port, last, second);
+  EXPECT_EQ(second.port, last);
+  try {
+    tcp::listen_at("127.0.0.1", port, last, third);
+    ADD_FAILURE() << "a third one found a port";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("(cluster.data_ports) of this node is taken"), std::string::npos)
+        << error.what();
+  }
 }
 
 // What is sent one after the other within a turn goes out together, and nothing is left behind when the
