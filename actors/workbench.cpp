@@ -8,6 +8,7 @@
 #include "muster/actors/demands.hpp"
 #include "muster/actors/shard_states.hpp"
 #include "muster/actors/snapshot.hpp"
+#include "muster/actors/start_weights.hpp"
 #include "muster/config/error.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/transport/graveyard.hpp"
@@ -79,6 +80,15 @@ DeviceMemory memory_for_reducing(const Workbench& bench) {
   return memory;
 }
 
+// The state that the job begins with.
+static void begin_state(Workbench& bench) {
+  bench.model->initialize(bench.job.seed, bench.state.span());
+  if (bench.job.checkpoint.start_from.empty()) return;
+  const auto weights = start_weights(bench.job.checkpoint.start_from, bench.model->layout());
+  bench.device->copy_in(std::as_bytes(std::span(weights)), std::as_writable_bytes(bench.state.span()));
+  bench.device->synchronize();
+}
+
 std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& registry, const std::string& device,
                                           bool computes, bool loads) {
   return make_workbench(job, registry, computes ? make_compute_device(device, device_memory(job)) : nullptr,
@@ -104,7 +114,7 @@ std::shared_ptr<Workbench> make_workbench(const Job& job, const Registry& regist
     pin_gradient(*bench);
     if (bench->device->is_card()) bench->mean = DeviceFloats(bench->device, layout.total());
     if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*bench);
-    bench->model->initialize(job.seed, bench->state.span());
+    begin_state(*bench);
     if (job.train.clip_norm)
       bench->clipping = std::make_unique<Clipping>(bench->device, layout.parameters, *job.train.clip_norm);
     if (!job.train.shard_optimizer)
@@ -185,7 +195,7 @@ void restore(Workbench& bench, const Snapshot& snapshot) {
 void go_back_to(Workbench& bench, const Snapshot& snapshot) {
   if (snapshot.place.records == 0) {
     bench.weighed.of = {};
-    bench.model->initialize(bench.job.seed, bench.state.span());
+    begin_state(bench);
     bench.applied = 0;
     bench.steady.reset();  // before its optimiser
     if (bench.optimizer)

@@ -38,6 +38,15 @@ std::vector<Key> checkpoint_keys() {
               "must wait as long before SIGKILL."),
           [](auto& job) -> auto& { return job.checkpoint.grace; }),
       bind(
+          key("checkpoint.start_from", of(ValueType::path),
+              "Weights to begin with, as a safetensors file of float32 tensors (a checkpoint's weights are "
+              "one): every parameter and buffer of the model, by name and shape. For fine-tuning; the "
+              "optimiser "
+              "begins anew. Every replica reads the file, and must find the same content. `--resume` goes on "
+              "from a checkpoint all the same.",
+              "the model's own"),
+          [](auto& job) -> auto& { return job.checkpoint.start_from; }),
+      bind(
           key("checkpoint.spare_folder", of(ValueType::text),
               "Where the last checkpoint goes if checkpoint.folder takes none until "
               "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "

@@ -102,12 +102,13 @@ std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, 
                          bench.job.train.not_finite == OnNotFinite::stop,
                          !ready_made,
                          steps_of(bench),
-                         test ? &evaluated : nullptr};
+                         test ? &evaluated : nullptr,
+                         !bench.job.checkpoint.start_from.empty()};
   const auto breach = try_model(trial, scope, log);
   if (!breach || breach->check != kComputes || samples.rows == batch->rows) return breach;
   // It may be for batches of the job's size alone.
   return try_model({trial.model, trial.state, *batch, trial.key, trial.seed, trial.bfloat16, trial.pads,
-                    trial.needs_finite, false, trial.steps, test.get()},
+                    trial.needs_finite, false, trial.steps, test.get(), trial.given_state},
                    scope, log);
 }
 

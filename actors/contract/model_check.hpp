@@ -24,6 +24,7 @@ struct ModelTrial {
   bool may_split = true;        ///< the model may be given parts of a batch; not of a ready-made one
   std::uint64_t steps = 1;      ///< of the job, as far as is known
   const Batch* test = nullptr;  ///< samples to evaluate; null: the job evaluates nothing
+  bool given_state = false;     ///< `state` is from a file, and not what the model begins with
 };
 
 /// The first broken promise. The gradient is written whole and within its bounds, is finite, is a sum over

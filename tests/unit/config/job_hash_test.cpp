@@ -36,6 +36,7 @@ Value changed(const Key& key, const Job& job) {
     case ValueType::progress:
       return std::string("77s");
     case ValueType::text:
+    case ValueType::path:
       return std::string("changed");
     default:
       return std::int64_t{key.path == "data.threads" ? 1 : 77};

@@ -32,6 +32,7 @@ TEST(Schema, KeysAreDistinctExplainedAndGroupedByTable) {
 }
 
 TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
+  const sample::DataFile file;
   for (const Key& key : job_keys()) {
     Job job;
     const std::optional<Value> before = key.get(job);
@@ -58,6 +59,9 @@ TEST(Schema, EveryKeyIsBoundToAMemberOfItsOwn) {
         break;
       case ValueType::text:
         value = std::string("changed");
+        break;
+      case ValueType::path:
+        value = file.path();
         break;
       case ValueType::texts:
         value = std::vector<std::string>{"cpu:3"};
