@@ -76,12 +76,13 @@ struct Checkpointed {
   std::string manifest;  ///< its name in checkpoint.folder
   std::uint64_t records = 0;
   std::uint64_t step = 0;
-  std::string path = {};    ///< of the weights
-  std::string folder = {};  ///< where it is, if not in checkpoint.folder
-  std::uint32_t view = 0;   ///< in which it was taken
+  std::string path = {};            ///< of the weights
+  std::string folder = {};          ///< where it is, if not in checkpoint.folder
+  std::uint32_t view = 0;           ///< in which it was taken
+  std::string weights_sha256 = {};  ///< empty: not known
 
   static auto fields(Checkpointed& x) {
-    return std::tie(x.manifest, x.records, x.step, x.path, x.folder, x.view);
+    return std::tie(x.manifest, x.records, x.step, x.path, x.folder, x.view, x.weights_sha256);
   }
 };
 MUSTER_MESSAGE(Checkpointed)

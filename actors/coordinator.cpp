@@ -69,7 +69,7 @@ void CoordinatorState::tell_resumed() {
   for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
   report_.steps = resume.step;
   report_.samples = resume.samples;
-  kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}};
+  kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256};
   told_of_one_ = true;
 }
 
@@ -79,6 +79,7 @@ std::chrono::nanoseconds CoordinatorState::elapsed() const {
 
 void CoordinatorState::raise(Event event) {
   event.time_ms = milliseconds(elapsed());
+  add_where(event);
   report_.add(event);
   tell(event);
 }
@@ -101,6 +102,9 @@ void CoordinatorState::on(const Progress& message) {
   if (message.took >= back_in_) {
     report_.steps = std::max(report_.steps, message.step);
     report_.samples = std::max(report_.samples, message.samples);
+    const Time now = self_->clock().now();
+    if (!steps_heard_) steps_heard_ = StepsHeard{now, message.samples};
+    steps_heard_->take(message, now);
   }
   const bool of_this_view = in_force() && message.took == view_.number;
   if (doubt_ && of_this_view && message.step >= view_.doubted_to && view_.number > judged_) {
@@ -289,8 +293,9 @@ void CoordinatorState::on(const Tick& message) {
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
+  const Pulse pulse{term_, kept_.step, roster_->free_numbers(), whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
-    if (roster_->alive(who)) self_->send(actor, Pulse{term_, kept_.step, roster_->free_numbers()});
+    if (roster_->alive(who)) self_->send(actor, pulse);
   }
 }
 
@@ -413,6 +418,7 @@ void CoordinatorState::finish() {
   } catch (const std::exception&) {
     // What is told of the end may fail; that the run ends does not.
   }
+  tell_end_waiters();
   if (parts_.on_end) parts_.on_end(report_);
   // Behind the report: one that dies between the two tells it again, rather than never. What was not heard by
   // all when the run ended has not been heard since.
@@ -427,10 +433,15 @@ void CoordinatorState::sum_up() {
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
+  if (restarted_ && steps_heard_)
+    trained_from_ = steps_heard_->from;  // of what was done before nothing is known
   if (!begun_ || trained_to_ <= trained_from_) return;
   report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
   if (report_.train_seconds <= 0) return;
-  const std::uint64_t before = parts_.resume ? std::min(parts_.resume->samples, report_.samples) : 0;
+  const std::uint64_t known = restarted_ && steps_heard_ ? steps_heard_->samples_before
+                              : parts_.resume            ? parts_.resume->samples
+                                                         : 0;
+  const std::uint64_t before = std::min(known, report_.samples);
   report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
 }
 
@@ -455,7 +466,8 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Tick& message) { self->state.on(message); },
           [=](const Checkpointed& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
-          [=](const WentBack& message) { self->state.on(message); }};
+          [=](const WentBack& message) { self->state.on(message); },
+          [=](const StatusRequest& message) { return self->state.on(message); }};
 }
 
 }  // namespace muster

@@ -83,6 +83,7 @@ class CoordinatorState {
   void on(const Raised& message);
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
+  caf::result<RunStatus> on(const StatusRequest& message);
   void raise(Event event);
   void tell(const Event& event);
   void tell_progress(const Progress& message);
@@ -117,6 +118,7 @@ class CoordinatorState {
   void keep_no_damaged();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
+  void announce_view();
   void set_out();
   /// `again`: it may join again.
   void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason,
@@ -245,6 +247,12 @@ class CoordinatorState {
   bool is_going_back() const;
   void fail_of(const std::exception_ptr& thrown);
   void finish();
+  RunStatus status() const;
+  std::pair<std::string, std::string> how_it_stands() const;
+  void tell_end_waiters();
+  void add_where(Event& event) const;
+  std::string whom_it_waits_for() const;
+  void say_arrived(const NodeName& who);
 
   coordinator_actor::pointer self_ = nullptr;
   CoordinatorParts parts_;
@@ -259,17 +267,30 @@ class CoordinatorState {
   // noting (the journal's disk takes nothing), installing (all greet each other).
   enum class Phase { forming, adopting, closing, paused, noting, installing, running };
   Phase phase_ = Phase::forming;
-  std::uint64_t term_ = 1, noted_term_ = 0;     // and the one that is in the journal
-  std::uint64_t writer_ = 0;                    // as in JournalEntry
-  std::uint32_t first_view_ = 1;                // its number; a run that begins anew gives none twice
-  Checkpointed kept_;                           // the last one of this run, or the one that it goes on from
-  std::vector<NodeName> lost_;                  // not to be waited for in the view that is being closed
+  std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
+  std::uint64_t writer_ = 0;                 // as in JournalEntry
+  std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
+  Checkpointed kept_;                        // the last one of this run, or the one that it goes on from
+  std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
+  std::vector<caf::typed_response_promise<RunStatus>> end_waiters_;  // who wait for the end
+  std::string paused_for_;
+  // What was told of steps to this coordinator.
+  struct StepsHeard {
+    Time from{};  // the first word
+    std::uint64_t samples_before = 0;
+    Progress last = {};
+    Time to{};
+    void take(const Progress& progress, Time now);
+    double rate() const;  // in samples a second
+  };
+  std::optional<StepsHeard> steps_heard_;
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;
   Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
   std::optional<Time> ticked_at_;
   std::chrono::nanoseconds stood_still_{0};
   bool begun_ = false;               // a first view was in force
+  bool restarted_ = false;           // another coordinator has begun this run
   std::set<std::uint64_t> counted_;  // epochs in the report
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it

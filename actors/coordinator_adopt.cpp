@@ -174,7 +174,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   watch_->entered(view_);
   watch_->begun();
   going_back_.entered();
-  begun_ = true;
+  begun_ = restarted_ = true;
   phase_ = Phase::adopting;
   roster_->entered_before(view_, free);
   trained_from_ = self_->clock().now();
@@ -401,9 +401,7 @@ void CoordinatorState::adopted_all() {
       !suspect_from_ && !any_leaves) {
     phase_ = Phase::running;
     took_effect_ = false;
-    raise(make_event("view", {{"view", number(view_.number)},
-                              {"members", number(view_.replicas.size())},
-                              {"transport", report_.transport}}));
+    announce_view();
     feed_newcomers();
   } else {
     close_view();

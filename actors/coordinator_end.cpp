@@ -87,6 +87,8 @@ void CoordinatorState::on(const Raised& message) {
 void CoordinatorState::state_kept(const Checkpointed& message) {
   report_.checkpoint = message.path;
   report_.kept = {message.step, message.folder};
+  report_.steps = std::max(report_.steps, message.step);  // its last word may not have come
+  report_.weights_sha256 = message.weights_sha256;
   if (keeping_->outcome == "failed" && !message.path.empty())
     keeping_->reason += "; the state is kept in " + message.path;
   raise(

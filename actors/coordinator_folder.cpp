@@ -110,8 +110,8 @@ void CoordinatorState::remember_told(const Checkpointed& message) {
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
-  return {good.manifest, good.records, good.step, parts_.checkpoints->folder() + "/" + good.weights, {},
-          view_.number};
+  return {good.manifest, good.records,       good.step, parts_.checkpoints->folder() + "/" + good.weights, {},
+          view_.number,  good.weights_sha256};
 }
 
 // What a view is made with, in more than one look.

@@ -62,6 +62,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
   roster_->placed(who, welcome.device);
   self_->send(actor, welcome);
+  say_arrived(who);
 }
 
 void CoordinatorState::on(const Prepared& message) {

@@ -184,6 +184,7 @@ void CoordinatorState::pause(const std::string& missing) {
   if (!roster_->donor()) return end_without_members(missing);
   if (phase_ == Phase::paused) return feed_newcomers();
   phase_ = Phase::paused;
+  paused_for_ = missing;
   folder_away_since_.reset();
   missed_.reset();
   const auto now = self_->clock().now();
@@ -263,11 +264,7 @@ void CoordinatorState::on(const Installed& message) {
   if (roster_->all(NodeStage::installed)) set_out();
 }
 
-void CoordinatorState::set_out() {
-  phase_ = Phase::running;
-  watch_->begun();
-  paused_since_.reset();
-  folder_away_since_.reset();
+void CoordinatorState::announce_view() {
   for (const auto& [who, record] : roster_->nodes()) {
     if (record.announced || !roster_->member(who)) continue;
     roster_->announced(who);
@@ -279,6 +276,14 @@ void CoordinatorState::set_out() {
   raise(make_event("view", {{"view", number(view_.number)},
                             {"members", number(view_.replicas.size())},
                             {"transport", report_.transport}}));
+}
+
+void CoordinatorState::set_out() {
+  phase_ = Phase::running;
+  watch_->begun();
+  paused_since_.reset();
+  folder_away_since_.reset();
+  announce_view();
   if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Begin{view_.number});

@@ -59,41 +59,57 @@ const EventFieldSpec& reason() {
 }
 
 std::vector<EventSpec> events_of_membership() {
-  return {{"started",
-           "The run has begun.",
-           "once, first of all",
-           "coordinator",
-           {{"job", kText, true, "name of the job"},
-            {"replicas", kInteger, true, "replicas asked for"},
-            {"shards", kInteger, true, "shards"},
-            {"loaders", kInteger, true, "loader processes asked for"}}},
-          {"notice",
-           "Something that is allowed, but may not be what was meant.",
-           "when it is found",
-           "coordinator",
-           {{"text", kText, true, "the notice"}}},
-          {"joined",
-           "A replica or a loader is part of a view.",
-           "when the first view that holds it is installed",
-           "coordinator",
-           {replica(),
-            loader(),
-            {"pid", kInteger, true, "process"},
-            {"device", kText, true, "device, \"-\" for a loader"},
-            {"view", kInteger, true, "number of the view"}}},
-          {"handed_over",
-           "A replica has given a newcomer its state, and the records of the steps meanwhile.",
-           "when the view begins that holds the newcomer",
-           "the replica that gave it",
-           {{"replica", kInteger, true, "number of the replica that gave it"},
-            {"to", kInteger, true, "number of the newcomer"},
-            {"bytes", kInteger, true, "that have arrived"},
-            {"seconds", kNumber, true, "from the first byte to the view"},
-            {"share", kNumber, true,
-             "of this time, in which something of it was on its way; `cluster.join_share`, unless there was "
-             "cause for more"},
-            {"step_ms_before", kNumber, true, "median of the last steps before; 0: there were none"},
-            {"step_ms", kNumber, true, "median of the steps meanwhile; 0: there were none"}}}};
+  return {
+      {"started",
+       "The run has begun.",
+       "once, first of all",
+       "coordinator",
+       {{"job", kText, true, "name of the job"},
+        {"replicas", kInteger, true, "replicas asked for"},
+        {"shards", kInteger, true, "shards"},
+        {"loaders", kInteger, true, "loader processes asked for"}}},
+      {"listening",
+       "The coordinator can be reached, by its nodes and by `muster status` and `muster stop`.",
+       "once, unless all replicas are threads of its process",
+       "coordinator",
+       {{"address", kText, true, "HOST:PORT"}}},
+      {"notice",
+       "Something that is allowed, but may not be what was meant.",
+       "when it is found",
+       "coordinator",
+       {{"text", kText, true, "the notice"}}},
+      {"arrived",
+       "A replica or a loader has come. It opens its data and builds its model; it is no member yet.",
+       "when it has its number",
+       "coordinator",
+       {replica(),
+        loader(),
+        {"pid", kInteger, true, "process"},
+        {"here", kInteger, false, "before the first view: how many of its kind have come"},
+        {"places", kInteger, false, "and how many there are to be"}}},
+      {"joined",
+       "A replica or a loader is part of a view.",
+       "when the first view that holds it is installed; to a coordinator that was started again: when it is "
+       "back",
+       "coordinator",
+       {replica(),
+        loader(),
+        {"pid", kInteger, true, "process"},
+        {"device", kText, true, "device, \"-\" for a loader"},
+        {"view", kInteger, true, "number of the view"}}},
+      {"handed_over",
+       "A replica has given a newcomer its state, and the records of the steps meanwhile.",
+       "when the view begins that holds the newcomer",
+       "the replica that gave it",
+       {{"replica", kInteger, true, "number of the replica that gave it"},
+        {"to", kInteger, true, "number of the newcomer"},
+        {"bytes", kInteger, true, "that have arrived"},
+        {"seconds", kNumber, true, "from the first byte to the view"},
+        {"share", kNumber, true,
+         "of this time, in which something of it was on its way; `cluster.join_share`, unless there was "
+         "cause for more"},
+        {"step_ms_before", kNumber, true, "median of the last steps before; 0: there were none"},
+        {"step_ms", kNumber, true, "median of the steps meanwhile; 0: there were none"}}}};
 }
 
 std::vector<EventSpec> events_of_views() {
@@ -422,6 +438,11 @@ Event make_event(std::string_view name, std::vector<std::pair<std::string, Event
   return event;
 }
 
+void where(Event& event, const std::string& host, const std::string& address) {
+  if (!host.empty() && !event.has("host")) event.fields.push_back(make_field("host", host));
+  if (!address.empty() && !event.has("address")) event.fields.push_back(make_field("address", address));
+}
+
 std::string to_json_line(const Event& event, const std::string& time) {
   nlohmann::ordered_json line;
   line["event"] = event.name;
@@ -446,7 +467,9 @@ std::string events_markdown() {
       "start of the "
       "run, by the coordinator's clock; a line of `--events` has the time of day, too (`time`, UTC). "
       "`--events FILE` replaces what stands there when a run begins; with "
-      "`--resume`, and with `muster coordinate`, the lines are added to it.\n";
+      "`--resume`, and with `muster coordinate`, the lines are added to it. An event that names a replica or "
+      "a loader also says where that one is, once it has come: `host`, the name of its machine, and "
+      "`address`, by which it reaches the coordinator.\n";
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
             ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";

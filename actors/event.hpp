@@ -75,6 +75,9 @@ using EventValue = std::variant<std::int64_t, double, std::string, bool>;
 /// a required one that is missing, is a bug and ends the process.
 Event make_event(std::string_view name, std::vector<std::pair<std::string, EventValue>> fields);
 
+/// Adds where the node is that the event names: `host` and `address`; what is empty is left out.
+void where(Event& event, const std::string& host, const std::string& address);
+
 /// One line of JSON, without the newline: {"event": name, "time_ms": .., fields...}.
 /// `time`: of day, for logs; none: left out.
 std::string to_json_line(const Event& event, const std::string& time = {});

@@ -8,9 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
+#include "muster/actors/this_machine.hpp"
 #include "muster/config/error.hpp"
 
 namespace muster {
@@ -20,18 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kHolderBytesMax = 512;
 constexpr const char* kOtherFolder = " give this job another checkpoint.folder";
-
-std::string this_boot() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  return boot;
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 std::string content_of(int file) {
   std::array<char, kHolderBytesMax> bytes{};
@@ -99,7 +87,7 @@ FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
     ::close(file_);
     throw;
   }
-  const std::string own = lease_holder(::getpid(), this_host(), this_boot());
+  const std::string own = lease_holder(::getpid(), host_name(), boot_id());
   // A full disk does not keep a run from its journal: it is told of there.
   if (::ftruncate(file_, 0) == 0) {
     [[maybe_unused]] const auto written = ::pwrite(file_, own.data(), own.size(), 0);
@@ -122,7 +110,7 @@ FolderLease::~FolderLease() {
 void FolderLease::refuse_living_holder(bool locked) {
   const auto before = look(path_);
   if (!before || before->holder.empty()) return;
-  if (locked && before->holder.ends_with("(boot " + this_boot() + ")")) return;
+  if (locked && before->holder.ends_with("(boot " + boot_id() + ")")) return;
   std::unique_lock lock(mutex_);
   for (const auto until = Clock::now() + kWatch; Clock::now() < until;) {
     over_changed_.wait_for(lock, kBeat / 10);

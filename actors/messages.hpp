@@ -22,6 +22,7 @@
 #include "muster/actors/message.hpp"
 #include "muster/actors/not_finite.hpp"
 #include "muster/actors/pipeline/item.hpp"
+#include "muster/actors/status_messages.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
 #include "muster/transport/collective/algorithm.hpp"
@@ -49,9 +50,11 @@ struct Join {
   std::uint32_t cores = 0;     ///< that the process may use
   std::string device;          ///< asked for; empty: the coordinator chooses
   std::uint64_t launched = 0;  ///< number that its launcher gave this start; 0: it has no launcher
+  std::string address;         ///< of its machine, on the way to the coordinator; for people
 
   static auto fields(Join& x) {
-    return std::tie(x.protocol, x.name, x.pid, x.incarnation, x.joins, x.host, x.cores, x.device, x.launched);
+    return std::tie(x.protocol, x.name, x.pid, x.incarnation, x.joins, x.host, x.cores, x.device, x.launched,
+                    x.address);
   }
 };
 MUSTER_MESSAGE(Join)
@@ -158,8 +161,9 @@ struct Pulse {
   std::uint64_t kept_step =
       0;  ///< of the last checkpoint that it was told of; no replica removes a later one
   FreeNumbers free;
+  std::string waits_for = {};  ///< before the first step: who is here and who is not; for people
 
-  static auto fields(Pulse& x) { return std::tie(x.term, x.kept_step, x.free); }
+  static auto fields(Pulse& x) { return std::tie(x.term, x.kept_step, x.free, x.waits_for); }
 };
 MUSTER_MESSAGE(Pulse)
 
@@ -469,6 +473,8 @@ struct Heartbeat {
 MUSTER_MESSAGE(Heartbeat)
 
 // ------------------------------------------------------------ 4. failure and the end: end_messages.hpp
+// ------------------------------------------------------------ 5. a run is asked how it stands:
+// status_messages.hpp
 
 }  // namespace muster
 

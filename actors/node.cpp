@@ -1,7 +1,5 @@
 #include "muster/actors/node.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 
@@ -16,6 +14,7 @@
 #include "muster/actors/resume.hpp"
 #include "muster/actors/shard.hpp"
 #include "muster/actors/strangers.hpp"
+#include "muster/actors/this_machine.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/error.hpp"
@@ -27,11 +26,6 @@
 namespace muster {
 
 namespace {
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
 
 Job parse_job(const std::string& toml, const Registry& registry) {
   ParsedJob parsed = read_job_text(toml, "job of the coordinator", {}, registry.declarations());
@@ -78,7 +72,8 @@ void NodeState::start(Self self, NodeParts parts) {
                host_name(),
                static_cast<std::uint32_t>(discover_devices().cores.size()),
                parts_.device,
-               parts_.launched};
+               parts_.launched,
+               parts_.own_address};
   self->send(parts_.coordinator, join_);
 }
 
@@ -150,6 +145,8 @@ Engine::Hooks NodeState::hooks() const {
 void NodeState::on(const Welcome& message) {
   welcome_ = message;
   parts_.name = message.name;
+  if (parts_.joins) notice("was taken in; opens the data and builds the model on " + message.device);
+  join_.device = message.device;  // a coordinator that is started again is told
   term_ = message.term;
   pulse_ = self_->clock().now();
   try {
@@ -173,9 +170,10 @@ void NodeState::on(const Welcome& message) {
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads, resume = message.resume,
                     open = parts_.seams.open_disk, make_device = parts_.seams.make_device,
-                    carries_cards = plane_->carries_cards()] {
+                    check_contract = parts_.seams.check_contract, carries_cards = plane_->carries_cards()] {
     Ready ready;
     try {
+      if (check_contract) check_contract(job, registry, computes, loads);
       ready.bench = make_workbench(
           job, registry, computes ? make_device(device, device_memory(job)) : nullptr, computes, loads);
       if (!loads && job.cluster.replicas_load()) ready.cannot_read = why_not_read(*ready.bench);

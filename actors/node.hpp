@@ -38,6 +38,10 @@ struct NodeSeams {
   /// What a replica computes on, by the name of its device.
   std::function<std::shared_ptr<ComputeDevice>(const std::string& name, const DeviceMemory& memory)>
       make_device = make_compute_device;
+  /// Asked on the compute thread before a node says that it is ready: throws Error if the model or a source
+  /// does not keep its contract here. Empty: that is known. `computes`: it has the model; `loads`: it reads
+  /// the data.
+  std::function<void(const Job& job, const Registry& registry, bool computes, bool loads)> check_contract;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
@@ -52,6 +56,7 @@ struct NodeParts {
   bool joins = false;             ///< comes by itself, at any time
   std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
   std::uint64_t launched = 0;     ///< number that its launcher gave this start; 0: it has no launcher
+  std::string own_address;        ///< of this machine, on the way to the coordinator; for people
   /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
   /// The connection to the coordinator has ended; the job looks for it for so long. Without this function the
   /// node ends with it.
@@ -181,6 +186,7 @@ class NodeState {
   std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
   std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
   bool silence_said_ = false;
+  std::string waits_said_;                             // as in Pulse
   std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet
   caf::actor_clock::time_point asked_{};
   std::optional<Stop> stopping_;  // once its state is kept

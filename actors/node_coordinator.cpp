@@ -20,6 +20,9 @@ void NodeState::on(const Pulse& message) {
   free_.beyond(message.free);
   if (checkpointer_) checkpointer_->known(message.kept_step);
   if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
+  if (!parts_.joins || message.waits_for == waits_said_) return;
+  waits_said_ = message.waits_for;
+  if (!waits_said_.empty()) notice("waits for the run to begin: " + waits_said_);
 }
 
 // A coordinator that is cut off goes on with those that it hears; here no step can end without them.

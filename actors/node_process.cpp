@@ -20,6 +20,7 @@
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
+#include "muster/actors/preflight.hpp"
 #include "muster/actors/rules/looking.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/run.hpp"
@@ -83,6 +84,7 @@ class Session {
     parts.joins = options.node.joins;
     parts.device = options.node.device;
     parts.launched = options.node.launched;
+    parts.own_address = own_address_towards(options.node.host);
     parts.registry = registry;
     parts.seams = std::move(seams);
     parts.coordinator = *coordinator;
@@ -274,7 +276,15 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
 }
 
 int run_joining_node(const JoinOptions& options, const Registry& registry) {
-  return run_sessions(options, registry, [&] { return real_seams(own_address_towards(options.node.host)); });
+  const auto checked = std::make_shared<std::atomic<bool>>(options.unchecked);  // once is enough
+  return run_sessions(options, registry, [&] {
+    NodeSeams seams = real_seams(own_address_towards(options.node.host));
+    seams.check_contract = [checked](const Job& job, const Registry& all, bool computes, bool loads) {
+      if (!*checked) check_contract_of_node(job, all, computes, loads);
+      *checked = true;
+    };
+    return seams;
+  });
 }
 
 }  // namespace muster

@@ -37,6 +37,7 @@ struct JoinOptions {
   /// How long it may be gone later; default: the job's cluster.orphan_after.
   std::optional<std::chrono::milliseconds> orphan_after;
   std::function<void(const std::string&)> say;  ///< what happens, for people; any thread
+  bool unchecked = false;                       ///< without the check of what model and sources promise
 };
 
 /// What `muster join` does. A node that was evicted joins again, as a new incarnation, with back-off from

@@ -207,6 +207,22 @@ void add_data_notices(Preflight& flight) {
 
 }  // namespace
 
+void check_contract_of_node(const Job& job, const Registry& registry, bool computes, bool loads,
+                            const ContractScope& scope) {
+  if (!loads) return;  // what it could be tried with is elsewhere
+  Preflight flight;
+  flight.job = job;
+  flight.placement.devices = {"cpu:0"};
+  // The model's context, and what sources are compared with, need both.
+  const auto bench = make_workbench(job, registry, make_host_device(), true, true);
+  try {
+    look_at_sources(*bench, scope, flight);
+    if (computes) look_at_model(*bench, scope, flight);
+  } catch (const JobError& error) {  // nobody shows the key's place
+    throw Error(Advice::fix_job, error.key() + ": " + error.what());
+  }
+}
+
 // Where nodes come by hand, more may come than the job says.
 void add_key_notices(const Places& places, Trial trial, Preflight& flight) {
   const bool may_grow = trial == Trial::nowhere;

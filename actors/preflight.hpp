@@ -54,6 +54,12 @@ enum class Trial { nowhere, on_host, everywhere };
 Preflight preflight(const Job& job, const Places& places, const Registry& registry,
                     Trial trial = Trial::on_host, const ContractScope& scope = {});
 
+/// What a node that comes by itself checks before it is ready, on its own host: that what it computes with
+/// (if it `computes`) and what it reads (if it `loads`) keep their contracts. On cards nothing is computed.
+/// Throws Error.
+void check_contract_of_node(const Job& job, const Registry& registry, bool computes, bool loads,
+                            const ContractScope& scope = {});
+
 /// Adds notices of keys without effect. preflight() has done so, with the places that it was given.
 void add_key_notices(const Places& places, Trial trial, Preflight& flight);
 

@@ -154,7 +154,7 @@ class PreflightChild {
     bool has_no_main = false;
   };
 
-  End wait(const ClusterConfig& cluster) {
+  End wait(const ClusterConfig& cluster, int stop) {
     const auto patience = kFirstCalls * cluster.straggler.stuck_after;
     const int descriptor = open_pidfd(pid_);
     End end;
@@ -177,8 +177,12 @@ class PreflightChild {
         break;
       }
       watch_.tell();
-      pollfd wait{descriptor, POLLIN, 0};
-      ::poll(&wait, 1, kLookMs);
+      pollfd waits[] = {{descriptor, POLLIN, 0}, {stop, POLLIN, 0}};  // what is negative is passed over
+      ::poll(waits, 2, kLookMs);
+      if (waits[1].revents != 0) {
+        if (descriptor >= 0) ::close(descriptor);
+        throw ToldToEnd();
+      }
     }
     if (descriptor >= 0) ::close(descriptor);
     return end;
@@ -231,13 +235,13 @@ void put_in_place(const Places& places, std::vector<Mistake>& mistakes) {
 }  // namespace
 
 Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
-                          const ContractScope& scope, const std::vector<std::string>& command) {
+                          const ContractScope& scope, const std::vector<std::string>& command, int stop) {
   Preflight flight;
   flight.mistakes = check_job(job, places, registry.declarations());
   if (!flight.mistakes.empty()) return flight;
   PreflightChild child(command,
                        to_text(PreflightRequest{with_defaults(job, registry.declarations()), trial, scope}));
-  const auto end = child.wait(job.cluster);
+  const auto end = child.wait(job.cluster, stop);
   if (end.has_no_main)
     throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
                                      std::string(kNoMainAdvice));

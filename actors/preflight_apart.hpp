@@ -5,16 +5,23 @@
 #include <vector>
 
 #include "muster/actors/preflight.hpp"
+#include "muster/config/error.hpp"
 
 namespace muster {
 
 /// As `preflight`, but nothing of the user's is called in this process. `command`: the program and its first
 /// arguments, as children of a run are started; --preflight is added. A crash, and a call that does not
 /// return within 3 times cluster.straggler.stuck_after, are mistakes that name the call. What takes its time
-/// without being bounded (opening the data, say) is told on stderr every 10 s. Throws Error: no process can
-/// be started, or its program does not call muster::main.
+/// without being bounded (opening the data, say) is told on stderr every 10 s. As soon as `stop`, a
+/// descriptor, can be read, it ends the child and throws ToldToEnd; negative: never. Throws Error: no process
+/// can be started, or its program does not call muster::main.
 Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
-                          const ContractScope& scope, const std::vector<std::string>& command);
+                          const ContractScope& scope, const std::vector<std::string>& command, int stop = -1);
+
+class ToldToEnd : public Error {
+ public:
+  ToldToEnd() : Error(Advice::give_up, "told to end before the run has begun") {}
+};
 
 /// What such a child process does; returns its exit code.
 int run_preflight_child(const Registry& registry);

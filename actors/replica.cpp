@@ -34,6 +34,7 @@ ReplicaState::Time ReplicaState::now() const {
 
 double ReplicaState::lap() {
   const Time before = std::exchange(lap_, now());
+  if (before == Time{}) return 0;  // the first one
   return std::chrono::duration<double>(lap_ - before).count();
 }
 
@@ -369,7 +370,8 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   traffic_ += record_->sent;
-  phases_.reduce_s += lap();
+  const double took = lap();
+  if (!observing_) phases_.reduce_s += took;  // one that catches up reduces nothing
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
   keeps_soon_ = mean_ != MeanIs::in_gradient && !fed_.empty();
   if (mean_ == MeanIs::in_gradient) feed();

@@ -265,8 +265,8 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"step", step},
                                  {"bytes", static_cast<std::int64_t>(message.bytes)},
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
-  const Checkpointed told{message.manifest, message.records, message.step,
-                          message.path,     message.folder,  message.view};
+  const Checkpointed told{message.manifest, message.records, message.step,        message.path,
+                          message.folder,   message.view,    message.state_sha256};
   (message.folder.empty() ? checkpointed_ : spared_) = told;
   self_->send(parts_.node, told);
 }

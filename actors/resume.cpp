@@ -75,10 +75,15 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
     throw NothingToResume("a newer checkpoint than that of step " + std::to_string(place.steps) +
                           " may be there, and cannot be read now: " + *refused +
                           "; make it readable, or move it away");
-  return {newest.manifest_name, disk->folder() + "/" + newest.manifest.weights.name,
-          place.records,        place.steps,
-          place.cursor.epoch,   place.samples,
-          place.told,           std::move(found.passed_over)};
+  return {newest.manifest_name,
+          disk->folder() + "/" + newest.manifest.weights.name,
+          place.records,
+          place.steps,
+          place.cursor.epoch,
+          place.samples,
+          place.told,
+          std::move(found.passed_over),
+          newest.manifest.weights_sha256};
 }
 
 std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,

@@ -29,6 +29,7 @@ struct Resume {
   std::uint64_t samples = 0;
   std::vector<EpochEnd> epochs;  ///< told so far
   std::vector<PassedOver> passed_over;
+  std::string weights_sha256 = {};
 };
 
 /// `fingerprint`: of the data; empty: not compared.

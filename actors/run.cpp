@@ -8,25 +8,27 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <filesystem>
 #include <mutex>
-#include <set>
 
 #include <caf/io/all.hpp>
 
 #include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/children.hpp"
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/folder_lease.hpp"
 #include "muster/actors/job_hash.hpp"
+#include "muster/actors/launcher.hpp"
 #include "muster/actors/lost_processes.hpp"
 #include "muster/actors/node_process.hpp"
+#include "muster/actors/other_job.hpp"
 #include "muster/actors/preflight_apart.hpp"
+#include "muster/actors/run_address.hpp"
 #include "muster/actors/signals.hpp"
 #include "muster/actors/spawn.hpp"
+#include "muster/actors/this_machine.hpp"
+#include "muster/config/address.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
@@ -36,6 +38,8 @@ namespace {
 
 constexpr auto kPartingGood = std::chrono::milliseconds(2000);
 constexpr auto kPartingBad = std::chrono::milliseconds(300);
+constexpr auto kPartingByHand =
+    std::chrono::milliseconds(3000);  // more than a coordinator waits for its nodes
 
 // The coordinator's last word, handed to the waiting thread.
 class Ending {
@@ -69,13 +73,6 @@ class Ending {
   const int descriptor_;
 };
 
-std::vector<NodeName> node_names(const Job& job) {
-  std::vector<NodeName> names;
-  for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot) names.push_back({false, slot});
-  for (std::uint32_t slot = 0; slot < job.cluster.loaders; ++slot) names.push_back({true, slot});
-  return names;
-}
-
 std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job,
                       std::uint16_t wanted) {
   const auto port = system.middleman().publish(coordinator, wanted, job.cluster.listen.c_str(), true);
@@ -89,123 +86,6 @@ std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordi
   }
   return *port;
 }
-
-// Starts processes, and new ones for those that are lost if the job says so.
-class Launcher {
- public:
-  Launcher(const Preflight& flight, const RunOptions& options, std::uint16_t port)
-      : job_(flight.job), placement_(flight.placement), command_(options.node_command), port_(port) {
-    if (command_.empty()) command_ = {this_executable(), "node"};
-  }
-
-  void start_all() {
-    for (const NodeName& name : node_names(job_)) start(name, false);
-  }
-
-  // A child that has ended, told to the coordinator; a new one takes its place after a while.
-  void tell_ended(const coordinator_actor& coordinator) {
-    while (const auto ended = children.next_ended()) {
-      spread(coordinator);
-      caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});
-      if (ended->in_user_code) {  // it may have been lost before, for its connection was closed
-        causes.push_back(ended->name.text() + " " + ended->how);
-        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", causes.back()}})});
-      }
-      if (ending_ || ended->good || job_.cluster.restart != Restart::on_loss) continue;
-      if (!ended->evicted && restarts_++ >= job_.cluster.restarts) continue;
-      waiting_.push_back({ended->name, Clock::now() + back_off_});
-      back_off_ = std::min(2 * back_off_, kBackOffMax);
-    }
-  }
-
-  /// The run is to end: no child is started any more.
-  void start_no_more() {
-    ending_ = true;
-    waiting_.clear();
-  }
-
-  void start_anew(const coordinator_actor& coordinator) {
-    while (!waiting_.empty() && waiting_.front().when <= Clock::now()) {
-      const NodeName name = waiting_.front().name;
-      waiting_.pop_front();
-      try {
-        start(name, true);
-        spread(coordinator);
-      } catch (const Error& error) {  // those who are left need no other one
-        waiting_.push_back({name, Clock::now() + back_off_});
-        back_off_ = std::min(2 * back_off_, kBackOffMax);
-        const std::string text = std::string(error.what()) + "; tried again";
-        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", text}})});
-      }
-    }
-  }
-
-  // Who lives although it counts as lost has been told to end. If it stands still it does not hear that, and
-  // keeps its device from the one that is to take its place.
-  void end_lost(const std::vector<std::int64_t>& pids) {
-    for (const std::int64_t pid : pids) lost_.push_back({pid, Clock::now() + kLostGrace});
-    while (!lost_.empty() && lost_.front().until <= Clock::now()) {
-      children.kill(lost_.front().pid);
-      lost_.pop_front();
-    }
-  }
-
-  Children children;
-  std::vector<std::string> causes;  ///< where user code has ended a process
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
-  static constexpr auto kLostGrace = std::chrono::milliseconds(5000);
-  struct Lost {
-    std::int64_t pid;
-    Clock::time_point until;
-  };
-  struct Waiting {
-    NodeName name;
-    Clock::time_point when;
-  };
-
-  // Replicas that have one core together have it evenly only while all are there: until then each has all.
-  // A replica that cannot be moved may be slower; it goes on.
-  void spread(const coordinator_actor& coordinator) {
-    const auto& shares = placement_.cores;
-    if (std::ranges::adjacent_find(shares) == shares.end()) return;
-    std::set<int> every;
-    for (const auto& share : shares) every.insert(share.begin(), share.end());
-    const std::vector<NodeName> names = children.names();
-    const bool all_there = names.size() == shares.size();
-    for (const NodeName& name : names) try {
-        children.move(name, all_there ? shares[name.slot] : std::vector<int>(every.begin(), every.end()));
-      } catch (const Error& error) {
-        const std::string text = name.text() + " is not moved to other cores: " + error.what();
-        caf::anon_send(coordinator, Raised{make_event("notice", {{"text", text}})});
-      }
-  }
-
-  void start(const NodeName& name, bool joins) {
-    std::vector<std::string> command = command_;
-    NodeArguments arguments{job_.cluster.listen, port_, name, ::getpid(), joins, {}, new_incarnation()};
-    std::vector<int> cores;
-    if (!name.loader && !placement_.cores.empty()) {
-      cores = placement_.cores[name.slot];
-      if (joins) arguments.device = placement_.devices[name.slot];
-    }
-    const auto texts = to_arguments(arguments);
-    command.insert(command.end(), texts.begin(), texts.end());
-    children.start(name, command, cores, arguments.launched);
-  }
-
-  const Job& job_;
-  const Placement& placement_;
-  std::vector<std::string> command_;
-  std::uint16_t port_;
-  std::uint32_t restarts_ = 0;
-  bool ending_ = false;
-  std::chrono::milliseconds back_off_{500};
-  std::deque<Waiting> waiting_;
-  std::deque<Lost> lost_;
-};
 
 // Replicas and loaders within this process. All have let go of what they hold when this object is gone.
 class InProcessNodes {
@@ -243,10 +123,13 @@ class InProcessNodes {
   std::vector<node_actor> nodes_;
 };
 
-// Waits for the coordinator's last word; passes on signals and ended children.
+// Waits for the coordinator's last word; passes on signals and ended children. A second signal ends all at
+// once: nodes that were started by hand are told so.
 Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, LostProcesses& lost,
-                    const coordinator_actor& coordinator) {
-  int taken = 0;
+                    const coordinator_actor& coordinator, bool by_hand) {
+  using Clock = std::chrono::steady_clock;
+  int taken = 0, last_signal = 0;
+  std::optional<Clock::time_point> leave_at;
   for (;;) {
     if (auto report = ending.get()) return *report;
     std::vector<pollfd> waits{{ending.descriptor(), POLLIN, 0}};
@@ -255,18 +138,28 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, 
     ::poll(waits.data(), waits.size(), 100);
     while (const int signal = signals.take()) {
       if (taken > 0 && signal == SIGHUP) continue;  // a shell and the kernel both send it
-      if (taken++ > 0) {
+      if (taken++ > 0 && (!by_hand || leave_at)) {
         launcher.children.kill_all();
         ::_exit(128 + signal);
       }
+      if (taken > 1) leave_at = Clock::now() + kPartingByHand;
+      last_signal = signal;
       launcher.start_no_more();
       caf::anon_send(coordinator, StopRequest{name_of_signal(signal)});
     }
+    if (leave_at && Clock::now() >= *leave_at) ::_exit(128 + last_signal);
     if (ending.begun()) launcher.start_no_more();
     launcher.end_lost(lost.take());
     launcher.tell_ended(coordinator);
     launcher.start_anew(coordinator);
   }
+}
+
+void go_on(const Job& job, const RunOptions& options, CoordinatorParts& parts) {
+  const auto disk = job.checkpoint.folder.empty() ? nullptr : open_disk(job.checkpoint.folder);
+  const std::string changed = disk ? accept_other_job(job, options.registry, disk, options.accept) : "";
+  if (!changed.empty()) parts.first_events.push_back(make_event("notice", {{"text", changed}}));
+  parts.resume = find_resume(job, options.registry, disk);
 }
 
 CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& options, Ending& ending) {
@@ -284,9 +177,9 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
     parts.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
                                  (file_name_of(flight.job.name) + ".journal"));
   }
-  if (options
-          .resume)  // behind the journal, whose lock another coordinator may hold: this renames checkpoints
-    parts.resume = find_resume(flight.job, options.registry, open_disk(flight.job.checkpoint.folder));
+  // Behind the journal, whose lock another coordinator may hold: this renames checkpoints.
+  if (options.resume) go_on(flight.job, options, parts);
+  if (parts.checkpoints) keep_mathematics(*parts.checkpoints, flight.job, options.registry.declarations());
   parts.on_progress = options.on_progress;
   parts.progress = std::make_shared<ProgressHistory>(flight.job);
   parts.on_conclude = [&ending] { ending.begin(); };
@@ -326,6 +219,10 @@ void tell_causes(Report& report, const std::vector<std::string>& told,
   if (!causes.empty()) report.reason += "; " + causes.back();
 }
 
+RunAddress address_of(const Job& job, std::uint16_t port) {
+  return {job.name, host_name(), boot_id(), ::getpid(), job.cluster.listen, port};
+}
+
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
   LostProcesses lost;
@@ -339,21 +236,28 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
   std::optional<RefusalsTold> refusals;
+  std::optional<AddressFile> address;
   Report report;
   try {
     std::uint16_t port = 0;
     if (!options.in_process) {
       port = publish(system, actor, flight.job, options.port);
       if (options.on_listening) options.on_listening();
+      caf::anon_send(actor, Raised{make_event("listening",
+                                              {{"address", address_text(flight.job.cluster.listen, port)}})});
       refusals.emplace(system, actor);
     }
-    launcher.emplace(flight, options, port);
+    if (!flight.job.checkpoint.folder.empty())
+      address.emplace(flight.job.checkpoint.folder, address_of(flight.job, port));
+    const auto command = options.node_command.empty() ? std::vector<std::string>{this_executable(), "node"}
+                                                      : options.node_command;
+    launcher.emplace(flight.job, flight.placement, command, port);
     if (options.in_process) {
       nodes.emplace(system, flight.job, options, actor);
     } else if (!options.by_hand) {
       launcher->start_all();
     }
-    report = wait_for_end(ending, signals, *launcher, lost, actor);
+    report = wait_for_end(ending, signals, *launcher, lost, actor, options.by_hand);
   } catch (...) {
     caf::anon_send_exit(actor, caf::exit_reason::kill);
     caf::scoped_actor(system)->wait_for(actor);  // it tells what lives no longer than this function
@@ -368,6 +272,20 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   self->wait_for(actor);
   report.progress = progress->rows();  // its actor has ended
   if (!report.completed()) tell_causes(report, launcher->causes, late, options);
+  return report;
+}
+
+// By a signal, before anything was started.
+Report ended_early(const Job& job, int signal, const RunOptions& options) {
+  Report report;
+  report.job = job.name;
+  report.replicas = job.cluster.replicas;
+  report.shards = job.train.shards;
+  report.outcome = "interrupted";
+  report.reason = name_of_signal(signal);
+  const Event event = make_event("interrupted", {{"reason", report.reason}});
+  report.add(event);
+  if (options.on_event) options.on_event(event);
   return report;
 }
 
@@ -387,24 +305,31 @@ Report run(const Job& job, const RunOptions& options) {
   // A program with another command for its nodes does not know this one's.
   const bool apart = !options.in_process && options.node_command.empty();
   const ContractScope scope = options.unchecked ? ContractScope::none() : ContractScope{};
-  Preflight flight = apart ? preflight_apart(job, options.places, options.registry, trial, scope,
-                                             {this_executable(), "node"})
-                           : preflight(job, options.places, options.registry, trial, scope);
+  std::optional<Signals> signals;  // in this process user code could keep them waiting
+  if (apart) signals.emplace(options.handle_signals);
+  Preflight flight;
+  try {
+    flight = apart ? preflight_apart(job, options.places, options.registry, trial, scope,
+                                     {this_executable(), "node"}, signals->descriptor())
+                   : preflight(job, options.places, options.registry, trial, scope);
+  } catch (const ToldToEnd&) {
+    return ended_early(job, signals->take(), options);
+  }
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   const auto lease = hold_folder(job, options.by_hand);
-  Signals signals(options.handle_signals);
+  if (!signals) signals.emplace(options.handle_signals);
   if (options.handle_signals) take_errors_for_signals();
-  if (options.system) return run_in(*options.system, std::move(flight), options, signals);
+  if (options.system) return run_in(*options.system, std::move(flight), options, *signals);
   caf::actor_system_config config;
   load_middleman(config);
   configure(config);
   caf::actor_system system(config);
   system.await_actors_before_shutdown(false);
-  return run_in(system, std::move(flight), options, signals);
+  return run_in(system, std::move(flight), options, *signals);
 }
 
 }  // namespace muster

@@ -55,6 +55,9 @@ struct RunOptions {
   /// Goes on from the newest whole checkpoint of this job in checkpoint.folder; throws NothingToResume if
   /// there is none.
   bool resume = false;
+  /// With `resume`: keys of the job that may differ from the job that wrote the checkpoint
+  /// ("train.optimizer.learning_rate"; other_job.hpp says which).
+  std::vector<std::string> accept;
 
   /// Nothing is launched: nodes are started by hand with `muster join`, and come to this port of
   /// cluster.listen. The journal lies in checkpoint.folder, if there is one; then a coordinator that died can

@@ -14,6 +14,8 @@ const std::vector<Command>& commands() {
       {"coordinate", "train on machines that join by hand: keep the roster, and report", true,
        coordinate_command},
       {"join", "add this machine to a run, at any time", true, join_command},
+      {"status", "how a run stands that is under way", true, status_command},
+      {"stop", "end a run, with a last checkpoint", true, stop_command},
       {"plan", "show what a job would run, and run nothing", true, plan_command},
       {"check", "check the model and the data of a job for broken contracts, and train nothing", true,
        check_command},
@@ -52,7 +54,7 @@ void print_help() {
       "  2    the command line or the job file is wrong; what and where is on stderr\n"
       "  130  interrupted by SIGINT (Ctrl-C); 143: by SIGTERM, 129: by SIGHUP. A second signal (no SIGHUP) "
       "ends\n"
-      "       `run` and its replicas at once, and of `coordinate` the coordinator alone\n");
+      "       the run and its replicas at once, without a last checkpoint\n");
 }
 
 int unknown_command(const std::string& name) {

@@ -1,9 +1,9 @@
 // muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
-#include <unistd.h>
-
 #include <cstdio>
 
+#include "muster/actors/this_machine.hpp"
 #include "muster/cli/training.hpp"
+#include "muster/config/address.hpp"
 
 namespace muster::cli {
 
@@ -20,11 +20,6 @@ constexpr const char* kCoordinateUsage =
     "back to the last checkpoint, and waits for nobody.\n"
     "Exit codes as those of `muster run`; 1 also when every replica was asked to leave.\n";
 
-std::string this_host() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "HOST";
-}
-
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
   std::string host;
   if (!given.count("listen") || !parse_address(given["listen"].as<std::string>(), host, options.port))
@@ -39,7 +34,7 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   sets.push_back("cluster.listen=\"" + host + "\"");
   const bool anywhere = host == "0.0.0.0" || host == "::";
   const std::string reached =
-      anywhere ? this_host() + ":" + std::to_string(options.port) : given["listen"].as<std::string>();
+      anywhere ? host_name() + ":" + std::to_string(options.port) : given["listen"].as<std::string>();
   options.on_listening = [reached] {
     std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
                  reached.c_str());

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "muster/cli/format.hpp"
+#include "muster/config/address.hpp"
 
 namespace muster::cli {
 
@@ -16,11 +17,25 @@ std::string seconds(const Event& event, const char* key) {
   return format("%.1f s", event.number(key) / 1000);
 }
 
+// Of one on another machine, or that is reached over a network.
+std::string place_of(const Event& event) {
+  const std::string address = event.text("address");
+  return address.empty() || is_loopback(address) ? "" : event.text("host") + " (" + address + ")";
+}
+
 std::string node_of(const Event& event) {
   for (const char* kind : {"replica", "loader"}) {
-    if (event.has(kind)) return format("%s %lld", kind, whole(event, kind));
+    if (!event.has(kind)) continue;
+    const std::string place = place_of(event);
+    return format("%s %lld", kind, whole(event, kind)) + (place.empty() ? "" : " on " + place);
   }
   return {};
+}
+
+std::string arrived(const Event& event) {
+  const std::string text = node_of(event) + " has come";
+  return event.has("places") ? text + format(": %lld of %lld", whole(event, "here"), whole(event, "places"))
+                             : text;
 }
 
 std::string reason(const Event& event) {
@@ -143,6 +158,7 @@ const std::map<std::string, Row>& table() {
       {"corrupt", {corrupt, true}},
       {"went_back", {went_back, true}},
       {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
+      {"arrived", {arrived, false}},
       {"progress", {progress, false}},
       {"late", {late, false}},
       {"recovered", {recovered, false}},

@@ -1,6 +1,5 @@
 #include "muster/cli/job_arguments.hpp"
 
-#include <charconv>
 #include <cstdio>
 #include <iostream>
 
@@ -75,24 +74,6 @@ ParsedJob read_job(const po::variables_map& given, const Registry& registry,
   ParsedJob parsed = read_job_file(given["JOB.toml"].as<std::string>(), sets, registry.declarations());
   std::fprintf(stderr, "%s", render(parsed.mistakes).c_str());
   return parsed;
-}
-
-bool parse_address(const std::string& text, std::string& host, std::uint16_t& port) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  const std::string digits = text.substr(colon + 1);
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number == 0 || number > 65535)
-    return false;
-  port = static_cast<std::uint16_t>(number);
-  return true;
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
 }
 
 }  // namespace muster::cli

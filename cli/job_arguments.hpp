@@ -24,10 +24,4 @@ std::optional<po::variables_map> parse(const std::string& command, const std::st
 ParsedJob read_job(const po::variables_map& given, const Registry& registry,
                    const std::vector<std::string>& more_sets = {});
 
-/// HOST:PORT, or [HOST]:PORT. False if it is none.
-bool parse_address(const std::string& text, std::string& host, std::uint16_t& port);
-
-/// Whether an address reaches no further than this machine.
-bool is_loopback(const std::string& host);
-
 }  // namespace muster::cli

@@ -3,6 +3,7 @@
 
 #include "muster/actors/node_process.hpp"
 #include "muster/cli/job_arguments.hpp"
+#include "muster/config/address.hpp"
 #include "muster/config/placement.hpp"
 #include "muster/gpu/device.hpp"
 
@@ -11,7 +12,7 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kJoinUsage =
-    "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader]\n\n"
+    "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader] [--unchecked]\n\n"
     "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a "
     "replica\n"
     "while the others train on. SIGTERM, SIGHUP: it hands its shards over at a step boundary, and ends. A "
@@ -40,6 +41,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
                         "where the coordinator listens")(
       "device", po::value<std::string>()->value_name("D"),
       "the device to compute on; default: the cores of this machine in turn")(
+      "unchecked", "do not check on the first samples what model and data promise (docs/models.md)")(
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
       "patience", po::value<std::int64_t>()->value_name("SECONDS")->default_value(60),
       "how long the coordinator is looked for")(
@@ -70,6 +72,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   join.patience = std::chrono::seconds((*given)["patience"].as<std::int64_t>());
   if (given->count("orphan-after"))
     join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<std::int64_t>());
+  join.unchecked = given->count("unchecked") > 0;
   join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
   return run_joining_node(join, registry);
 }

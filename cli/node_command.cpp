@@ -4,6 +4,7 @@
 #include "muster/actors/spawn.hpp"
 #include "muster/cli/bench_replica.hpp"
 #include "muster/cli/job_arguments.hpp"
+#include "muster/config/address.hpp"
 
 namespace muster::cli {
 

@@ -27,8 +27,8 @@ std::size_t terminal_columns() {
 
 }  // namespace
 
-ProgressLine::ProgressLine(const Job& job, bool quiet)
-    : job_(job), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(const Job& job, bool quiet, bool by_hand)
+    : job_(job), quiet_(quiet), by_hand_(by_hand), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 // A line that is wider than the terminal would leave its beginning behind each time it is written over.
 void ProgressLine::write_over(const std::string& text) {
@@ -91,6 +91,7 @@ void ProgressLine::write_epoch(const Event& event) {
 void ProgressLine::show(const Event& event) {
   if (event.name == "epoch" && !quiet_) write_epoch(event);
   if (event.name == "progress" && terminal_) return;  // it is in the line that is written over
+  if (event.name == "arrived" && !by_hand_) return;   // this process has started it
   const auto line = line_of(event);
   if (line && (line->always || !quiet_)) write_line(line->text);
 }

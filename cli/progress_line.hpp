@@ -13,7 +13,8 @@ namespace muster::cli {
 /// Used by one thread at a time.
 class ProgressLine {
  public:
-  ProgressLine(const Job& job, bool quiet);
+  /// `by_hand`: its nodes are started by others, so that it is news when one comes.
+  ProgressLine(const Job& job, bool quiet, bool by_hand);
 
   void show(const Progress& progress, const DataFacts& facts);
   void show(const Event& event);
@@ -27,6 +28,7 @@ class ProgressLine {
 
   const Job job_;
   const bool quiet_;
+  const bool by_hand_;
   const bool terminal_;
   bool partial_ = false;           // the terminal's line is not ended
   std::uint64_t total_steps_ = 0;  // 0: not known

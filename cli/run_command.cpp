@@ -16,6 +16,8 @@
 #include "muster/cli/progress_line.hpp"
 #include "muster/cli/training.hpp"
 #include "muster/config/error.hpp"
+#include "muster/config/nearest.hpp"
+#include "muster/config/schema.hpp"
 #include "muster/config/text.hpp"
 #include "muster/config/time_of_day.hpp"
 
@@ -92,10 +94,23 @@ Report refused_report(const Job& job, const std::string& reason) {
 int exit_code(const Report& report) {
   if (report.completed()) return kCompleted;
   if (report.outcome != "interrupted") return kFailed;
-  return report.reason == "SIGINT"    ? 130
-         : report.reason == "SIGTERM" ? 143
-         : report.reason == "SIGHUP"  ? 129
-                                      : kFailed;
+  return report.reason == "SIGINT"                  ? 130
+         : report.reason == "SIGTERM"               ? 143
+         : report.reason == "SIGHUP"                ? 129
+         : report.reason.starts_with("muster stop") ? 143
+                                                    : kFailed;
+}
+
+// A key, or a table of keys, as --accept takes it.
+std::string wrong_key(const std::string& given) {
+  std::vector<std::string> names;
+  for (const Key& key : job_keys()) {
+    if (key.path == given || key.path.starts_with(given + ".")) return {};
+    names.insert(names.end(), {key.path, table_of(key.path)});
+  }
+  const std::string close = nearest(given, names);
+  return "--accept names a key of the job; there is no '" + given + "'" +
+         (close.empty() ? "" : "; did you mean " + close + "?");
 }
 
 void print_summary(const Report& report) {
@@ -184,7 +199,10 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
       "write each event as a line of JSON when it happens")("quiet",
                                                             "print nothing but failures and notices")(
       "unchecked", "do not check on the first samples what model and data promise (docs/models.md)")(
-      "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder");
+      "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder")(
+      "accept", po::value<std::vector<std::string>>()->value_name("KEY")->composing(),
+      "with --resume: the job may differ in this key from the one that wrote the checkpoint, as in "
+      "train.optimizer.learning_rate; may be given again");
   add_job_options(options);
   int code = kCompleted;
   const auto given = parse(training.command, training.usage, arguments, options, "JOB.toml", code);
@@ -209,10 +227,16 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   const auto lines = EventLines::open(text("events"), goes_on || run_options.by_hand);
   if (!lines) return kWrong;
   const bool quiet = given->count("quiet") > 0;
-  ProgressLine progress(*parsed.job, quiet);
+  ProgressLine progress(*parsed.job, quiet, run_options.by_hand);
   run_options.registry = registry;
   run_options.handle_signals = true;
   run_options.resume = goes_on;
+  if (given->count("accept")) run_options.accept = (*given)["accept"].as<std::vector<std::string>>();
+  if (!run_options.accept.empty() && !goes_on)
+    return wrong_usage(training.command, "--accept is for --resume, which is not given");
+  for (const std::string& key : run_options.accept) {
+    if (const std::string wrong = wrong_key(key); !wrong.empty()) return wrong_usage(training.command, wrong);
+  }
   run_options.unchecked = given->count("unchecked") > 0;
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {

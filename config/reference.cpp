@@ -99,8 +99,11 @@ std::string about_resuming() {
          "that it passed over. The same job is one in which the keys that fix the mathematics, and the "
          "options of model and source, are as they were (all but paths of files): " +
          fixed +
-         ". All other keys may change. What a schedule is to change later, the learning rate for example, "
-         "belongs into the job from the start. The new end (`train.epochs`, `train.steps`) must not lie "
+         ". All other keys may change. Some of these may, too, if the command says so: `--resume --accept "
+         "train.optimizer.learning_rate` goes on with another learning rate or schedule, and so do the other "
+         "numbers of the optimiser, `train.clip_norm`, `train.threads`, `train.precision` and `train.wire`. "
+         "Without `--accept` the run is refused, and says which keys differ. The new end (`train.epochs`, "
+         "`train.steps`) must not lie "
          "before the checkpoint. One at which `train.steps` ended the run in the middle of an epoch serves "
          "no "
          "longer run: an earlier one is taken. To be able to extend a "

@@ -66,4 +66,11 @@ std::string Looking::last_word(const FailedLook& look) const {
   return "no coordinator at " + address_ + when + ": " + what_is_wrong(look) + "; " + what_to_do(look.kind);
 }
 
+std::string no_coordinator_text(const std::string& address, const FailedLook& look) {
+  const bool refused = look.kind == NotFound::refused;
+  return "no coordinator at " + address + ": " +
+         (refused ? "nothing listens there; the run has ended, or has another address"
+                  : what_is_wrong(look) + "; " + what_to_do(look.kind));
+}
+
 }  // namespace muster

@@ -40,4 +40,7 @@ class Looking {
   std::chrono::milliseconds said_at_{0};
 };
 
+/// The same where a run is asked for that is said to be under way.
+std::string no_coordinator_text(const std::string& address, const FailedLook& look);
+
 }  // namespace muster

@@ -18,6 +18,11 @@ namespace {
 // More than any host has; what a stranger says costs no more than this.
 constexpr std::uint32_t kCoresMax = 4096;
 
+// In messages; whoever needs all of it finds it in the report.
+std::string short_hash(const std::string& hash) {
+  return hash.substr(0, 12);
+}
+
 }  // namespace
 
 Roster::Roster(const Job& job, const FreeNumbers& first)
@@ -67,6 +72,7 @@ Roster::Admission Roster::join(const Join& join) {
   record.incarnation = join.incarnation;
   record.launched = join.launched;
   record.host = join.host;
+  record.address = join.address;
   return {name, {}};
 }
 
@@ -105,12 +111,13 @@ std::string Roster::misfit(const Prepared& message) const {
     if (other.stage < NodeStage::prepared || gone(other) || name == message.name) continue;
     if (message.loads && other.prepared.loads && message.facts != other.prepared.facts) {
       return message.name.text() + " reads other data than " + name.text() + " (fingerprints " +
-             message.facts.fingerprint + " and " + other.prepared.facts.fingerprint + ")";
+             short_hash(message.facts.fingerprint) + " and " + short_hash(other.prepared.facts.fingerprint) +
+             ")";
     }
     if (message.model_sha256 != other.prepared.model_sha256) {
       return message.name.text() + " has another model.file or model.library than " + name.text() +
-             " (SHA-256 " + message.model_sha256 + " and " + other.prepared.model_sha256 +
-             "): copy the same one to every host";
+             " (SHA-256 " + short_hash(message.model_sha256) + " and " +
+             short_hash(other.prepared.model_sha256) + "): copy the same one to every host";
     }
     if (message.name.loader || name.loader) continue;
     if (message.shapes != other.prepared.shapes) {
@@ -118,7 +125,7 @@ std::string Roster::misfit(const Prepared& message) const {
     }
     if (message.state_sha256 != other.prepared.state_sha256) {
       return message.name.text() + " begins with other weights than " + name.text() + " (" +
-             message.state_sha256 + " and " + other.prepared.state_sha256 + "); " +
+             short_hash(message.state_sha256) + " and " + short_hash(other.prepared.state_sha256) + "); " +
              why_other_bits(message, other.prepared);
     }
   }
@@ -146,8 +153,8 @@ std::string Roster::done(const ReplicaDone& message) {
     const bool good = may_differ_ || other.done.state_sha256 == message.state_sha256;
     if (!good || other.done.steps != message.steps) {
       return "replica " + std::to_string(message.slot) + " ends step " + std::to_string(message.steps) +
-             " with weights " + message.state_sha256 + ", " + name.text() + " step " +
-             std::to_string(other.done.steps) + " with " + other.done.state_sha256;
+             " with weights " + short_hash(message.state_sha256) + ", " + name.text() + " step " +
+             std::to_string(other.done.steps) + " with " + short_hash(other.done.state_sha256);
     }
   }
   return {};
@@ -261,6 +268,15 @@ std::vector<NodeName> Roster::all_behind(NodeStage stage) const {
     if (waited_for(record) && record.stage < stage) names.push_back(name);
   }
   return names;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Roster::arrived(bool loader) const {
+  std::uint32_t here = 0, expected = 0;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader != loader || gone(record)) continue;
+    ++(record.stage == NodeStage::expected ? expected : here);
+  }
+  return {here, here + expected};
 }
 
 std::string Roster::behind(NodeStage stage) const {

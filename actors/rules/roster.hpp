@@ -23,6 +23,7 @@ struct NodeRecord {
   std::uint64_t incarnation = 0;
   std::uint64_t launched = 0;  ///< as in Join
   std::string host;
+  std::string address;  ///< as in Join
   std::string device;
   Prepared prepared;
   ReplicaDone done;
@@ -101,6 +102,9 @@ class Roster {
   /// with fewer, for people; empty if nothing is.
   bool full() const;
   std::string missing_to_begin() const;
+  /// Of all replicas, or loaders, that are waited for before the first view: how many have come, and how many
+  /// there are to be.
+  std::pair<std::uint32_t, std::uint32_t> arrived(bool loader) const;
   /// Nobody is waited for any more who has not joined.
   void drop_expected();
   /// The latest view of which a member that is left has taken a record; where none is left, that in which

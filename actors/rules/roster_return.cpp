@@ -33,8 +33,8 @@ std::string Roster::adopt(const Adopt& message) {
   record.pid = message.join.pid;
   record.launched = message.join.launched;
   record.host = message.join.host;
+  record.address = message.join.address;
   record.device = message.join.device;
-  record.announced = true;
   returned(message);
   return {};
 }

@@ -128,6 +128,13 @@ TEST(Membership, OneJoinsWhileOthersTrain) {
   const Json report = run.end();
   expect_undisturbed(report);
   EXPECT_EQ(report["event_counts"]["handed_over"], 1);
+  ASSERT_EQ(report["phases"].size(), 3u) << report["phases"];
+  for (const Json& phases : report["phases"]) {
+    for (const auto& [name, value] : phases.items()) {
+      if (name.ends_with("_s"))
+        EXPECT_LE(value.get<double>(), report["wall_seconds"].get<double>()) << phases;
+    }
+  }
   for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);
 }
 

@@ -1,6 +1,7 @@
 // Mistakes in a user's model, source and program: said before anything trains, with exit code and fix, in
 // little time.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
@@ -105,6 +106,41 @@ TEST(UserCode, CallsThatDoNotReturnAreNamed) {
   outcome = run_broken({"data.flaw=read-hang"});
   EXPECT_EQ(outcome.code, 2);
   expect_parts(outcome.err, {"data.source: read(0) of source 'sums'", within});
+}
+
+// The coordinator's host does not compute, so each node looks for itself.
+TEST(UserCode, ANodeThatJoinsChecksItsModelAndItsData) {
+  const Folder folder;
+  const std::string address = free_address();
+  for (const auto& [flaw, said] : {std::pair("model.flaw=mean", "model.name: breaks the contract"),
+                                   std::pair("data.flaw=read-random", "data.source: ")}) {
+    MusterProcess coordinator(
+        {"coordinate", folder.write("job.toml", kJob), "--listen", address, "--set", flaw, "--events", "-"},
+        {}, "muster_broken");
+    ASSERT_TRUE(coordinator.event("listening").is_object());
+    const Outcome outcome = MusterProcess({"join", "--coordinator", address}, {}, "muster_broken").wait();
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err, {said});
+    coordinator.signal(SIGINT);
+    EXPECT_EQ(coordinator.wait().code, 130);
+  }
+}
+
+// As Ctrl-C does, while a call hangs in the check before the run.
+TEST(UserCode, ASignalEndsTheCheckBeforeTheRun) {
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", kJob), "--set", "model.flaw=hang", "--set",
+                         "cluster.straggler.stuck_after=50s", "--report", folder.path("r.json")},
+                        {}, "muster_broken");
+  while (process.alive().size() < 2 && process.quiet_for(std::chrono::milliseconds(10))) {
+  }
+  process.signal(SIGTERM);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 143) << outcome.err;
+  EXPECT_LT(outcome.seconds.count(), 30);
+  expect_parts(outcome.err, {"muster: interrupted: SIGTERM"});
+  EXPECT_EQ(read_json(folder.path("r.json"))["outcome"], "interrupted");
+  EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
 }
 
 TEST(UserCode, BatchesBeyondTheDataAndKeysWithoutEffectAreNotices) {

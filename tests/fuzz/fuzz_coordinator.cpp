@@ -79,11 +79,11 @@ caf::message senseless(Choices& choices) {
 }
 
 using Maker = caf::message (*)(Choices&);
-constexpr Maker kMakers[] = {&chosen<Join>,     &chosen<Prepared>, &chosen<Installed>,   &chosen<Closed>,
-                             &chosen<CaughtUp>, &chosen<Leaving>,  &chosen<Adopt>,       &chosen<Raised>,
-                             &chosen<Progress>, &chosen<EpochEnd>, &chosen<ReplicaDone>, &chosen<Heartbeat>,
-                             &chosen<HeldUp>,   &chosen<Failing>,  &chosen<ChildEnded>,  &chosen<StopRequest>,
-                             &chosen<Tick>,     &senseless};
+constexpr Maker kMakers[] = {
+    &chosen<Join>,        &chosen<Prepared>,  &chosen<Installed>,     &chosen<Closed>,   &chosen<CaughtUp>,
+    &chosen<Leaving>,     &chosen<Adopt>,     &chosen<Raised>,        &chosen<Progress>, &chosen<EpochEnd>,
+    &chosen<ReplicaDone>, &chosen<Heartbeat>, &chosen<HeldUp>,        &chosen<Failing>,  &chosen<ChildEnded>,
+    &chosen<StopRequest>, &chosen<Tick>,      &chosen<StatusRequest>, &senseless};
 
 // ---- a coordinator of two replicas, without threads
 

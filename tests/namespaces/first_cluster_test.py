@@ -72,7 +72,10 @@ def guide(hosts, folder):
     second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
     coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
+    second.says("waits for the run to begin: 1 of 2 replicas is here", 20)
+    coordinator.says(f" ({hosts.address(2)}) has come: 1 of 2", 20)
     first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
+    coordinator.says(f" ({hosts.address(1)}) has come: 2 of 2", 20)
     for program in (coordinator, first, second):
         program.ends_with(0)
     alone = Program(hosts, 1, folder, "alone", "run", "job.toml", "--replicas", "1")

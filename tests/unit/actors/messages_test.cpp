@@ -109,9 +109,10 @@ constexpr std::size_t member_count() {
 template <class T>
 class Message : public ::testing::Test {};
 
-using RemoteMessages = ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install,
-                                        Installed, Begin, Raised, Progress, EpochEnd, Phases, Sent, Traffic,
-                                        ReplicaDone, Heartbeat, Failing, ChildEnded, StopRequest, Stop, Tick>;
+using RemoteMessages =
+    ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install, Installed, Begin,
+                     Raised, Progress, EpochEnd, Phases, Sent, Traffic, ReplicaDone, Heartbeat, Failing,
+                     ChildEnded, StopRequest, Stop, Tick, StatusRequest, NodeStatus, RunStatus>;
 TYPED_TEST_SUITE(Message, RemoteMessages);
 
 TYPED_TEST(Message, NamesAllItsFields) {

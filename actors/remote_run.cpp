@@ -1,0 +1,124 @@
+#include "muster/actors/remote_run.hpp"
+
+#include <filesystem>
+#include <optional>
+
+#include <caf/io/all.hpp>
+
+#include "muster/actors/control_port.hpp"
+#include "muster/actors/control_socket.hpp"
+#include "muster/actors/run.hpp"
+#include "muster/actors/run_address.hpp"
+#include "muster/config/address.hpp"
+
+namespace muster {
+
+namespace {
+
+struct Target {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+[[noreturn]] void gone(const std::string& what) {
+  throw RunGone(Advice::fix_job, what);
+}
+
+std::string who(const RunAddress& address) {
+  return "process " + std::to_string(address.pid) + " on " + address.host;
+}
+
+// The run of that folder that is meant.
+RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const std::string& job) {
+  std::string names;
+  for (const RunAddress& each : all) names += (names.empty() ? "" : ", ") + each.job;
+  if (!job.empty()) std::erase_if(all, [&](const RunAddress& each) { return each.job != job; });
+  if (all.size() > 1) std::erase_if(all, has_died);
+  if (all.size() == 1) return all.front();
+  if (all.size() > 1) gone("several runs keep their state in " + folder + ": " + names + "; add --job NAME");
+  if (names.empty())
+    gone("no run with checkpoint.folder " + folder +
+         " is under way; without a folder give HOST:PORT of its coordinator, as its event `listening` says");
+  gone("no run of that name keeps its state in " + folder + "; there is " + names);
+}
+
+Target reach(const RunAddress& address) {
+  if (has_died(address)) gone("the run has ended without a last word: " + who(address) + " is gone");
+  if (address.port == 0)
+    gone("the replicas of this run are threads of " + who(address) +
+         ", which listens on no port; end it with: kill " + std::to_string(address.pid));
+  const auto host = host_to_reach(address);
+  if (!host)
+    gone("its coordinator, " + who(address) + ", listens on " + address.listen +
+         " for that machine alone; ask there");
+  return {*host, address.port};
+}
+
+Target target_of(const std::string& where, const std::string& job) {
+  std::error_code error;
+  if (std::filesystem::is_directory(where, error)) return reach(choose(addresses_in(where), where, job));
+  Target target;
+  if (parse_address(where, target.host, target.port)) return target;
+  gone("'" + where + "' is neither the folder of a run's checkpoints nor HOST:PORT of its coordinator");
+}
+
+}  // namespace
+
+struct RemoteRun::Link {
+  struct Config : caf::actor_system_config {
+    Config() {
+      load_middleman(*this);
+      configure(*this);
+    }
+  };
+
+  Link() { system.await_actors_before_shutdown(false); }
+
+  // As it is now, or at its end; nothing if that takes longer.
+  std::optional<RunStatus> ask(bool at_end, std::chrono::milliseconds most) {
+    std::optional<RunStatus> answer;
+    bool late = false;
+    self->request(coordinator, most, StatusRequest{at_end})
+        .receive([&](const RunStatus& status) { answer = status; },
+                 [&](const caf::error& error) { late = error == caf::sec::request_timeout; });
+    if (!answer && !late) gone("the coordinator at " + address + " has ended");
+    return answer;
+  }
+
+  Config config;
+  caf::actor_system system{config};
+  caf::scoped_actor self{system};
+  coordinator_actor coordinator;
+  std::string address;
+};
+
+RemoteRun::RemoteRun(const std::string& where, const std::string& job, std::chrono::milliseconds patience) {
+  const Target target = target_of(where, job);
+  link_ = std::make_unique<Link>();
+  link_->address = address_text(target.host, target.port);
+  const auto found = find_coordinator(link_->self, target.host, target.port, patience);
+  if (!found) gone(no_coordinator_text(link_->address, why_not_found(target.host, target.port, patience)));
+  link_->coordinator = *found;
+}
+
+RemoteRun::~RemoteRun() = default;
+
+const std::string& RemoteRun::address() const {
+  return link_->address;
+}
+
+RunStatus RemoteRun::status() {
+  const auto status = link_->ask(false, kPatience);
+  if (!status) gone("the coordinator at " + link_->address + " gives no answer");
+  return *status;
+}
+
+void RemoteRun::stop(const std::string& reason) {
+  link_->self->send(link_->coordinator, StopRequest{reason});
+}
+
+std::optional<RunStatus> RemoteRun::wait(std::chrono::milliseconds most) {
+  return link_->ask(true, most);
+}
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+#include "muster/actors/run_address.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/actors/checkpoint_manifest.hpp"
+#include "muster/actors/this_machine.hpp"
+#include "muster/config/address.hpp"
+#include "muster/config/error.hpp"
+#include "muster/gpu/file_io.hpp"
+
+namespace muster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kEnding = ".address";
+
+std::optional<RunAddress> read_address(const std::filesystem::path& path) {
+  try {
+    const auto bytes = read_file(path);
+    const auto* letters = reinterpret_cast<const char*>(bytes.data());
+    const Json json = Json::parse(letters, letters + bytes.size());
+    return RunAddress{json.at("job"), json.at("host"),   json.at("boot"),
+                      json.at("pid"), json.at("listen"), json.at("port")};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+bool is_of_this_boot(const RunAddress& address) {
+  return !address.boot.empty() && address.boot == boot_id();
+}
+
+bool is_everywhere(const std::string& listen) {
+  return listen == "0.0.0.0" || listen == "::";
+}
+
+}  // namespace
+
+AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& address)
+    : path_(folder / (file_name_of(address.job) + kEnding)) {
+  const std::string text = Json{{"job", address.job}, {"host", address.host},     {"boot", address.boot},
+                                {"pid", address.pid}, {"listen", address.listen}, {"port", address.port}}
+                               .dump() +
+                           "\n";
+  const auto bytes = std::as_bytes(std::span(text));
+  try {
+    replace_file(path_, std::span(&bytes, 1));
+  } catch (const Error&) {
+    // What is wrong with the folder is told when a checkpoint is due.
+  }
+}
+
+AddressFile::~AddressFile() {
+  std::error_code error;
+  std::filesystem::remove(path_, error);
+}
+
+std::vector<RunAddress> addresses_in(const std::filesystem::path& folder) {
+  std::vector<RunAddress> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != kEnding) continue;
+    if (auto address = read_address(entry.path())) all.push_back(std::move(*address));
+  }
+  std::ranges::sort(all, {}, &RunAddress::job);
+  return all;
+}
+
+std::optional<std::string> host_to_reach(const RunAddress& address) {
+  const bool here = is_of_this_boot(address);
+  if (is_everywhere(address.listen)) return here ? std::string("localhost") : address.host;
+  if (is_loopback(address.listen) && !here) return std::nullopt;
+  return address.listen;
+}
+
+bool has_died(const RunAddress& address) {
+  return is_of_this_boot(address) && ::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace muster

@@ -1,0 +1,22 @@
+#include "muster/actors/this_machine.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+namespace muster {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return boot;
+}
+
+}  // namespace muster

@@ -1,0 +1,207 @@
+// muster status, muster stop: how a run stands, and its end, from another terminal or host.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "muster/actors/remote_run.hpp"
+#include "muster/actors/this_machine.hpp"
+#include "muster/cli/format.hpp"
+#include "muster/cli/job_arguments.hpp"
+#include "muster/config/time_of_day.hpp"
+
+namespace muster::cli {
+
+namespace {
+
+constexpr const char* kStatusUsage =
+    "Usage: muster status FOLDER|HOST:PORT|JOB.toml [--job NAME] [--json]\n\n"
+    "Says how a run stands that is under way: its step, its loss, its last checkpoint, and its replicas with "
+    "their\n"
+    "hosts. FOLDER is the run's checkpoint.folder (JOB.toml: the one that this job names), HOST:PORT its\n"
+    "coordinator, as `muster coordinate` prints it and the event `listening` says.\n"
+    "Exit codes: 0 the run is under way, 1 it is not, or does not answer, 2 command line wrong.\n";
+
+constexpr const char* kStopUsage =
+    "Usage: muster stop FOLDER|HOST:PORT|JOB.toml [--job NAME] [--now] [--wait SECONDS]\n\n"
+    "Tells a run to end, as Ctrl-C in its terminal does, and waits for that. With checkpoint.folder one of "
+    "its\n"
+    "replicas writes a last checkpoint first (for checkpoint.grace at most); `muster run JOB.toml --resume` "
+    "goes\n"
+    "on from it. FOLDER is the run's checkpoint.folder, HOST:PORT its coordinator.\n"
+    "Exit codes: 0 the run has ended, 1 it has not, or was not under way, 2 command line wrong.\n";
+
+constexpr std::int64_t kWaitMax = 24 * 3600;
+
+void add_target_options(po::options_description& options) {
+  options.add_options()("job", po::value<std::string>()->value_name("NAME"),
+                        "the job that is meant, where several keep their state in one folder")("help",
+                                                                                               "this text");
+}
+
+// The folder that a job file names; else what was given.
+std::string place_of(const std::string& given, const Registry& registry) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(given, error)) return given;
+  const ParsedJob parsed = read_job_file(given, {}, registry.declarations());
+  if (!parsed.job) throw Error(Advice::fix_job, render(parsed.mistakes));
+  if (parsed.job->checkpoint.folder.empty())
+    throw Error(Advice::fix_job,
+                given + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
+  return parsed.job->checkpoint.folder;
+}
+
+std::string lasted(double seconds) {
+  const auto whole = static_cast<long long>(seconds);
+  if (whole >= 3600) return format("%lld h %lld min", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return format("%lld min %lld s", whole / 60, whole % 60);
+  return format("%lld s", whole);
+}
+
+nlohmann::json to_json(const RunStatus& status) {
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const NodeStatus& node : status.nodes)
+    nodes.push_back({{node.name.loader ? "loader" : "replica", node.name.slot},
+                     {"state", node.state},
+                     {"host", node.host},
+                     {"address", node.address},
+                     {"device", node.device},
+                     {"pid", node.pid},
+                     {"step", node.step}});
+  return {{"job", status.job},
+          {"state", status.state},
+          {"detail", status.detail},
+          {"elapsed_seconds", status.elapsed_s},
+          {"view", status.view},
+          {"epoch", status.epoch},
+          {"step", status.step},
+          {"steps", status.steps},
+          {"samples", status.samples},
+          {"loss", status.loss},
+          {"samples_per_second", status.samples_per_second},
+          {"checkpoint", status.checkpoint},
+          {"checkpoint_step", status.checkpoint_step},
+          {"nodes", nodes}};
+}
+
+void print_steps(const RunStatus& status) {
+  std::string text = format("step %llu", static_cast<unsigned long long>(status.step));
+  if (status.steps > 0) text += format(" of %llu", static_cast<unsigned long long>(status.steps));
+  if (status.epoch > 0)
+    text = format("epoch %llu, ", static_cast<unsigned long long>(status.epoch)) + text +
+           format("  loss %.4f", status.loss);
+  if (status.samples_per_second > 0) text += format("  %.0f samples/s", status.samples_per_second);
+  const double rate = status.samples_per_second;
+  if (rate > 0 && status.steps > status.step && status.step > 0) {
+    const double samples_a_step = static_cast<double>(status.samples) / static_cast<double>(status.step);
+    text += "  " + lasted(static_cast<double>(status.steps - status.step) * samples_a_step / rate) + " left";
+  }
+  std::printf("  %s\n", text.c_str());
+}
+
+std::string checkpoint_of(const RunStatus& status) {
+  if (status.checkpoint_step == 0) return "none";
+  return format("step %llu", static_cast<unsigned long long>(status.checkpoint_step)) +
+         (status.checkpoint.empty() ? "" : ", " + status.checkpoint);
+}
+
+void print(const RunStatus& status, const std::string& address) {
+  std::printf("%s: %s%s  (for %s; coordinator %s)\n", status.job.c_str(), status.state.c_str(),
+              (status.detail.empty() ? "" : " " + status.detail).c_str(), lasted(status.elapsed_s).c_str(),
+              address.c_str());
+  print_steps(status);
+  std::printf("  last checkpoint: %s\n", checkpoint_of(status).c_str());
+  for (const NodeStatus& node : status.nodes) {
+    const std::string address_too = node.address.empty() ? "" : " (" + node.address + ")";
+    const std::string step =
+        node.name.loader ? "" : format("  step %llu", static_cast<unsigned long long>(node.step));
+    std::printf("  %-11s %s%s  %s  process %lld  %s%s\n", node.name.text().c_str(), node.host.c_str(),
+                address_too.c_str(), node.device.empty() ? "-" : node.device.c_str(),
+                static_cast<long long>(node.pid), node.state.c_str(), step.c_str());
+  }
+}
+
+// What is missing says so; the code is 1.
+template <class Ask>
+int ask_run(const po::variables_map& given, const Registry& registry, const std::string& command, Ask&& ask) {
+  const std::string job = given.count("job") ? given["job"].as<std::string>() : std::string();
+  try {
+    RemoteRun run(place_of(given["FOLDER|HOST:PORT"].as<std::string>(), registry), job);
+    return ask(run);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "muster %s: %s\n", command.c_str(), error.what());
+    return kFailed;
+  }
+}
+
+std::string who_asks() {
+  const char* user = std::getenv("USER");
+  return "muster stop, by " + std::string(user && *user ? user : "a user") + " on " + host_name();
+}
+
+int stop_and_wait(RemoteRun& run, bool now, std::int64_t seconds) {
+  const RunStatus before = run.status();
+  const bool ends = before.state == "ending";
+  if (!ends) run.stop(who_asks());
+  if (now) run.stop(who_asks());
+  std::fprintf(stderr, "%s, at step %llu: %s\n", before.job.c_str(),
+               static_cast<unsigned long long>(before.step),
+               now    ? "told to end at once"
+               : ends ? "ends already; waits for it"
+                      : "told to end; waits for its last checkpoint, if it keeps any");
+  try {
+    const auto last = run.wait(std::chrono::seconds(seconds));
+    if (!last) {
+      std::fprintf(stderr,
+                   "muster stop: it has not ended within %lld s; --now ends it without a checkpoint\n",
+                   static_cast<long long>(seconds));
+      return kFailed;
+    }
+    std::printf("%s: %s at step %llu; last checkpoint: %s\n", last->job.c_str(), last->state.c_str(),
+                static_cast<unsigned long long>(last->step), checkpoint_of(*last).c_str());
+  } catch (const RunGone&) {  // its last word was lost with the connection
+    std::printf("%s: ended\n", before.job.c_str());
+  }
+  return kCompleted;
+}
+
+}  // namespace
+
+int status_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  options.add_options()("json", "one JSON object, for programs");
+  add_target_options(options);
+  int code = kCompleted;
+  const auto given = parse("status", kStatusUsage, arguments, options, "FOLDER|HOST:PORT", code);
+  if (!given) return code;
+  return ask_run(*given, registry, "status", [&](RemoteRun& run) {
+    const RunStatus status = run.status();
+    if (given->count("json"))
+      std::printf("%s\n", to_json(status).dump().c_str());
+    else
+      print(status, run.address());
+    return kCompleted;
+  });
+}
+
+int stop_command(const Arguments& arguments, const Registry& registry) {
+  po::options_description options("Options");
+  options.add_options()("now", "at once, without a last checkpoint")(
+      "wait", po::value<std::int64_t>()->value_name("SECONDS")->default_value(120),
+      "how long its end is waited for");
+  add_target_options(options);
+  int code = kCompleted;
+  const auto given = parse("stop", kStopUsage, arguments, options, "FOLDER|HOST:PORT", code);
+  if (!given) return code;
+  const std::int64_t seconds = (*given)["wait"].as<std::int64_t>();
+  if (seconds < 1 || seconds > kWaitMax)
+    return wrong_usage(
+        "stop", "--wait is 1 to " + std::to_string(kWaitMax) + " seconds; found " + std::to_string(seconds));
+  return ask_run(*given, registry, "stop",
+                 [&](RemoteRun& run) { return stop_and_wait(run, given->count("now") > 0, seconds); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,18 @@
+// HOST:PORT, as people write it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace muster {
+
+/// HOST:PORT, or [HOST]:PORT. False if it is none.
+bool parse_address(const std::string& text, std::string& host, std::uint16_t& port);
+
+/// The same, written.
+std::string address_text(const std::string& host, std::uint16_t port);
+
+/// Whether an address reaches no further than this machine.
+bool is_loopback(const std::string& host);
+
+}  // namespace muster
