@@ -392,7 +392,12 @@ void CoordinatorState::returned_early(const Adopt& message, const node_actor& ac
 void CoordinatorState::adopted_all() {
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
   for (const auto& [who, actor] : actors_) {
-    if (roster_->member(who)) self_->send(actor, Adopted{term_});
+    if (!roster_->member(who)) continue;
+    const NodeRecord& record = roster_->at(who);
+    if (roster_->alive(who))
+      raise(make_event("returned",
+                       {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
+    self_->send(actor, Adopted{term_});
   }
   const bool any_leaves = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
     return node.second.leaving && roster_->member(node.first);

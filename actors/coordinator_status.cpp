@@ -112,8 +112,10 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   if (keeping_) return {"ending", keeping_->reason + ": a last checkpoint is written"};
   if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
   switch (phase_) {
-    case Phase::forming:
-      return {"waiting", "for " + roster_->behind(roster_->stage_behind()) + " to be ready"};
+    case Phase::forming: {
+      const std::string behind = roster_->behind(roster_->stage_behind());
+      return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
+    }
     case Phase::adopting:
       return {"waiting", "was started again: for " + texts_of(roster_->not_returned()) + " to come back"};
     case Phase::paused:

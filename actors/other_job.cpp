@@ -70,10 +70,16 @@ std::optional<std::string> text_in(Disk& disk, const std::string& name) {
   }
 }
 
+// Of a hash its first digits.
+std::string shown(const std::string& value) {
+  constexpr std::size_t kHashDigits = 64, kShown = 12;
+  return value.size() == kHashDigits ? value.substr(0, kShown) : value;
+}
+
 std::string list_of(const std::vector<Difference>& all) {
   std::string text;
   for (const Difference& each : all)
-    text += "\n  " + each.key + ": " + each.there + " there, " + each.here + " in this job";
+    text += "\n  " + each.key + ": " + shown(each.there) + " there, " + shown(each.here) + " in this job";
   return text;
 }
 
@@ -148,25 +154,26 @@ std::string accept_other_job(const Job& job, const Registry& registry, std::shar
   const bool own_is_newest = own && (!others || own->content.step >= others->content.step);
   if (!others || own_is_newest || (own && accepted.empty())) return {};
   const std::string what = "the newest checkpoint in " + disk->folder() + ", of step " +
-                           std::to_string(others->content.step) + ", is of a job that differs from this one";
+                           std::to_string(others->content.step) + ", is of another job";
   const auto text = text_in(*disk, text_name(others->content.job_hash));
   if (!text)
-    throw NothingToResume(what + "; in what is not known, for the run that wrote it has left no " +
+    throw NothingToResume(what + "; in what it differs is not known, for the run that wrote it has left no " +
                           text_name(others->content.job_hash));
   const auto unlike = differences(*text, mathematics_of(job, registry.declarations()));
   if (const std::string why = objection(unlike, accepted); !why.empty())
-    throw NothingToResume(what + ":" + list_of(unlike) + "\n" + why);
+    throw NothingToResume(what + ", which differs from this one in" + list_of(unlike) + "\n" + why);
   const auto bench = make_workbench(job, registry, "cpu:0", true, true);
   const Layout& layout = bench->model->layout();
   const std::string fingerprint = data_facts(*bench).fingerprint;
-  std::string why;
-  auto loaded = CheckpointStore(disk, checkpoint_identity(job, others->content.job_hash, layout, fingerprint))
-                    .load(others->manifest, why);
-  if (!loaded) throw NothingToResume(what + ", and cannot be gone on from: " + why);
+  const auto found =
+      CheckpointStore(disk, checkpoint_identity(job, others->content.job_hash, layout, fingerprint)).newest();
+  expect_all_read(found.passed_over);
+  if (!found.newest)
+    throw NothingToResume(what + ", and none of that one can be gone on from:" + list_of(found.passed_over));
   constexpr std::uint32_t kAll = 1 << 20;
   CheckpointStore(disk, checkpoint_identity(job, hash, layout, fingerprint))
-      .save(loaded->snapshot, Keep(kAll));
-  return "goes on from step " + std::to_string(others->content.step) +
+      .save(found.newest->snapshot, Keep(kAll));
+  return "goes on from step " + std::to_string(found.newest->manifest.step) +
          " of a job with other values:" + list_of(unlike);
 }
 

@@ -10,15 +10,12 @@
 
 namespace muster {
 
-namespace {
-
 std::string list_of(const std::vector<PassedOver>& passed_over) {
   std::string text;
   for (const PassedOver& one : passed_over) text += "\n  " + one.manifest + ": " + one.why;
   return text;
 }
 
-// One that a disk refuses now may be the best.
 void expect_all_read(const std::vector<PassedOver>& passed_over) {
   const auto refused = std::ranges::find(passed_over, Unread::refused, &PassedOver::unread);
   if (refused == passed_over.end()) return;
@@ -26,8 +23,6 @@ void expect_all_read(const std::vector<PassedOver>& passed_over) {
                         ", and it cannot be read now: " + refused->why +
                         "; make it readable, or move its manifest away to go on from an older one");
 }
-
-}  // namespace
 
 CheckpointIdentity checkpoint_identity(const Job& job, const std::string& job_hash, const Layout& layout,
                                        const std::string& fingerprint) {

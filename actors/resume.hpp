@@ -40,6 +40,11 @@ CheckpointIdentity checkpoint_identity(const Job& job, const std::string& job_ha
 /// data to compare. Blocks. Throws NothingToResume, DiskError, or what making the model and the source throw.
 Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk);
 
+/// Those that were passed over, and why: a line for each, with a newline before it.
+std::string list_of(const std::vector<PassedOver>& passed_over);
+/// Throws NothingToResume if a disk refuses one of them now: it may be the best.
+void expect_all_read(const std::vector<PassedOver>& passed_over);
+
 /// Reads the checkpoint that the coordinator chose. Blocks. Throws Error.
 std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,
                                             std::shared_ptr<Disk> disk, const std::string& manifest);

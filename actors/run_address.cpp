@@ -45,7 +45,7 @@ bool is_everywhere(const std::string& listen) {
 }  // namespace
 
 AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& address)
-    : path_(folder / (file_name_of(address.job) + kEnding)) {
+    : path_(folder / (file_name_of(address.job) + kEnding)), address_(address) {
   const std::string text = Json{{"job", address.job}, {"host", address.host},     {"boot", address.boot},
                                 {"pid", address.pid}, {"listen", address.listen}, {"port", address.port}}
                                .dump() +
@@ -59,6 +59,7 @@ AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& 
 }
 
 AddressFile::~AddressFile() {
+  if (read_address(path_) != address_) return;  // another coordinator has taken the run over
   std::error_code error;
   std::filesystem::remove(path_, error);
 }

@@ -31,6 +31,7 @@ class AddressFile {
 
  private:
   std::filesystem::path path_;
+  RunAddress address_;
 };
 
 /// Of all runs that have left one in this folder, in the order of their jobs' names. One that was killed

@@ -159,6 +159,7 @@ const std::map<std::string, Row>& table() {
       {"went_back", {went_back, true}},
       {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
       {"arrived", {arrived, false}},
+      {"returned", {[](const Event& event) { return node_of(event) + " is back"; }, false}},
       {"progress", {progress, false}},
       {"late", {late, false}},
       {"recovered", {recovered, false}},

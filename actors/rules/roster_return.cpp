@@ -35,6 +35,7 @@ std::string Roster::adopt(const Adopt& message) {
   record.host = message.join.host;
   record.address = message.join.address;
   record.device = message.join.device;
+  record.announced = true;
   returned(message);
   return {};
 }

@@ -265,6 +265,7 @@ TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
   EXPECT_EQ(anew.code, 0) << anew.err;
   expect_each_epoch_once(killed, anew);
   expect_no_step_is_done_again(killed, anew);
+  EXPECT_EQ(told(anew, "returned", "replica"), (std::vector{0, 1}));
   const Json report = run.report();
   expect_undisturbed(report);
   EXPECT_FALSE(report["event_counts"].contains("lost"));

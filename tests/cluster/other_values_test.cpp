@@ -12,7 +12,7 @@ using namespace muster::cluster_test;
 /// A run of two epochs whose checkpoints lie in `kept`.
 struct Begun {
   Begun() : job(folder.write("job.toml", linear_job())) {
-    first = run_job(job, folder, {"--set", kept()});
+    first = run_job(job, folder, {"--set", kept(), "--set", "checkpoint.every=1 epoch"});
     EXPECT_EQ(first.outcome.code, 0) << first.outcome.err;
   }
   std::string kept() const { return "checkpoint.folder=" + folder.path("kept"); }
@@ -66,6 +66,15 @@ TEST(OtherValues, WhatWasAcceptedOnceIsThisJobsOwn) {
   const RunResult further = begun.go_on(with(kOtherRate, {"--set", "train.epochs=5"}));
   ASSERT_EQ(further.outcome.code, 0) << further.outcome.err;
   EXPECT_EQ(further.report["ledger"].size(), 5u);
+}
+
+TEST(OtherValues, OneThatIsDamagedIsPassedOver) {
+  const Begun begun;
+  std::filesystem::resize_file(begun.weights(), 100);
+  const RunResult older = begun.go_on(with(kOtherRate, {"--accept", "train.optimizer.learning_rate"}));
+  ASSERT_EQ(older.outcome.code, 0) << older.outcome.err;
+  EXPECT_EQ(older.report["ledger"].size(), 4u);
+  EXPECT_NE(older.outcome.err.find("resumed after step 16, epoch 2"), std::string::npos) << older.outcome.err;
 }
 
 TEST(OtherValues, WhatTheStateDependsOnIsNotAccepted) {

@@ -26,6 +26,16 @@ TEST(RunAddress, IsThereAsLongAsTheRun) {
   EXPECT_EQ(addresses_in(folder.path()), std::vector{address_here("a")});
 }
 
+TEST(RunAddress, WhoHasTakenTheRunOverKeepsItsFile) {
+  const testing::TemporaryFolder folder;
+  std::optional<AddressFile> first(std::in_place, folder.path(), address_here("a"));
+  RunAddress other = address_here("a");
+  other.pid += 1;
+  const AddressFile second(folder.path(), other);
+  first.reset();
+  EXPECT_EQ(addresses_in(folder.path()), std::vector{other});
+}
+
 TEST(RunAddress, WhatIsDamagedIsPassedOver) {
   const testing::TemporaryFolder folder;
   std::ofstream(folder.path() / "x.address") << "{\"job\": 7";
