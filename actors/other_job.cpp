@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -11,7 +12,10 @@
 #include "muster/actors/checkpoint_store.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/resume.hpp"
+#include "muster/actors/shard_states.hpp"
 #include "muster/actors/workbench.hpp"
+#include "muster/gpu/optimizer.hpp"
+#include "muster/gpu/state_hash.hpp"
 
 namespace muster {
 
@@ -104,6 +108,17 @@ std::string objection(const std::vector<Difference>& all, const std::vector<std:
   return missing.empty() ? "" : "to go on from it with this job's values add" + missing;
 }
 
+// The optimiser's, not those of shards or of compression.
+bool has_vectors_of(const Job& job, const Snapshot& snapshot) {
+  const auto optimizer = make_optimizer(job.train.optimizer, 1);
+  std::set<std::string> wanted, held;
+  for (const auto& slot : optimizer->slots()) wanted.insert(slot.name);
+  for (const auto& slot : snapshot.slots) {
+    if (!is_state_slot(slot.name) && !slot.name.starts_with("powersgd.")) held.insert(slot.name);
+  }
+  return wanted == held;
+}
+
 }  // namespace
 
 std::vector<Difference> differences(const std::string& there, const std::string& here) {
@@ -159,8 +174,13 @@ std::string accept_other_job(const Job& job, const Registry& registry, std::shar
   if (!text)
     throw NothingToResume(what + "; in what it differs is not known, for the run that wrote it has left no " +
                           text_name(others->content.job_hash));
+  if (sha256_hex(std::as_bytes(std::span(*text))) != others->content.job_hash)
+    throw NothingToResume(what + "; in what it differs is not known, for " +
+                          text_name(others->content.job_hash) + " is damaged");
   const auto unlike = differences(*text, mathematics_of(job, registry.declarations()));
-  if (const std::string why = objection(unlike, accepted); !why.empty())
+  const std::string why = objection(unlike, accepted);
+  if (!why.empty() && own) return {};
+  if (!why.empty())
     throw NothingToResume(what + ", which differs from this one in" + list_of(unlike) + "\n" + why);
   const auto bench = make_workbench(job, registry, "cpu:0", true, true);
   const Layout& layout = bench->model->layout();
@@ -170,6 +190,10 @@ std::string accept_other_job(const Job& job, const Registry& registry, std::shar
   expect_all_read(found.passed_over);
   if (!found.newest)
     throw NothingToResume(what + ", and none of that one can be gone on from:" + list_of(found.passed_over));
+  if (!has_vectors_of(job, found.newest->snapshot))
+    throw NothingToResume(what +
+                          ", and its optimiser holds other vectors: with momentum it has one, without none;"
+                          " checkpoint.start_from begins a new run with its weights");
   constexpr std::uint32_t kAll = 1 << 20;
   CheckpointStore(disk, checkpoint_identity(job, hash, layout, fingerprint))
       .save(found.newest->snapshot, Keep(kAll));

@@ -77,6 +77,16 @@ TEST(OtherValues, OneThatIsDamagedIsPassedOver) {
   EXPECT_NE(older.outcome.err.find("resumed after step 16, epoch 2"), std::string::npos) << older.outcome.err;
 }
 
+TEST(OtherValues, AnOptimizerWithOtherVectorsIsRefusedAndLeavesNothing) {
+  const Begun begun;
+  const RunResult refused =
+      begun.go_on({"--set", "train.optimizer.momentum=0.9", "--accept", "train.optimizer.momentum"});
+  EXPECT_EQ(refused.outcome.code, 2);
+  EXPECT_NE(refused.outcome.err.find("its optimiser holds other vectors"), std::string::npos)
+      << refused.outcome.err;
+  EXPECT_EQ(begun.go_on({}).outcome.code, 0);
+}
+
 TEST(OtherValues, WhatTheStateDependsOnIsNotAccepted) {
   const Begun begun;
   const RunResult refused = begun.go_on({"--set", "train.batch=8", "--accept", "train.batch"});
