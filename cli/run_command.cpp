@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kRunUsage =
     "Usage: muster run JOB.toml [--replicas N] [--set table.key=value]... [--report FILE] [--events FILE|-] "
-    "[--resume] [--unchecked] [--quiet]\n\n"
+    "[--resume [--accept KEY]...] [--unchecked] [--quiet]\n\n"
     "Starts one process for each replica (and loader), trains, evaluates after every epoch, and ends them "
     "all again.\n"
     "Exit codes: 0 completed, 1 failed, 2 command line or job file wrong, 130, 143 or 129 interrupted.\n";
@@ -202,7 +202,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
       "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder")(
       "accept", po::value<std::vector<std::string>>()->value_name("KEY")->composing(),
       "with --resume: the job may differ in this key from the one that wrote the checkpoint, as in "
-      "train.optimizer.learning_rate; may be given again");
+      "train.optimizer.learning_rate, or in all keys of this table; may be given again");
   add_job_options(options);
   int code = kCompleted;
   const auto given = parse(training.command, training.usage, arguments, options, "JOB.toml", code);
