@@ -230,7 +230,7 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 }
 
 void CoordinatorState::on(const StopRequest& message) {
-  if (ending_) return;
+  if (ending_ || (keeping_ && message.waits)) return;
   if (keeping_ && std::exchange(keeping_->told, true))
     return not_kept("the run was told to end for the second time");
   if (keeping_ && keeping_->outcome == "interrupted") {

@@ -272,7 +272,8 @@ class CoordinatorState {
   std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
   Checkpointed kept_;                        // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
-  std::vector<caf::typed_response_promise<RunStatus>> end_waiters_;  // who wait for the end
+  // Who wait for the end; each at most once.
+  std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
   std::string paused_for_;
   // What was told of steps to this coordinator.
   struct StepsHeard {

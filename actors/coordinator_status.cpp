@@ -38,13 +38,16 @@ double CoordinatorState::StepsHeard::rate() const {
 
 caf::result<RunStatus> CoordinatorState::on(const StatusRequest& message) {
   if (!message.at_end || finished_) return status();
-  if (end_waiters_.size() >= kWaitersMax) return caf::make_error(caf::sec::runtime_error, "too many wait");
-  end_waiters_.push_back(self_->make_response_promise<RunStatus>());
-  return end_waiters_.back();
+  const auto asker = caf::actor_cast<caf::actor_addr>(self_->current_sender());
+  std::erase_if(end_waiters_, [&](const auto& each) { return each.first == asker; });
+  if (end_waiters_.size() >= kWaitersMax)
+    end_waiters_.erase(end_waiters_.begin());  // if it lives, it asks again
+  end_waiters_.emplace_back(asker, self_->make_response_promise<RunStatus>());
+  return end_waiters_.back().second;
 }
 
 void CoordinatorState::tell_end_waiters() {
-  for (auto& waiter : end_waiters_) waiter.deliver(status());
+  for (auto& [asker, waiter] : end_waiters_) waiter.deliver(status());
   end_waiters_.clear();
 }
 

@@ -94,11 +94,13 @@ struct ChildEnded {
 };
 MUSTER_MESSAGE(ChildEnded)
 
-/// launcher or any subscriber -> coordinator: end the run; its outcome is `interrupted`.
+/// launcher or any subscriber -> coordinator: end the run; its outcome is `interrupted`. While it ends
+/// already, a further one ends it at once, without its last checkpoint.
 struct StopRequest {
   std::string reason;
+  bool waits = false;  ///< means nothing to a run that ends already
 
-  static auto fields(StopRequest& x) { return std::tie(x.reason); }
+  static auto fields(StopRequest& x) { return std::tie(x.reason, x.waits); }
 };
 MUSTER_MESSAGE(StopRequest)
 

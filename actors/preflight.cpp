@@ -116,7 +116,7 @@ void look_at_memory(Workbench& bench, const Registry& registry, const Places& pl
 // Ends the look, as TooLarge does.
 [[noreturn]] void refuse(const Breach& breach, const ContractScope& scope) {
   const char* const hint =
-      scope.tensors_max > 0 ? "" : "; `muster check` looks closer, `muster run --unchecked` does without it";
+      scope.tensors_max > 0 ? "" : "; `muster check` looks closer, `--unchecked` does without it";
   throw JobError(breach.key, text_of(breach) + hint);
 }
 

@@ -1,5 +1,6 @@
 #include "muster/actors/remote_run.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -14,6 +15,8 @@
 namespace muster {
 
 namespace {
+
+constexpr std::chrono::milliseconds kAskAgain{1000}, kNoWait{0};
 
 struct Target {
   std::string host;
@@ -33,7 +36,7 @@ RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const 
   std::string names;
   for (const RunAddress& each : all) names += (names.empty() ? "" : ", ") + each.job;
   if (!job.empty()) std::erase_if(all, [&](const RunAddress& each) { return each.job != job; });
-  if (all.size() > 1) std::erase_if(all, has_died);
+  if (all.size() > 1 && !std::ranges::all_of(all, has_died)) std::erase_if(all, has_died);
   if (all.size() == 1) return all.front();
   if (all.size() > 1) gone("several runs keep their state in " + folder + ": " + names + "; add --job NAME");
   if (names.empty())
@@ -43,7 +46,11 @@ RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const 
 }
 
 Target reach(const RunAddress& address) {
-  if (has_died(address)) gone("the run has ended without a last word: " + who(address) + " is gone");
+  if (has_died(address))
+    gone("its coordinator, " + who(address) +
+         ", is gone without a last word. The replicas of `muster run` end with it; those of `muster "
+         "coordinate` train "
+         "on for cluster.orphan_after at least, and are found again by the same command");
   if (address.port == 0)
     gone("the replicas of this run are threads of " + who(address) +
          ", which listens on no port; end it with: kill " + std::to_string(address.pid));
@@ -74,15 +81,20 @@ struct RemoteRun::Link {
 
   Link() { system.await_actors_before_shutdown(false); }
 
-  // As it is now, or at its end; nothing if that takes longer.
+  // As it is now, or at its end; nothing if that takes longer. Nobody answers for one that has died: it is
+  // asked anew, and looked after, every now and then.
   std::optional<RunStatus> ask(bool at_end, std::chrono::milliseconds most) {
     std::optional<RunStatus> answer;
-    bool late = false;
-    self->request(coordinator, most, StatusRequest{at_end})
-        .receive([&](const RunStatus& status) { answer = status; },
-                 [&](const caf::error& error) { late = error == caf::sec::request_timeout; });
-    if (!answer && !late) gone("the coordinator at " + address + " has ended");
-    return answer;
+    const auto until = std::chrono::steady_clock::now() + most;
+    for (;;) {
+      const auto left = until - std::chrono::steady_clock::now();
+      if (left <= left.zero()) return std::nullopt;
+      self->request(coordinator, std::min<std::chrono::nanoseconds>(left, kAskAgain), StatusRequest{at_end})
+          .receive([&](const RunStatus& status) { answer = status; }, [](const caf::error&) {});
+      if (answer) return answer;
+      self->receive([&](const caf::down_msg&) { is_down = true; }, caf::after(kNoWait) >> [] {});
+      if (is_down) gone("the coordinator at " + address + " has ended without its last word");
+    }
   }
 
   Config config;
@@ -90,6 +102,7 @@ struct RemoteRun::Link {
   caf::scoped_actor self{system};
   coordinator_actor coordinator;
   std::string address;
+  bool is_down = false;
 };
 
 RemoteRun::RemoteRun(const std::string& where, const std::string& job, std::chrono::milliseconds patience) {
@@ -99,6 +112,7 @@ RemoteRun::RemoteRun(const std::string& where, const std::string& job, std::chro
   const auto found = find_coordinator(link_->self, target.host, target.port, patience);
   if (!found) gone(no_coordinator_text(link_->address, why_not_found(target.host, target.port, patience)));
   link_->coordinator = *found;
+  link_->self->monitor(link_->coordinator);
 }
 
 RemoteRun::~RemoteRun() = default;
@@ -113,8 +127,9 @@ RunStatus RemoteRun::status() {
   return *status;
 }
 
-void RemoteRun::stop(const std::string& reason) {
-  link_->self->send(link_->coordinator, StopRequest{reason});
+void RemoteRun::stop(const std::string& reason, bool now) {
+  link_->self->send(link_->coordinator, StopRequest{reason, true});
+  if (now) link_->self->send(link_->coordinator, StopRequest{reason + ", at once", false});
 }
 
 std::optional<RunStatus> RemoteRun::wait(std::chrono::milliseconds most) {

@@ -35,9 +35,9 @@ class RemoteRun {
   /// How it stands now. Throws RunGone.
   RunStatus status();
 
-  /// Tells it to end: with checkpoint.folder it writes a last checkpoint first. A second time: at once,
-  /// without.
-  void stop(const std::string& reason);
+  /// Tells it to end: with checkpoint.folder it writes a last checkpoint first, unless it is to end `now`.
+  /// Means nothing more to a run that ends already, but `now` cuts that short.
+  void stop(const std::string& reason, bool now = false);
 
   /// Waits for its end, at most for so long; its last word, or nothing if it has not ended. Throws RunGone if
   /// it is gone without one.

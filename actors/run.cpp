@@ -220,7 +220,7 @@ void tell_causes(Report& report, const std::vector<std::string>& told,
 }
 
 RunAddress address_of(const Job& job, std::uint16_t port) {
-  return {job.name, host_name(), boot_id(), ::getpid(), job.cluster.listen, port};
+  return {job.name, host_name(), boot_id(), ::getpid(), pid_space(), job.cluster.listen, port};
 }
 
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {

@@ -27,8 +27,8 @@ std::optional<RunAddress> read_address(const std::filesystem::path& path) {
     const auto bytes = read_file(path);
     const auto* letters = reinterpret_cast<const char*>(bytes.data());
     const Json json = Json::parse(letters, letters + bytes.size());
-    return RunAddress{json.at("job"), json.at("host"),   json.at("boot"),
-                      json.at("pid"), json.at("listen"), json.at("port")};
+    return RunAddress{json.at("job"),       json.at("host"),   json.at("boot"), json.at("pid"),
+                      json.at("pid_space"), json.at("listen"), json.at("port")};
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -46,10 +46,12 @@ bool is_everywhere(const std::string& listen) {
 
 AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& address)
     : path_(folder / (file_name_of(address.job) + kEnding)), address_(address) {
-  const std::string text = Json{{"job", address.job}, {"host", address.host},     {"boot", address.boot},
-                                {"pid", address.pid}, {"listen", address.listen}, {"port", address.port}}
-                               .dump() +
-                           "\n";
+  const std::string text =
+      Json{{"job", address.job},  {"host", address.host},           {"boot", address.boot},
+           {"pid", address.pid},  {"pid_space", address.pid_space}, {"listen", address.listen},
+           {"port", address.port}}
+          .dump() +
+      "\n";
   const auto bytes = std::as_bytes(std::span(text));
   try {
     replace_file(path_, std::span(&bytes, 1));
@@ -83,7 +85,8 @@ std::optional<std::string> host_to_reach(const RunAddress& address) {
 }
 
 bool has_died(const RunAddress& address) {
-  return is_of_this_boot(address) && ::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH;
+  if (!is_of_this_boot(address) || address.pid_space != pid_space()) return false;
+  return ::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace muster

@@ -15,6 +15,7 @@ struct RunAddress {
   std::string host;  ///< name of the coordinator's machine
   std::string boot;  ///< of that machine (this_machine.hpp)
   std::int64_t pid = 0;
+  std::string pid_space;   ///< in which `pid` holds (this_machine.hpp)
   std::string listen;      ///< cluster.listen
   std::uint16_t port = 0;  ///< 0: it can be asked at none, for its replicas live in its own process
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 namespace muster {
@@ -17,6 +18,11 @@ std::string boot_id() {
   std::string boot;
   std::getline(file, boot);
   return boot;
+}
+
+std::string pid_space() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
 }
 
 }  // namespace muster

@@ -12,4 +12,8 @@ std::string host_name();
 /// none.
 std::string boot_id();
 
+/// The process ids that this process sees: another one in another container; empty where the kernel tells
+/// none.
+std::string pid_space();
+
 }  // namespace muster

@@ -42,16 +42,10 @@ void ProgressLine::write_line(const std::string& text) {
 }
 
 void ProgressLine::measure(std::uint64_t samples, std::uint64_t step) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!begun_) {
-    begun_ = true;
-    since_ = now;
-    first_samples_ = samples;
-    first_step_ = step;
-  }
   rate_.clear();
   left_.clear();
-  const double seconds = std::chrono::duration<double>(now - since_).count();
+  if (!begun_) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
   if (seconds <= 0 || samples <= first_samples_ || step <= first_step_) return;
   rate_ = format("  %.0f samples/s", static_cast<double>(samples - first_samples_) / seconds);
   if (total_steps_ <= step) return;
@@ -62,6 +56,12 @@ void ProgressLine::measure(std::uint64_t samples, std::uint64_t step) {
 void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
   if (quiet_) return;
   total_steps_ = total_steps(job_, facts);
+  if (!begun_) {  // not at an epoch: one that has ended long ago may be told again
+    begun_ = true;
+    since_ = std::chrono::steady_clock::now();
+    first_samples_ = progress.samples;
+    first_step_ = progress.step;
+  }
   measure(progress.samples, progress.step);
   if (!terminal_) return;
   std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),

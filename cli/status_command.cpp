@@ -1,6 +1,7 @@
 // muster status, muster stop: how a run stands, and its end, from another terminal or host.
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -42,16 +43,24 @@ void add_target_options(po::options_description& options) {
                                                                                                "this text");
 }
 
-// The folder that a job file names; else what was given.
-std::string place_of(const std::string& given, const Registry& registry) {
+struct Target {
+  std::string where, job;
+};
+
+// A job file names a folder and a job. What the command line says of the job counts more.
+Target target_of(const po::variables_map& given, const Registry& registry) {
+  Target target{given["FOLDER|HOST:PORT"].as<std::string>(), {}};
   std::error_code error;
-  if (!std::filesystem::is_regular_file(given, error)) return given;
-  const ParsedJob parsed = read_job_file(given, {}, registry.declarations());
-  if (!parsed.job) throw Error(Advice::fix_job, render(parsed.mistakes));
-  if (parsed.job->checkpoint.folder.empty())
-    throw Error(Advice::fix_job,
-                given + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
-  return parsed.job->checkpoint.folder;
+  if (std::filesystem::is_regular_file(target.where, error)) {
+    const ParsedJob parsed = read_job_file(target.where, {}, registry.declarations());
+    if (!parsed.job) throw Error(Advice::fix_job, render(parsed.mistakes));
+    if (parsed.job->checkpoint.folder.empty())
+      throw Error(Advice::fix_job,
+                  target.where + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
+    target = {parsed.job->checkpoint.folder, parsed.job->name};
+  }
+  if (given.count("job")) target.job = given["job"].as<std::string>();
+  return target;
 }
 
 std::string lasted(double seconds) {
@@ -127,9 +136,9 @@ void print(const RunStatus& status, const std::string& address) {
 // What is missing says so; the code is 1.
 template <class Ask>
 int ask_run(const po::variables_map& given, const Registry& registry, const std::string& command, Ask&& ask) {
-  const std::string job = given.count("job") ? given["job"].as<std::string>() : std::string();
   try {
-    RemoteRun run(place_of(given["FOLDER|HOST:PORT"].as<std::string>(), registry), job);
+    const Target target = target_of(given, registry);
+    RemoteRun run(target.where, target.job);
     return ask(run);
   } catch (const Error& error) {
     std::fprintf(stderr, "muster %s: %s\n", command.c_str(), error.what());
@@ -138,15 +147,17 @@ int ask_run(const po::variables_map& given, const Registry& registry, const std:
 }
 
 std::string who_asks() {
-  const char* user = std::getenv("USER");
-  return "muster stop, by " + std::string(user && *user ? user : "a user") + " on " + host_name();
+  const char* given = std::getenv("USER");
+  std::string user = given ? given : "";
+  std::erase_if(user,
+                [](unsigned char letter) { return std::iscntrl(letter) != 0; });  // it goes to a terminal
+  return "muster stop, by " + (user.empty() ? "a user" : user) + " on " + host_name();
 }
 
 int stop_and_wait(RemoteRun& run, bool now, std::int64_t seconds) {
   const RunStatus before = run.status();
   const bool ends = before.state == "ending";
-  if (!ends) run.stop(who_asks());
-  if (now) run.stop(who_asks());
+  run.stop(who_asks(), now);
   std::fprintf(stderr, "%s, at step %llu: %s\n", before.job.c_str(),
                static_cast<unsigned long long>(before.step),
                now    ? "told to end at once"
@@ -162,8 +173,9 @@ int stop_and_wait(RemoteRun& run, bool now, std::int64_t seconds) {
     }
     std::printf("%s: %s at step %llu; last checkpoint: %s\n", last->job.c_str(), last->state.c_str(),
                 static_cast<unsigned long long>(last->step), checkpoint_of(*last).c_str());
-  } catch (const RunGone&) {  // its last word was lost with the connection
-    std::printf("%s: ended\n", before.job.c_str());
+  } catch (const RunGone& error) {
+    std::fprintf(stderr, "muster stop: %s; what the run itself printed says how it ended\n", error.what());
+    return kFailed;
   }
   return kCompleted;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <vector>
 
 #include "tests/cluster/paced_job.hpp"
 
@@ -136,16 +138,53 @@ TEST(StatusAndStop, ARunWhoseReplicasAreThreadsSaysHowToEndIt) {
       << status.err;
 }
 
+TEST(StatusAndStop, ManyAtTheSameMomentLoseNothing) {
+  LongRun run;
+  std::vector<std::unique_ptr<MusterProcess>> stops;
+  for (int i = 0; i < 6; ++i) stops.push_back(std::make_unique<MusterProcess>(Arguments{"stop", run.kept()}));
+  for (const auto& stop : stops) stop->wait();  // those that come too late find no run
+  EXPECT_EQ(run.process.wait().code, 143);
+  const Json report = read_json(run.folder.path("r.json"));
+  EXPECT_EQ(report["event_counts"]["state_kept"], 1);
+  EXPECT_FALSE(report["event_counts"].contains("state_not_kept"));
+}
+
+TEST(StatusAndStop, AJobFileMeansTheJobOfItsName) {
+  LongRun run;
+  std::string text = paced_job({});
+  text.replace(text.find("paced"), 5, "other");
+  text.replace(text.find("samples = 60"), 12, "samples = 60\ngate = \"none\"");
+  text.replace(text.find("keep = 100"), 10, "keep = 100\nfolder = \"" + run.kept() + "\"");
+  const std::string other = run.folder.write("other.toml", text);
+  const Outcome stop = MusterProcess({"stop", other}, {}, "muster_paced").wait();
+  EXPECT_EQ(stop.code, 1);
+  EXPECT_NE(stop.err.find("no run of that name keeps its state in"), std::string::npos) << stop.err;
+  EXPECT_EQ(run.status()["state"], "training");
+}
+
 TEST(StatusAndStop, ARunThatWasKilledIsNotUnderWay) {
   LongRun run;
   run.process.signal(SIGKILL);
   EXPECT_EQ(run.process.wait().code, 128 + SIGKILL);
   const Outcome status = run_muster({"status", run.kept()});
   EXPECT_EQ(status.code, 1);
-  EXPECT_NE(
-      status.err.find("the run has ended without a last word: process " + std::to_string(run.process.pid())),
-      std::string::npos)
+  EXPECT_NE(status.err.find("its coordinator, process " + std::to_string(run.process.pid())),
+            std::string::npos)
       << status.err;
+}
+
+TEST(StatusAndStop, ACoordinatorThatIsKilledMeanwhileHasNotEndedItsRun) {
+  LongRun run({"--set", "checkpoint.grace=50s", "--set", "cluster.detect.patience=50s"});
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGSTOP);
+  }
+  MusterProcess stop({"stop", run.kept()});
+  ASSERT_TRUE(run.process.event("interrupted").is_object());
+  EXPECT_TRUE(stop.quiet_for(200ms));
+  run.process.signal(SIGKILL);
+  const Outcome outcome = stop.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("has ended without its last word"), std::string::npos) << outcome.err;
 }
 
 TEST(StatusAndStop, WhatIsNoRunIsSaidToBeNone) {

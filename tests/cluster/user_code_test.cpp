@@ -83,7 +83,7 @@ TEST(UserCode, ModelsThatDrawFromTheirKeyTrain) {
 TEST(UserCode, WhoIsSureRunsWithoutTheCheck) {
   const Outcome refused = run_broken({"model.flaw=mean"});
   EXPECT_EQ(refused.code, 2);
-  expect_parts(refused.err, {"`muster check` looks closer, `muster run --unchecked` does without it"});
+  expect_parts(refused.err, {"`muster check` looks closer, `--unchecked` does without it"});
   EXPECT_EQ(run_broken({"model.flaw=mean"}, "run", {"--unchecked"}).code, 0);
   EXPECT_EQ(run_broken({"model.flaw=two-names"}, "run", {"--unchecked"}).code, 2) << "the layout counts";
   EXPECT_EQ(run_broken({"model.flaw=crash"}, "run", {"--unchecked"}).code, 1) << "in a replica";

@@ -84,6 +84,10 @@ Descriptor try_port(const std::string& host, std::uint16_t port) {
   constexpr int kOn = 1;  // connections of a process that has ended may linger there
   if (port > 0) ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn);
   const bool bound = ::bind(listener.get(), at->get(), at->length) == 0;
+  if (!bound && errno == EACCES)
+    throw Error(Advice::fix_job,
+                "port " + std::to_string(port) +
+                    " of cluster.data_ports is not for this user: those below 1024 need privileges");
   if (!bound && errno != EADDRINUSE)
     throw Error(Advice::fix_job, "no network interface of this node has the address " + host);
   if (bound && ::listen(listener.get(), SOMAXCONN) == 0) return listener;

@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 RunAddress address_here(const std::string& job, const std::string& listen = "127.0.0.1") {
-  return {job, host_name(), boot_id(), ::getpid(), listen, 7100};
+  return {job, host_name(), boot_id(), ::getpid(), pid_space(), listen, 7100};
 }
 
 TEST(RunAddress, IsThereAsLongAsTheRun) {
@@ -65,6 +65,9 @@ TEST(RunAddress, OnlyThisMachineKnowsThatItsProcessIsGone) {
   EXPECT_FALSE(has_died(address));
   address.pid = 0x3fffffff;  // beyond any process
   EXPECT_TRUE(has_died(address));
+  address.pid_space = "another";
+  EXPECT_FALSE(has_died(address)) << "a container's process ids are its own";
+  address.pid_space = pid_space();
   address.boot = "another";
   EXPECT_FALSE(has_died(address));
 }
