@@ -335,6 +335,11 @@ void Cluster::thaw(const std::string& name, const std::string& thread) {
     world_->after(who->process, Nanoseconds(0), std::move(action));
 }
 
+bool Cluster::stands_still(const std::string& name, const std::string& thread) const {
+  const NodeProcess* who = find(name);
+  return who && who->frozen->stands_still(thread);
+}
+
 void Cluster::ask_to_leave(const std::string& name) {
   const NodeProcess* who = find(name);
   if (who && world_->alive(who->process)) caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});

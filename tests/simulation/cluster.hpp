@@ -108,6 +108,7 @@ class Cluster {
   /// One thread of the process stands still ("muster-load", "muster-progress"); the others run.
   void freeze(const std::string& name, const std::string& thread);
   void thaw(const std::string& name, const std::string& thread);
+  bool stands_still(const std::string& name, const std::string& thread) const;
   /// SIGTERM: the node hands its shards over and goes.
   void ask_to_leave(const std::string& name);
   /// SIGTERM to the launcher, or to `muster coordinate`.

@@ -164,6 +164,7 @@ class Invariants final : public Watch {
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
   std::uint32_t newcomers_wait() const;
+  bool nobody_can_give_the_state() const;
   bool waits_for_hung_replica() const;
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);

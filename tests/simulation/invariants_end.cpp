@@ -102,6 +102,15 @@ std::uint32_t Invariants::newcomers_wait() const {
   }));
 }
 
+// The thread that would copy it stands still in every member that lives.
+bool Invariants::nobody_can_give_the_state() const {
+  const View* view = views_.latest();
+  return view && std::ranges::all_of(view->replicas, [this](const Member& member) {
+           const std::string who = member.name.text();
+           return lost_.contains(who) || left_.contains(who) || cluster_->stands_still(who, "muster-compute");
+         });
+}
+
 bool Invariants::all_excused() const {
   return std::all_of(joined_.begin(), joined_.end(), [&](const std::string& who) {
     return who.rfind("replica", 0) != 0 || lost_.count(who) > 0 || left_.count(who) > 0 ||
@@ -183,7 +192,7 @@ void Invariants::expect_good_end(const Report& report) {
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
   // A coordinator that hears nobody has no newcomer given the state.
   const bool fed = report.reason.rfind("no nodes came", 0) == 0 && !unheard_;
-  const std::uint32_t waits = fed ? newcomers_wait() : 0;
+  const std::uint32_t waits = fed && !nobody_can_give_the_state() ? newcomers_wait() : 0;
   const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
                          job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
