@@ -9,6 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kWaitersMax = 64;
+constexpr const char* kTraining = "training";
 
 std::string state_of(const NodeRecord& record, bool away) {
   if (record.leaving) return "leaves";
@@ -21,6 +22,13 @@ std::string texts_of(const std::vector<NodeName>& names) {
   std::string text;
   for (const NodeName& name : names) text += (text.empty() ? "" : ", ") + name.text();
   return text;
+}
+
+bool all_have_come(const Roster& roster) {
+  const auto complete = [](std::pair<std::uint32_t, std::uint32_t> arrived) {
+    return arrived.first >= arrived.second;
+  };
+  return complete(roster.arrived(false)) && complete(roster.arrived(true));
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ RunStatus CoordinatorState::status() const {
   if (steps_heard_) {
     status.epoch = steps_heard_->last.epoch;
     status.loss = steps_heard_->last.loss;
-    status.samples_per_second = steps_heard_->rate();
+    if (status.state == kTraining) status.samples_per_second = steps_heard_->rate();
   }
   status.checkpoint = kept_.path;
   status.checkpoint_step = kept_.step;
@@ -116,6 +124,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
   switch (phase_) {
     case Phase::forming: {
+      if (!all_have_come(*roster_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
       const std::string behind = roster_->behind(roster_->stage_behind());
       return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
     }
@@ -131,7 +140,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
     case Phase::running:
       break;
   }
-  return {"training", ""};
+  return {kTraining, ""};
 }
 
 }  // namespace muster

@@ -145,7 +145,9 @@ Engine::Hooks NodeState::hooks() const {
 void NodeState::on(const Welcome& message) {
   welcome_ = message;
   parts_.name = message.name;
-  if (parts_.joins) notice("was taken in; opens the data and builds the model on " + message.device);
+  // Who started it is told by an event.
+  if (parts_.joins && parts_.launched == 0)
+    notice("was taken in; opens the data and builds the model on " + message.device);
   join_.device = message.device;  // a coordinator that is started again is told
   term_ = message.term;
   pulse_ = self_->clock().now();

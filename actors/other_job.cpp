@@ -1,78 +1,34 @@
 #include "muster/actors/other_job.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <tuple>
 
+#include "muster/actors/checkpoint_choice.hpp"
 #include "muster/actors/checkpoint_list.hpp"
 #include "muster/actors/checkpoint_store.hpp"
 #include "muster/actors/job_hash.hpp"
+#include "muster/actors/mathematics_text.hpp"
 #include "muster/actors/resume.hpp"
 #include "muster/actors/shard_states.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/state_hash.hpp"
 
 namespace muster {
 
 namespace {
 
-constexpr const char* kNotGiven = "not given";
-const std::string kRateTable = "train.optimizer.learning_rate";
-const std::string kRate = kRateTable + ".";
-
-std::string text_name(const std::string& job_hash) {
-  return "mathematics-" + job_hash.substr(0, 12) + ".txt";
-}
-
-std::map<std::string, std::string> values_of(const std::string& text) {
-  std::map<std::string, std::string> values;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto equals = line.find(" = ");
-    if (equals != std::string::npos) values[line.substr(0, equals)] = line.substr(equals + 3);
-  }
-  return values;
-}
-
-struct Found {
-  std::string manifest;
-  Manifest content;
+/// The checkpoints of one job, by the newest of them.
+struct JobFound {
+  std::string hash;
+  std::uint64_t step = 0;
+  std::uint64_t records = 0;
+  std::vector<Difference> unlike = {};
+  std::string unknown = {};    ///< why it is not known in what it differs
+  std::string objection = {};  ///< why the run cannot go on from it, or not yet
 };
-
-// The newest one of each kind.
-struct Newest {
-  std::optional<Found> own, others;
-};
-
-Newest newest_in(Disk& disk, const Job& job, const std::string& hash) {
-  Newest newest;
-  const auto order = [](const Found& found) { return std::tuple(found.content.step, found.content.records); };
-  for (const auto& file : disk.list()) {
-    const auto name = parse_checkpoint_name(file.name, job.name);
-    if (!name || !name->is_manifest()) continue;
-    std::string why;
-    auto manifest = read_manifest(disk, file.name, why);
-    if (!manifest) continue;
-    auto& best = manifest->job_hash == hash ? newest.own : newest.others;
-    Found found{file.name, std::move(*manifest)};
-    if (!best || order(*best) < order(found)) best = std::move(found);
-  }
-  return newest;
-}
-
-std::optional<std::string> text_in(Disk& disk, const std::string& name) {
-  try {
-    const auto bytes = disk.read(name);
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  } catch (const DiskError&) {
-    return std::nullopt;
-  }
-}
 
 // Of a hash its first digits.
 std::string shown(const std::string& value) {
@@ -88,24 +44,63 @@ std::string list_of(const std::vector<Difference>& all) {
 }
 
 bool is_accepted(const std::string& key, const std::vector<std::string>& accepted) {
-  return std::ranges::any_of(
-      accepted, [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
+  return std::ranges::any_of(accepted, [&](const std::string& each) {
+    return key == each || key.starts_with(each + ".") || accepted_as(key) == each;
+  });
 }
 
-// Why the run cannot go on from it, or not yet; empty if it can.
-std::string objection(const std::vector<Difference>& all, const std::vector<std::string>& accepted) {
-  std::string fixed, missing;
+std::string objection_to(const std::vector<Difference>& all, const std::vector<std::string>& accepted) {
+  std::string fixed;
+  std::vector<std::string> missing;
   for (const Difference& each : all) {
     if (!may_change(each.key)) fixed += (fixed.empty() ? "" : ", ") + each.key;
-    const std::string& name = each.key.starts_with(kRate) ? kRateTable : each.key;
-    const std::string option = " --accept " + name;
-    const bool said = missing.find(option) != std::string::npos;
-    if (!is_accepted(each.key, accepted) && !said) missing += option;
+    const std::string name = accepted_as(each.key);
+    const bool named = std::ranges::find(missing, name) != missing.end();
+    if (!is_accepted(each.key, accepted) && !named) missing.push_back(name);
   }
   if (!fixed.empty())
     return "with another value of " + fixed +
            " no run can go on from it; checkpoint.start_from begins a new run with its weights";
-  return missing.empty() ? "" : "to go on from it with this job's values add" + missing;
+  std::string options;
+  for (const std::string& name : missing) options += " --accept " + name;
+  return options.empty() ? "" : "to go on from it with this job's values add" + options;
+}
+
+// Of runs of this name, the newest first.
+std::vector<JobFound> jobs_in(Disk& disk, const Job& job) {
+  std::map<std::string, JobFound> by_hash;
+  for (const auto& file : disk.list()) {
+    const auto name = parse_checkpoint_name(file.name, job.name);
+    if (!name || !name->is_manifest()) continue;
+    std::string why;
+    const auto manifest = read_manifest(disk, file.name, why);
+    if (!manifest) continue;
+    JobFound& found = by_hash.try_emplace(manifest->job_hash, JobFound{manifest->job_hash}).first->second;
+    std::tie(found.step, found.records) =
+        std::max(std::tuple(found.step, found.records), std::tuple(manifest->step, manifest->records));
+  }
+  std::vector<JobFound> all;
+  for (const auto& [hash, found] : by_hash) all.push_back(found);
+  std::ranges::stable_sort(all, std::greater<>{},
+                           [](const JobFound& each) { return std::tuple(each.step, each.records); });
+  return all;
+}
+
+void compare(JobFound& found, Disk& disk, const std::string& mathematics,
+             const std::vector<std::string>& accepted) {
+  const auto text = kept_mathematics(disk, found.hash, found.unknown);
+  if (!text) {
+    found.objection = "in what it differs is not known, for " + found.unknown;
+    return;
+  }
+  found.unlike = differences(*text, mathematics);
+  found.objection = objection_to(found.unlike, accepted);
+}
+
+std::string told(const JobFound& other) {
+  return other.unknown.empty()
+             ? "is of a job that differs from this one in" + list_of(other.unlike) + "\n" + other.objection
+             : "is of another job; " + other.objection;
 }
 
 // The optimiser's, not those of shards or of compression.
@@ -119,86 +114,109 @@ bool has_vectors_of(const Job& job, const Snapshot& snapshot) {
   return wanted == held;
 }
 
+/// Reads checkpoints of this name as if they were this job's.
+class Reader {
+ public:
+  Reader(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk)
+      : job_(job),
+        disk_(std::move(disk)),
+        bench_(make_workbench(job, registry, "cpu:0", true, true)),
+        facts_(data_facts(*bench_)) {}
+
+  FoundCheckpoint newest(const std::string& hash) const {
+    auto found = newest_on_its_way(*store(hash), job_, facts_.has_test, [&](const Snapshot& snapshot) {
+      return has_vectors_of(job_, snapshot)
+                 ? std::string{}
+                 : "its optimiser holds other vectors: with momentum it has one, without none;"
+                   " checkpoint.start_from begins a new run with its weights";
+    });
+    expect_all_read(found.passed_over);
+    return found;
+  }
+  void save(const std::string& hash, const Snapshot& snapshot) const {
+    constexpr std::uint32_t kAll = 1 << 20;
+    store(hash)->save(snapshot, Keep(kAll));
+  }
+
+ private:
+  std::unique_ptr<CheckpointStore> store(const std::string& hash) const {
+    return std::make_unique<CheckpointStore>(
+        disk_, checkpoint_identity(job_, hash, bench_->model->layout(), facts_.fingerprint));
+  }
+
+  const Job& job_;
+  std::shared_ptr<Disk> disk_;
+  std::shared_ptr<Workbench> bench_;
+  DataFacts facts_;
+};
+
+using Loaded = std::optional<LoadedCheckpoint>;
+
+std::tuple<std::uint64_t, std::uint64_t> order(const Loaded& each) {
+  return {each->manifest.step, each->manifest.records};
+}
+
+/// What can be gone on from: this job's own, or that of one of `jobs` to which there is no objection.
+struct Choice {
+  Loaded best = {};
+  const JobFound* job = nullptr;  ///< whose it is; null: this job's
+  std::vector<PassedOver> passed_over = {};
+};
+
+Choice choose(const Reader& reader, const std::optional<JobFound>& own, const std::vector<JobFound>& jobs) {
+  Choice choice;
+  if (own) choice.best = reader.newest(own->hash).newest;
+  for (const JobFound& each : jobs) {
+    if (!each.objection.empty()) continue;
+    auto found = reader.newest(each.hash);
+    std::ranges::move(found.passed_over, std::back_inserter(choice.passed_over));
+    if (!found.newest || (choice.best && order(found.newest) <= order(choice.best))) continue;
+    choice.best = std::move(found.newest);
+    choice.job = &each;
+  }
+  return choice;
+}
+
+std::string why_not(const JobFound& other, const std::vector<PassedOver>& passed_over) {
+  return other.objection.empty() ? "is of another job, and cannot be gone on from:" + list_of(passed_over)
+                                 : told(other);
+}
+
+// Where none of another job is taken.
+std::string stays(const JobFound& own, const std::vector<JobFound>& jobs, const Choice& choice,
+                  bool any_accepted) {
+  const std::string its_own = "goes on from the newest checkpoint of this very job";
+  if (!jobs.empty() && jobs.front().step > own.step)
+    return its_own + ", of step " + std::to_string(own.step) + "; a newer one, of step " +
+           std::to_string(jobs.front().step) + ", " + why_not(jobs.front(), choice.passed_over);
+  return any_accepted ? its_own + "; --accept had nothing to accept" : "";
+}
+
 }  // namespace
-
-std::vector<Difference> differences(const std::string& there, const std::string& here) {
-  const auto old_values = values_of(there), values = values_of(here);
-  std::map<std::string, Difference> all;
-  for (const auto& [key, value] : old_values) all[key] = {key, value, kNotGiven};
-  for (const auto& [key, value] : values) {
-    auto& each = all.try_emplace(key, Difference{key, kNotGiven, {}}).first->second;
-    each.here = value;
-  }
-  std::vector<Difference> unlike;
-  for (auto& [key, each] : all) {
-    if (each.there != each.here) unlike.push_back(std::move(each));
-  }
-  return unlike;
-}
-
-bool may_change(const std::string& key) {
-  static constexpr std::array kMay{"train.optimizer.weight_decay",
-                                   "train.optimizer.momentum",
-                                   "train.optimizer.nesterov",
-                                   "train.optimizer.beta1",
-                                   "train.optimizer.beta2",
-                                   "train.optimizer.epsilon",
-                                   "train.clip_norm",
-                                   "train.threads",
-                                   "train.precision",
-                                   "train.wire",
-                                   "train.wire_exponent"};
-  return key.starts_with(kRate) || std::ranges::find(kMay, key) != kMay.end();
-}
-
-void keep_mathematics(Disk& disk, const Job& job, const Declarations& declarations) {
-  const std::string name = text_name(job_hash(job, declarations));
-  const std::string text = mathematics_of(job, declarations);
-  const auto bytes = std::as_bytes(std::span(text));
-  try {
-    if (text_in(disk, name) != text) replace_file(disk, name, std::span(&bytes, 1));
-  } catch (const DiskError&) {
-    // What is wrong with the folder is told when a checkpoint is due.
-  }
-}
 
 std::string accept_other_job(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk,
                              const std::vector<std::string>& accepted) {
   const std::string hash = job_hash(job, registry.declarations());
-  const auto [own, others] = newest_in(*disk, job, hash);
-  const bool own_is_newest = own && (!others || own->content.step >= others->content.step);
-  if (!others || own_is_newest || (own && accepted.empty())) return {};
-  const std::string what = "the newest checkpoint in " + disk->folder() + ", of step " +
-                           std::to_string(others->content.step) + ", is of another job";
-  const auto text = text_in(*disk, text_name(others->content.job_hash));
-  if (!text)
-    throw NothingToResume(what + "; in what it differs is not known, for the run that wrote it has left no " +
-                          text_name(others->content.job_hash));
-  if (sha256_hex(std::as_bytes(std::span(*text))) != others->content.job_hash)
-    throw NothingToResume(what + "; in what it differs is not known, for " +
-                          text_name(others->content.job_hash) + " is damaged");
-  const auto unlike = differences(*text, mathematics_of(job, registry.declarations()));
-  const std::string why = objection(unlike, accepted);
-  if (!why.empty() && own) return {};
-  if (!why.empty())
-    throw NothingToResume(what + ", which differs from this one in" + list_of(unlike) + "\n" + why);
-  const auto bench = make_workbench(job, registry, "cpu:0", true, true);
-  const Layout& layout = bench->model->layout();
-  const std::string fingerprint = data_facts(*bench).fingerprint;
-  const auto found =
-      CheckpointStore(disk, checkpoint_identity(job, others->content.job_hash, layout, fingerprint)).newest();
-  expect_all_read(found.passed_over);
-  if (!found.newest)
-    throw NothingToResume(what + ", and none of that one can be gone on from:" + list_of(found.passed_over));
-  if (!has_vectors_of(job, found.newest->snapshot))
-    throw NothingToResume(what +
-                          ", and its optimiser holds other vectors: with momentum it has one, without none;"
-                          " checkpoint.start_from begins a new run with its weights");
-  constexpr std::uint32_t kAll = 1 << 20;
-  CheckpointStore(disk, checkpoint_identity(job, hash, layout, fingerprint))
-      .save(found.newest->snapshot, Keep(kAll));
-  return "goes on from step " + std::to_string(found.newest->manifest.step) +
-         " of a job with other values:" + list_of(unlike);
+  auto jobs = jobs_in(*disk, job);
+  const auto mine = std::ranges::find(jobs, hash, &JobFound::hash);
+  const std::optional<JobFound> own = mine == jobs.end() ? std::nullopt : std::optional(*mine);
+  std::erase_if(jobs, [&](const JobFound& each) { return each.hash == hash; });
+  const std::string mathematics = mathematics_of(job, registry.declarations());
+  for (JobFound& each : jobs) compare(each, *disk, mathematics, accepted);
+  Choice choice;
+  if (std::ranges::any_of(jobs, [](const JobFound& each) { return each.objection.empty(); })) {
+    const Reader reader(job, registry, disk);
+    choice = choose(reader, own, jobs);
+    if (choice.job) {
+      reader.save(hash, choice.best->snapshot);
+      return "goes on from step " + std::to_string(choice.best->manifest.step) +
+             " of a job with other values:" + list_of(choice.job->unlike);
+    }
+  }
+  if (own) return stays(*own, jobs, choice, !accepted.empty());
+  if (jobs.empty()) return {};
+  throw NothingToResume("the newest checkpoint in " + disk->folder() + ", of step " +
+                        std::to_string(jobs.front().step) + ", " + why_not(jobs.front(), choice.passed_over));
 }
 
 }  // namespace muster

@@ -49,8 +49,10 @@ Target reach(const RunAddress& address) {
   if (has_died(address))
     gone("its coordinator, " + who(address) +
          ", is gone without a last word. The replicas of `muster run` end with it; those of `muster "
-         "coordinate` train "
-         "on for cluster.orphan_after at least, and are found again by the same command");
+         "coordinate` train on for cluster.orphan_after at least, and are found again by the same command");
+  if (is_stopped(address))
+    gone("its coordinator, " + who(address) +
+         ", is stopped, and answers nobody; let it go on with: kill -CONT " + std::to_string(address.pid));
   if (address.port == 0)
     gone("the replicas of this run are threads of " + who(address) +
          ", which listens on no port; end it with: kill " + std::to_string(address.pid));
@@ -66,7 +68,9 @@ Target target_of(const std::string& where, const std::string& job) {
   if (std::filesystem::is_directory(where, error)) return reach(choose(addresses_in(where), where, job));
   Target target;
   if (parse_address(where, target.host, target.port)) return target;
-  gone("'" + where + "' is neither the folder of a run's checkpoints nor HOST:PORT of its coordinator");
+  throw Error(Advice::fix_job, "'" + where +
+                                   "' is neither a folder that is there, nor a job file, nor HOST:PORT of a "
+                                   "coordinator; a run makes its checkpoint.folder when it begins");
 }
 
 }  // namespace

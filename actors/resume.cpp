@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "muster/actors/checkpoint_choice.hpp"
 #include "muster/actors/checkpoint_list.hpp"
 #include "muster/actors/checkpoint_verdicts.hpp"
 #include "muster/actors/job_hash.hpp"
-#include "muster/actors/rules/course.hpp"
 
 namespace muster {
 
@@ -37,17 +37,7 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   const DataFacts facts = data_facts(*bench);
   CheckpointStore store(disk, checkpoint_identity(job, job_hash(job, registry.declarations()),
                                                   bench->model->layout(), facts.fingerprint));
-  // With these, two runs may differ by right.
-  const bool may_differ = job.cluster.straggler.action == StragglerAction::drop ||
-                          job.cluster.on_corruption == OnCorruption::report ||
-                          job.cluster.reproducible == Reproducible::loose;
-  auto found = store.newest(
-      [&](const Snapshot& snapshot) {
-        const ReplicaPlace& place = snapshot.place;
-        return Course(course_options(job, facts.has_test))
-            .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
-      },
-      !may_differ);
+  auto found = newest_on_its_way(store, job, facts.has_test);
   expect_all_read(found.passed_over);
   if (!found.newest) {
     const auto files = disk->list();

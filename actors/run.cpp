@@ -21,6 +21,7 @@
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/launcher.hpp"
 #include "muster/actors/lost_processes.hpp"
+#include "muster/actors/mathematics_text.hpp"
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/other_job.hpp"
 #include "muster/actors/preflight_apart.hpp"
@@ -243,8 +244,9 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     if (!options.in_process) {
       port = publish(system, actor, flight.job, options.port);
       if (options.on_listening) options.on_listening();
-      caf::anon_send(actor, Raised{make_event("listening",
-                                              {{"address", address_text(flight.job.cluster.listen, port)}})});
+      const std::string& listen = flight.job.cluster.listen;
+      const std::string reached = address_text(is_any_address(listen) ? host_name() : listen, port);
+      caf::anon_send(actor, Raised{make_event("listening", {{"address", reached}})});
       refusals.emplace(system, actor);
     }
     if (!flight.job.checkpoint.folder.empty())

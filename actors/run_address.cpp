@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -38,8 +39,9 @@ bool is_of_this_boot(const RunAddress& address) {
   return !address.boot.empty() && address.boot == boot_id();
 }
 
-bool is_everywhere(const std::string& listen) {
-  return listen == "0.0.0.0" || listen == "::";
+// Its pid means the same process to this one.
+bool is_known_here(const RunAddress& address) {
+  return is_of_this_boot(address) && address.pid_space == pid_space();
 }
 
 }  // namespace
@@ -79,14 +81,24 @@ std::vector<RunAddress> addresses_in(const std::filesystem::path& folder) {
 
 std::optional<std::string> host_to_reach(const RunAddress& address) {
   const bool here = is_of_this_boot(address);
-  if (is_everywhere(address.listen)) return here ? std::string("localhost") : address.host;
+  if (is_any_address(address.listen)) return here ? std::string("localhost") : address.host;
   if (is_loopback(address.listen) && !here) return std::nullopt;
   return address.listen;
 }
 
 bool has_died(const RunAddress& address) {
-  if (!is_of_this_boot(address) || address.pid_space != pid_space()) return false;
+  if (!is_known_here(address)) return false;
   return ::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH;
+}
+
+bool is_stopped(const RunAddress& address) {
+  if (!is_known_here(address)) return false;
+  std::ifstream file("/proc/" + std::to_string(address.pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(')');  // proc(5): pid (name) state
+  return name_end != std::string::npos && name_end + 2 < text.size() &&
+         (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
 }
 
 }  // namespace muster

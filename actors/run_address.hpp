@@ -46,5 +46,7 @@ std::optional<std::string> host_to_reach(const RunAddress& address);
 
 /// It was on this machine, and its process is gone.
 bool has_died(const RunAddress& address);
+/// It is on this machine, and its process is stopped: by SIGSTOP, Ctrl-Z or a debugger.
+bool is_stopped(const RunAddress& address);
 
 }  // namespace muster

@@ -1,9 +1,11 @@
 #include "muster/actors/start_weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "muster/config/error.hpp"
 #include "muster/gpu/file_io.hpp"
@@ -31,8 +33,16 @@ std::string first_of(const std::vector<std::string>& names) {
                                    : text + " and " + std::to_string(names.size() - kNamesMax) + " more";
 }
 
+using Held = std::map<std::string, LayoutEntry>;
+
+Held by_name(const Safetensors& file) {
+  Held held;
+  for (const LayoutEntry& entry : file.entries) held[entry.name] = entry;
+  return held;
+}
+
 // What of the file does not fit the model, and the other way round; empty if all does.
-std::string misfit(const Layout& layout, const std::map<std::string, const LayoutEntry*>& held) {
+std::string misfit(const Layout& layout, const Held& held) {
   std::vector<std::string> missing, unlike, unknown;
   std::map<std::string, bool> wanted;
   for (const LayoutEntry& entry : layout.entries) {
@@ -40,8 +50,8 @@ std::string misfit(const Layout& layout, const std::map<std::string, const Layou
     const auto found = held.find(entry.name);
     if (found == held.end()) {
       missing.push_back(entry.name);
-    } else if (found->second->shape != entry.shape) {
-      unlike.push_back(entry.name + " is " + text_of(found->second->shape) + " there and " +
+    } else if (found->second.shape != entry.shape) {
+      unlike.push_back(entry.name + " is " + text_of(found->second.shape) + " there and " +
                        text_of(entry.shape) + " in the model");
     }
   }
@@ -58,23 +68,34 @@ std::string misfit(const Layout& layout, const std::map<std::string, const Layou
   return text;
 }
 
-}  // namespace
+void expect_fit(const std::string& path, const Layout& layout, const Held& held) {
+  if (const std::string why = misfit(layout, held); !why.empty())
+    throw JobError(kKey, "the weights in " + path + " are not this model's: " + why);
+}
 
-std::vector<float> start_weights(const std::string& path, const Layout& layout) {
-  Safetensors file;
+Safetensors read(const std::string& path, Safetensors (&reader)(const std::filesystem::path&)) {
   try {
-    file = read_safetensors(path);
+    return reader(path);
   } catch (const Error& error) {
     throw JobError(kKey, error.what());
   }
-  std::map<std::string, const LayoutEntry*> held;
-  for (const LayoutEntry& entry : file.entries) held[entry.name] = &entry;
-  if (const std::string why = misfit(layout, held); !why.empty())
-    throw JobError(kKey, "the weights in " + path + " are not this model's: " + why);
+}
+
+}  // namespace
+
+std::vector<float> start_weights(const std::string& path, const Layout& layout) {
+  // A large file of another model is told by its header.
+  expect_fit(path, layout, by_name(read(path, read_safetensors_header)));
+  const Safetensors file = read(path, read_safetensors);
+  const auto held = by_name(file);
+  expect_fit(path, layout, held);
   std::vector<float> state(layout.total());
   for (const LayoutEntry& entry : layout.entries) {
-    const auto from = file.state.begin() + static_cast<std::ptrdiff_t>(held.at(entry.name)->offset);
-    std::copy_n(from, entry.count, state.begin() + static_cast<std::ptrdiff_t>(entry.offset));
+    const auto values = std::span(file.state).subspan(held.at(entry.name).offset, entry.count);
+    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
+      throw JobError(kKey,
+                     entry.name + " in " + path + " holds values that are not finite (NaN or infinity)");
+    std::ranges::copy(values, state.begin() + static_cast<std::ptrdiff_t>(entry.offset));
   }
   return state;
 }

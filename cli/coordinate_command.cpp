@@ -32,9 +32,8 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   }
   options.by_hand = true;
   sets.push_back("cluster.listen=\"" + host + "\"");
-  const bool anywhere = host == "0.0.0.0" || host == "::";
   const std::string reached =
-      anywhere ? host_name() + ":" + std::to_string(options.port) : given["listen"].as<std::string>();
+      is_any_address(host) ? address_text(host_name(), options.port) : given["listen"].as<std::string>();
   options.on_listening = [reached] {
     std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
                  reached.c_str());

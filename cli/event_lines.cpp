@@ -115,7 +115,8 @@ std::string exhausted(const Event& event) {
 }
 
 std::string view(const Event& event) {
-  return format("%lld replicas ready  (", whole(event, "members")) + event.text("transport") + ")";
+  const long long members = whole(event, "members");
+  return format("%lld replica%s ready  (", members, members == 1 ? "" : "s") + event.text("transport") + ")";
 }
 
 std::string evaluated(const Event& event) {

@@ -1,6 +1,7 @@
 // muster status, muster stop: how a run stands, and its end, from another terminal or host.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "muster/actors/remote_run.hpp"
+#include "muster/actors/run.hpp"
 #include "muster/actors/this_machine.hpp"
 #include "muster/cli/format.hpp"
 #include "muster/cli/job_arguments.hpp"
@@ -24,7 +26,8 @@ constexpr const char* kStatusUsage =
     "their\n"
     "hosts. FOLDER is the run's checkpoint.folder (JOB.toml: the one that this job names), HOST:PORT its\n"
     "coordinator, as `muster coordinate` prints it and the event `listening` says.\n"
-    "Exit codes: 0 the run is under way, 1 it is not, or does not answer, 2 command line wrong.\n";
+    "Exit codes: 0 the run is under way, 1 it is not, or does not answer, 2 command line or job file "
+    "wrong.\n";
 
 constexpr const char* kStopUsage =
     "Usage: muster stop FOLDER|HOST:PORT|JOB.toml [--job NAME] [--now] [--wait SECONDS]\n\n"
@@ -33,7 +36,8 @@ constexpr const char* kStopUsage =
     "replicas writes a last checkpoint first (for checkpoint.grace at most); `muster run JOB.toml --resume` "
     "goes\n"
     "on from it. FOLDER is the run's checkpoint.folder, HOST:PORT its coordinator.\n"
-    "Exit codes: 0 the run has ended, 1 it has not, or was not under way, 2 command line wrong.\n";
+    "Exit codes: 0 the run has ended, 1 it has not, or was not under way, 2 command line or job file "
+    "wrong.\n";
 
 constexpr std::int64_t kWaitMax = 24 * 3600;
 
@@ -53,11 +57,14 @@ Target target_of(const po::variables_map& given, const Registry& registry) {
   std::error_code error;
   if (std::filesystem::is_regular_file(target.where, error)) {
     const ParsedJob parsed = read_job_file(target.where, {}, registry.declarations());
-    if (!parsed.job) throw Error(Advice::fix_job, render(parsed.mistakes));
+    if (!parsed.job) throw JobRefused(parsed.mistakes);
     if (parsed.job->checkpoint.folder.empty())
       throw Error(Advice::fix_job,
                   target.where + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
     target = {parsed.job->checkpoint.folder, parsed.job->name};
+    if (!std::filesystem::is_directory(target.where, error))
+      throw RunGone(Advice::fix_job, "no run of " + target.job + " is under way: its checkpoint.folder, " +
+                                         target.where + ", is not there yet");
   }
   if (given.count("job")) target.job = given["job"].as<std::string>();
   return target;
@@ -68,6 +75,12 @@ std::string lasted(double seconds) {
   if (whole >= 3600) return format("%lld h %lld min", whole / 3600, whole / 60 % 60);
   if (whole >= 60) return format("%lld min %lld s", whole / 60, whole % 60);
   return format("%lld s", whole);
+}
+
+// What is not known is null.
+template <class Value>
+nlohmann::json known(bool is_known, const Value& value) {
+  return is_known ? nlohmann::json(value) : nlohmann::json();
 }
 
 nlohmann::json to_json(const RunStatus& status) {
@@ -85,14 +98,14 @@ nlohmann::json to_json(const RunStatus& status) {
           {"detail", status.detail},
           {"elapsed_seconds", status.elapsed_s},
           {"view", status.view},
-          {"epoch", status.epoch},
+          {"epoch", known(status.epoch > 0, status.epoch)},
           {"step", status.step},
-          {"steps", status.steps},
+          {"steps", known(status.steps > 0, status.steps)},
           {"samples", status.samples},
-          {"loss", status.loss},
-          {"samples_per_second", status.samples_per_second},
-          {"checkpoint", status.checkpoint},
-          {"checkpoint_step", status.checkpoint_step},
+          {"loss", known(status.epoch > 0, status.loss)},
+          {"samples_per_second", known(status.samples_per_second > 0, status.samples_per_second)},
+          {"checkpoint", known(!status.checkpoint.empty(), status.checkpoint)},
+          {"checkpoint_step", known(status.checkpoint_step > 0, status.checkpoint_step)},
           {"nodes", nodes}};
 }
 
@@ -133,16 +146,22 @@ void print(const RunStatus& status, const std::string& address) {
   }
 }
 
-// What is missing says so; the code is 1.
+// A run that is not there, or does not answer, says so; the code is 1. That of a wrong command line is 2.
 template <class Ask>
-int ask_run(const po::variables_map& given, const Registry& registry, const std::string& command, Ask&& ask) {
+int ask_run(const po::variables_map& given, const Registry& registry, const std::string& command,
+            std::chrono::milliseconds patience, Ask&& ask) {
   try {
     const Target target = target_of(given, registry);
-    RemoteRun run(target.where, target.job);
+    RemoteRun run(target.where, target.job, std::min(patience, RemoteRun::kPatience));
     return ask(run);
-  } catch (const Error& error) {
+  } catch (const RunGone& error) {
     std::fprintf(stderr, "muster %s: %s\n", command.c_str(), error.what());
     return kFailed;
+  } catch (const JobRefused& refused) {
+    std::fprintf(stderr, "%s", refused.what());
+    return kWrong;
+  } catch (const Error& error) {
+    return wrong_usage(command, error.what());
   }
 }
 
@@ -189,7 +208,7 @@ int status_command(const Arguments& arguments, const Registry& registry) {
   int code = kCompleted;
   const auto given = parse("status", kStatusUsage, arguments, options, "FOLDER|HOST:PORT", code);
   if (!given) return code;
-  return ask_run(*given, registry, "status", [&](RemoteRun& run) {
+  return ask_run(*given, registry, "status", RemoteRun::kPatience, [&](RemoteRun& run) {
     const RunStatus status = run.status();
     if (given->count("json"))
       std::printf("%s\n", to_json(status).dump().c_str());
@@ -212,7 +231,7 @@ int stop_command(const Arguments& arguments, const Registry& registry) {
   if (seconds < 1 || seconds > kWaitMax)
     return wrong_usage(
         "stop", "--wait is 1 to " + std::to_string(kWaitMax) + " seconds; found " + std::to_string(seconds));
-  return ask_run(*given, registry, "stop",
+  return ask_run(*given, registry, "stop", std::chrono::seconds(seconds),
                  [&](RemoteRun& run) { return stop_and_wait(run, given->count("now") > 0, seconds); });
 }
 

@@ -27,4 +27,8 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
 }
 
+bool is_any_address(const std::string& host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
 }  // namespace muster

@@ -15,4 +15,7 @@ std::string address_text(const std::string& host, std::uint16_t port);
 /// Whether an address reaches no further than this machine.
 bool is_loopback(const std::string& host);
 
+/// Whether it stands for every address of a machine, to listen on: 0.0.0.0 or ::.
+bool is_any_address(const std::string& host);
+
 }  // namespace muster

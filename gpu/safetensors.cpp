@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "muster/config/check.hpp"
@@ -66,7 +67,20 @@ LayoutEntry parse_entry(const std::filesystem::path& path, const std::string& na
   return entry;
 }
 
-void parse_header(const std::filesystem::path& path, std::string_view text, Safetensors& result) {
+// Of the header, in a file of so many bytes, which begins with these.
+std::size_t header_bytes_of(std::span<const std::byte> bytes, std::uintmax_t file_bytes,
+                            const std::filesystem::path& path) {
+  std::uint64_t header_bytes = 0;
+  if (file_bytes < kPrefixBytes) damaged(path, "it is shorter than its prefix");
+  std::memcpy(&header_bytes, bytes.data(), kPrefixBytes);
+  if (header_bytes > kHeaderBytesMax || header_bytes > file_bytes - kPrefixBytes)
+    damaged(path, "it is shorter than its header, or begins with none");
+  return header_bytes;
+}
+
+// The tensors fill `data_bytes` without gaps.
+void parse_header(const std::filesystem::path& path, std::string_view text, std::uintmax_t data_bytes,
+                  Safetensors& result) {
   try {
     const Json header = Json::parse(text);
     for (const auto& [name, value] : header.items()) {
@@ -76,10 +90,16 @@ void parse_header(const std::filesystem::path& path, std::string_view text, Safe
         result.entries.push_back(parse_entry(path, name, value));
       }
     }
-  } catch (const Json::exception& error) {
-    damaged(path, error.what());
+  } catch (const Json::exception&) {
+    damaged(path, "its header is not the JSON that the format asks for");
   }
   std::ranges::stable_sort(result.entries, {}, &LayoutEntry::offset);
+  std::size_t expected = 0;
+  for (const auto& entry : result.entries) {
+    if (entry.offset != expected) damaged(path, "there is a gap before tensor " + entry.name);
+    expected += entry.count;
+  }
+  if (data_bytes != expected * sizeof(float)) damaged(path, "its tensors are cut short or too long");
 }
 
 }  // namespace
@@ -106,23 +126,30 @@ Safetensors read_safetensors(const std::filesystem::path& path) {
   return parse_safetensors(read_file(path), path);
 }
 
-Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  std::uint64_t header_bytes = 0;
-  if (bytes.size() < kPrefixBytes) damaged(path, "it is shorter than its prefix");
-  std::memcpy(&header_bytes, bytes.data(), kPrefixBytes);
-  if (header_bytes > kHeaderBytesMax || header_bytes > bytes.size() - kPrefixBytes)
-    damaged(path, "it is shorter than its header");
+Safetensors read_safetensors_header(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t file_bytes = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes(kPrefixBytes);
+  if (error || !file.is_open() || (file_bytes >= kPrefixBytes && !file.read(bytes.data(), kPrefixBytes)))
+    throw Error(Advice::give_up, "cannot read " + path.string());
+  const std::size_t header = header_bytes_of(std::as_bytes(std::span(bytes)), file_bytes, path);
+  bytes.resize(header);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(header)))
+    throw Error(Advice::give_up, "cannot read " + path.string());
   Safetensors result;
-  parse_header(path, {reinterpret_cast<const char*>(bytes.data()) + kPrefixBytes, header_bytes}, result);
-  const auto data = bytes.subspan(kPrefixBytes + header_bytes);
-  std::size_t expected = 0;
-  for (const auto& entry : result.entries) {
-    if (entry.offset != expected) damaged(path, "there is a gap before tensor " + entry.name);
-    expected += entry.count;
-  }
-  if (data.size() != expected * sizeof(float)) damaged(path, "its tensors are cut short or too long");
-  result.state.resize(expected);
-  if (expected != 0) std::memcpy(result.state.data(), data.data(), data.size());
+  parse_header(path, {bytes.data(), header}, file_bytes - kPrefixBytes - header, result);
+  return result;
+}
+
+Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  const std::size_t header = header_bytes_of(bytes, bytes.size(), path);
+  const auto data = bytes.subspan(kPrefixBytes + header);
+  Safetensors result;
+  parse_header(path, {reinterpret_cast<const char*>(bytes.data()) + kPrefixBytes, header}, data.size(),
+               result);
+  result.state.resize(data.size() / sizeof(float));
+  if (!data.empty()) std::memcpy(result.state.data(), data.data(), data.size());
   return result;
 }
 

@@ -21,7 +21,9 @@ std::string what_is_wrong(const FailedLook& look) {
     case NotFound::no_answer:
       return "no answer (" + look.detail + ")";
     case NotFound::no_coordinator:
-      return "something listens there, and does not answer as a coordinator of this version does";
+      return "something listens there, and does not answer as a coordinator of this version does: another "
+             "program, "
+             "or a coordinator that is stopped";
   }
   return look.detail;
 }

@@ -21,6 +21,15 @@ struct Begun {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_job(job, folder, arguments);
   }
+  /// Cuts the weights of every checkpoint behind this step.
+  void damage_after(int step) const {
+    for (const auto& file : std::filesystem::directory_iterator(folder.path("kept"))) {
+      const std::string name = file.path().filename();
+      const auto at = name.find("-step-");
+      if (at == std::string::npos || file.path().extension() != ".safetensors") continue;
+      if (std::stoi(name.substr(at + 6)) > step) std::filesystem::resize_file(file.path(), 100);
+    }
+  }
   std::string weights() const { return first.report["checkpoint"].get<std::string>(); }
 
   Folder folder;
@@ -85,6 +94,47 @@ TEST(OtherValues, AnOptimizerWithOtherVectorsIsRefusedAndLeavesNothing) {
   EXPECT_NE(refused.outcome.err.find("its optimiser holds other vectors"), std::string::npos)
       << refused.outcome.err;
   EXPECT_EQ(begun.go_on({}).outcome.code, 0);
+}
+
+// Of this job's own ones none is whole: an older one of the other job is better than none.
+TEST(OtherValues, DamagedOnesOfThisJobDoNotHideWholeOnesOfAnother) {
+  const Begun begun;
+  const Arguments accepted = with(kOtherRate, {"--accept", "train.optimizer.learning_rate"});
+  const RunResult further = begun.go_on(accepted);
+  ASSERT_EQ(further.outcome.code, 0) << further.outcome.err;
+  begun.damage_after(begun.first.report["steps"]);
+  const RunResult again = begun.go_on(accepted);
+  ASSERT_EQ(again.outcome.code, 0) << again.outcome.err;
+  EXPECT_EQ(again.report["weights_sha256"], further.report["weights_sha256"]);
+}
+
+TEST(OtherValues, ANewerOneOfAnotherJobIsNamed) {
+  const Begun begun;
+  const RunResult further = begun.go_on(with(kOtherRate, {"--accept", "train.optimizer.learning_rate"}));
+  ASSERT_EQ(further.outcome.code, 0) << further.outcome.err;
+  const RunResult back = begun.go_on({"--set", "train.epochs=3"});
+  ASSERT_EQ(back.outcome.code, 0) << back.outcome.err;
+  const std::string& said = back.outcome.err;
+  EXPECT_NE(said.find("; a newer one, of step " + std::to_string(further.report["steps"].get<int>()) +
+                      ", is of a job that differs from this one in"),
+            std::string::npos)
+      << said;
+}
+
+TEST(OtherValues, AcceptThatHasNoEffectIsSaid) {
+  const Begun begun;
+  const RunResult own = begun.go_on({"--accept", "train.clip_norm"});
+  ASSERT_EQ(own.outcome.code, 0) << own.outcome.err;
+  EXPECT_NE(own.outcome.err.find("--accept had nothing to accept"), std::string::npos) << own.outcome.err;
+}
+
+// The newest one lies behind the end that is asked for now.
+TEST(OtherValues, OneOnTheWayToTheEndIsTaken) {
+  const Begun begun;
+  const RunResult shorter =
+      begun.go_on(with(kOtherRate, {"--accept", "train.optimizer.learning_rate", "--set", "train.epochs=1"}));
+  ASSERT_EQ(shorter.outcome.code, 0) << shorter.outcome.err;
+  EXPECT_EQ(shorter.report["ledger"].size(), 1u);
 }
 
 TEST(OtherValues, WhatTheStateDependsOnIsNotAccepted) {
@@ -157,7 +207,8 @@ TEST(StartFrom, ResumeWithOtherWeightsAtTheStartIsAnotherJob) {
   const RunResult without =
       run_job(begun.job, folder, {"--set", kept, "--set", "train.epochs=3", "--resume"});
   EXPECT_EQ(without.outcome.code, 2);
-  EXPECT_NE(without.outcome.err.find("start content: "), std::string::npos) << without.outcome.err;
+  EXPECT_NE(without.outcome.err.find("checkpoint.start_from (its content): "), std::string::npos)
+      << without.outcome.err;
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(StatusAndStop, ARunSaysHowItStands) {
   EXPECT_EQ(status["state"], "training");
   EXPECT_GE(status["step"], 18);
   EXPECT_EQ(status["steps"], 6000);
-  EXPECT_GE(status["samples_per_second"], 0);  // known from the second word on
+  EXPECT_TRUE(status["samples_per_second"].is_null() || status["samples_per_second"] > 0);
   ASSERT_EQ(status["nodes"].size(), 2u);
   const auto alive = run.process.alive();
   for (const Json& node : status["nodes"]) {
@@ -173,6 +173,18 @@ TEST(StatusAndStop, ARunThatWasKilledIsNotUnderWay) {
       << status.err;
 }
 
+TEST(StatusAndStop, ACoordinatorThatIsStoppedIsSaidToBe) {
+  LongRun run;
+  run.process.signal(SIGSTOP);
+  const Outcome status = run_muster({"status", run.kept()});
+  EXPECT_EQ(status.code, 1);
+  EXPECT_NE(status.err.find("let it go on with: kill -CONT " + std::to_string(run.process.pid())),
+            std::string::npos)
+      << status.err;
+  run.process.signal(SIGCONT);
+  EXPECT_EQ(run.status()["state"], "training");
+}
+
 TEST(StatusAndStop, ACoordinatorThatIsKilledMeanwhileHasNotEndedItsRun) {
   LongRun run({"--set", "checkpoint.grace=50s", "--set", "cluster.detect.patience=50s"});
   for (const pid_t pid : run.process.alive()) {
@@ -190,8 +202,19 @@ TEST(StatusAndStop, ACoordinatorThatIsKilledMeanwhileHasNotEndedItsRun) {
 TEST(StatusAndStop, WhatIsNoRunIsSaidToBeNone) {
   const Folder folder;
   const Outcome nowhere = run_muster({"status", folder.path("nothing")});
-  EXPECT_EQ(nowhere.code, 1);
-  EXPECT_NE(nowhere.err.find("neither the folder of a run's checkpoints nor HOST:PORT"), std::string::npos);
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_NE(nowhere.err.find("neither a folder that is there, nor a job file, nor HOST:PORT"),
+            std::string::npos)
+      << nowhere.err;
+  const Outcome port = run_muster({"status", "127.0.0.1:99999"});
+  EXPECT_EQ(port.code, 2) << port.err;
+  const Outcome broken = run_muster({"status", folder.write("broken.toml", "name = 3\n")});
+  EXPECT_EQ(broken.code, 2) << broken.err;
+  const std::string job =
+      folder.write("job.toml", linear_job() + "[checkpoint]\nfolder = \"" + folder.path("nothing") + "\"\n");
+  const Outcome not_begun = run_muster({"status", job});
+  EXPECT_EQ(not_begun.code, 1);
+  EXPECT_NE(not_begun.err.find("is not there yet"), std::string::npos) << not_begun.err;
   const Outcome nobody = run_muster({"stop", free_address()});
   EXPECT_EQ(nobody.code, 1);
   EXPECT_NE(nobody.err.find("nothing listens there; the run has ended, or has another address"),
@@ -209,8 +232,11 @@ TEST(StatusAndStop, ARunThatWaitsForItsNodesSaysForWhom) {
       {"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-"});
   ASSERT_TRUE(coordinator.event("listening").is_object());
   const Outcome status = run_muster({"status", address});
-  EXPECT_NE(status.out.find("linear: waiting for replica 0, replica 1 to be ready"), std::string::npos)
+  EXPECT_NE(status.out.find("linear: waiting for nodes: 0 of 2 replicas are here"), std::string::npos)
       << status.out;
+  const Json json = Json::parse(run_muster({"status", address, "--json"}).out, nullptr, false);
+  for (const char* unknown : {"epoch", "loss", "samples_per_second", "checkpoint"})
+    EXPECT_TRUE(json[unknown].is_null()) << unknown << " in " << json;
   EXPECT_EQ(run_muster({"stop", address}).code, 0);
   EXPECT_EQ(coordinator.wait().code, 143);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 
@@ -50,6 +51,20 @@ TEST_F(StartWeights, WhatDoesNotFitIsNamed) {
   EXPECT_NE(why.find("shapes differ: a is [2, 3] there and [3, 2] in the model"), std::string::npos) << why;
   EXPECT_NE(why.find("the file lacks head"), std::string::npos) << why;
   EXPECT_NE(why.find("the model has no old"), std::string::npos) << why;
+}
+
+TEST_F(StartWeights, WhatIsNotFiniteIsNamed) {
+  const Layout layout = layout_of({{"a", {2}}, {"b", {2}}});
+  const auto path = folder_.path() / "nan.safetensors";
+  write_safetensors(path, layout, std::vector<float>{1, 2, std::nanf(""), 4}, {});
+  try {
+    start_weights(path, layout);
+    FAIL() << "no error";
+  } catch (const JobError& error) {
+    EXPECT_NE(std::string(error.what()).find("b in " + path.string() + " holds values that are not finite"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(StartWeights, OfManyThatDoNotFitTheFirstAreNamed) {

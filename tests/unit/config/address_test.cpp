@@ -32,5 +32,11 @@ TEST(Address, OfLoopbackReachesNoFurther) {
   for (const char* host : {"0.0.0.0", "10.0.0.1", "::", "host"}) EXPECT_FALSE(is_loopback(host)) << host;
 }
 
+TEST(Address, OfAllAddressesIsNoneToReach) {
+  for (const char* host : {"0.0.0.0", "::"}) EXPECT_TRUE(is_any_address(host)) << host;
+  for (const char* host : {"127.0.0.1", "10.0.0.1", "::1", "host"})
+    EXPECT_FALSE(is_any_address(host)) << host;
+}
+
 }  // namespace
 }  // namespace muster

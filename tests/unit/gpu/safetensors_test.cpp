@@ -52,6 +52,30 @@ TEST_F(SafetensorsTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.entries[2].offset, 9U);
 }
 
+TEST_F(SafetensorsTest, TheHeaderAloneSaysWhatThereIs) {
+  write_safetensors(file(), layout_, state_, {{"step", "12"}});
+  const Safetensors whole = read_safetensors(file()), header = read_safetensors_header(file());
+  EXPECT_TRUE(header.state.empty());
+  EXPECT_EQ(header.metadata, whole.metadata);
+  ASSERT_EQ(header.entries.size(), whole.entries.size());
+  for (std::size_t i = 0; i < whole.entries.size(); ++i) {
+    EXPECT_EQ(header.entries[i].name, whole.entries[i].name);
+    EXPECT_EQ(header.entries[i].offset, whole.entries[i].offset);
+  }
+}
+
+TEST_F(SafetensorsTest, WhatIsNoJsonIsSaidWithoutTheParsersWords) {
+  overwrite(std::string("\x08\0\0\0\0\0\0\0", 8) + "not json");
+  try {
+    read_safetensors_header(file());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("its header is not the JSON that the format asks for"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(SafetensorsTest, TheBytesAreThePublishedFormat) {
   Layout layout;
   layout.add_parameter("w", {2});
@@ -94,6 +118,7 @@ TEST_F(SafetensorsTest, EveryCutIsNoticed) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     overwrite(whole.substr(0, size));
     EXPECT_THROW(read_safetensors(file()), Error) << size << " bytes";
+    EXPECT_THROW(read_safetensors_header(file()), Error) << size << " bytes";
   }
   overwrite(whole + "x");
   EXPECT_THROW(read_safetensors(file()), Error);
