@@ -2,13 +2,15 @@
 
 #include <sys/socket.h>
 
-#include <mutex>
 #include <set>
+#include <utility>
 
 #include <caf/io/all.hpp>
+#include <caf/io/network/acceptor_impl.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/scribe_impl.hpp>
 
+#include "muster/actors/control_door.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/rules/return_time.hpp"
 
@@ -21,27 +23,12 @@ using caf::io::receive_policy_flag;
 
 const caf::atom_value kRefusals = caf::atom("refusals");
 
-// The sockets that are open.
-class OpenSockets {
- public:
-  void add(int socket) {
-    const std::lock_guard lock(mutex_);
-    open_.insert(socket);
-  }
-  /// Before it is closed: then its number may be given to another one.
-  void remove(int socket) {
-    const std::lock_guard lock(mutex_);
-    open_.erase(socket);
-  }
-  void shut_down_all() {
-    const std::lock_guard lock(mutex_);
-    for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<int> open_;  // guarded by mutex_
-};
+void tell_refused(caf::actor_system& system, const std::string& reason) {
+  const auto coordinator = system.registry().get(kRefusals);
+  if (!coordinator) return;
+  caf::anon_send(caf::actor_cast<coordinator_actor>(coordinator),
+                 Raised{make_event("refused", {{"reason", reason}})});
+}
 
 // One connection.
 class BoundedScribe final : public caf::io::network::scribe_impl {
@@ -56,28 +43,60 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
   // A length beyond the bound gets room for a single byte: with the next one that comes, what there is does
   // not fit its header, and CAF ends the connection by its own rules.
   void configure_read(receive_policy::config config) override {
+    if (std::exchange(configured_, true)) open_->heard(socket_);  // what it waited for has come
     const bool fits = config.second <= kControlBytesMax;
     scribe_impl::configure_read(fits ? config : receive_policy::at_most(1));
   }
 
   // CAF calls it when it cannot read what has come.
   void graceful_shutdown() override {
-    refuse("what came over it is no message of CAF");
+    tell_refused(multiplexer_.system(),
+                 "a connection from " + addr() + ": what came over it is no message of CAF");
     scribe_impl::graceful_shutdown();
   }
 
  private:
-  void refuse(const std::string& why) {
-    const auto coordinator = multiplexer_.system().registry().get(kRefusals);
-    if (!coordinator) return;
-    const std::string reason = "a connection from " + addr() + ": " + why;
-    caf::anon_send(caf::actor_cast<coordinator_actor>(coordinator),
-                   Raised{make_event("refused", {{"reason", reason}})});
-  }
-
   caf::io::network::default_multiplexer& multiplexer_;
   const caf::io::network::native_socket socket_;
   std::shared_ptr<OpenSockets> open_;
+  bool configured_ = false;
+};
+
+// Where connections come in: CAF's doorman_impl, with another way to accept.
+class BoundedDoorman final : public caf::io::doorman {
+ public:
+  BoundedDoorman(caf::io::network::default_multiplexer& multiplexer, caf::io::network::native_socket socket,
+                 std::shared_ptr<OpenSockets> open)
+      : doorman(caf::io::network::accept_hdl_from_socket(socket)),
+        acceptor_(multiplexer, socket, std::move(open),
+                  [&system = multiplexer.system()](const std::string& why) { tell_refused(system, why); }) {}
+
+  bool new_connection() override {
+    if (detached()) return false;
+    auto& multiplexer = acceptor_.backend();
+    auto scribe = multiplexer.new_scribe(acceptor_.accepted_socket());
+    const auto handle = scribe->hdl();
+    parent()->add_scribe(std::move(scribe));
+    return doorman::new_connection(&multiplexer, handle);
+  }
+  void graceful_shutdown() override {
+    acceptor_.graceful_shutdown();
+    detach(&acceptor_.backend(), false);
+  }
+  void launch() override { acceptor_.start(this); }
+  std::string addr() const override {
+    const auto address = caf::io::network::local_addr_of_fd(acceptor_.fd());
+    return address ? *address : std::string();
+  }
+  std::uint16_t port() const override {
+    const auto port = caf::io::network::local_port_of_fd(acceptor_.fd());
+    return port ? *port : 0;
+  }
+  void add_to_loop() override { acceptor_.activate(this); }
+  void remove_from_loop() override { acceptor_.passivate(); }
+
+ private:
+  caf::io::network::acceptor_impl<ControlAccept> acceptor_;
 };
 
 class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
@@ -88,6 +107,10 @@ class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
     caf::io::network::keepalive(socket, true);
     bound_silence(socket);
     return caf::make_counted<BoundedScribe>(*this, socket, open_);
+  }
+
+  caf::io::doorman_ptr new_doorman(caf::io::network::native_socket socket) override {
+    return caf::make_counted<BoundedDoorman>(*this, socket, open_);
   }
 
   // CAF's own waits for as long as TCP tries, which is two minutes.

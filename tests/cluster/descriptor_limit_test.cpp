@@ -1,11 +1,17 @@
 // Many systems give a process a low soft limit of open descriptors, and a high hard one. Every process of a
 // run raises its own.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "muster/config/address.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {
@@ -34,6 +40,32 @@ class FewDescriptors {
   static void set(const rlimit& limit) { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0); }
 
   rlimit before_;
+};
+
+// Connections to an address, over which nothing is said.
+class Strangers {
+ public:
+  Strangers(const std::string& where, int count) {
+    std::string host;
+    std::uint16_t port = 0;
+    EXPECT_TRUE(muster::parse_address(where, host, port));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = ::htons(port);
+    EXPECT_EQ(::inet_pton(AF_INET, host.c_str(), &address.sin_addr), 1);
+    for (int i = 0; i < count; ++i) {
+      sockets_.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::connect(sockets_.back(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    }
+  }
+  ~Strangers() {
+    for (const int socket : sockets_) ::close(socket);
+  }
+  Strangers(const Strangers&) = delete;
+  Strangers& operator=(const Strangers&) = delete;
+
+ private:
+  std::vector<int> sockets_;
 };
 
 void expect_raised(pid_t process) {
@@ -88,6 +120,26 @@ TEST(DescriptorLimit, IsRaisedByEachProcessThatIsStartedByHand) {
   expect_raised(coordinator.pid());
   for (const auto& process : joined) expect_raised(process->pid());
   EXPECT_TRUE(coordinator.event("epoch").is_object()) << "the replicas train";
+}
+
+// Strangers that connect and say nothing take no descriptor that a run needs.
+TEST(DescriptorLimit, StrangersKeepNobodyOut) {
+  const Folder folder;
+  const std::string where = free_address();
+  MusterProcess coordinator({"coordinate", folder.write("job.toml", linear_job()), "--listen", where,
+                             "--events", "-", "--set", "checkpoint.folder=" + folder.path("kept")});
+  ASSERT_TRUE(coordinator.event("listening").is_object());
+  constexpr rlimit kLow{80, 80};
+  ASSERT_EQ(::prlimit(coordinator.pid(), RLIMIT_NOFILE, &kLow, nullptr), 0);
+  const Strangers strangers(where, 100);
+  const Json refused = coordinator.event("refused");
+  EXPECT_NE(refused["reason"].get<std::string>().find("too few file descriptors"), std::string::npos)
+      << refused;
+  MusterProcess one({"join", "--coordinator", where}), other({"join", "--coordinator", where});
+  EXPECT_TRUE(coordinator.event("view").is_object()) << "nobody gets in";
+  const Outcome outcome = coordinator.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("journal_delayed"), std::string::npos) << outcome.err;
 }
 
 }  // namespace
