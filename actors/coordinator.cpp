@@ -86,7 +86,6 @@ void CoordinatorState::raise(Event event) {
 
 void CoordinatorState::tell(const Event& event) {
   if (parts_.on_event) parts_.on_event(event);
-  for (const observer_actor& observer : parts_.observers) self_->send(observer, event);
 }
 
 void CoordinatorState::tell_progress(const Progress& message) {

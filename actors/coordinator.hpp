@@ -32,7 +32,6 @@ struct CoordinatorParts {
   Job job;
   std::string job_toml;
   Placement placement;
-  std::vector<observer_actor> observers;
   std::vector<Event> first_events;  ///< raised at the start: notices
   std::string job_hash;             ///< of what fixes the mathematics
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a

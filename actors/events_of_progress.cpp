@@ -21,6 +21,11 @@ std::vector<EventSpec> events_of_progress() {
         {"samples_per_second", kNumber, false, "since the last one"},
         {"gradient_norm", kNumber, false,
          "of the mean gradient before it was clipped; with train.clip_norm"}}},
+      {"missed",
+       "Whoever reads these events was too slow, and others were left out here. The report has them.",
+       "where 10,000 wait to be told (a program's own observer: 1,000)",
+       "the run",
+       {{"count", kInteger, true, "how many"}}},
       {"epoch",
        "An epoch has ended; its ledger.",
        "after its last step; a coordinator that was started anew tells of the ended ones again, in no "

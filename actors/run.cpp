@@ -26,6 +26,7 @@
 #include "muster/actors/other_job.hpp"
 #include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/run_address.hpp"
+#include "muster/actors/run_listeners.hpp"
 #include "muster/actors/signals.hpp"
 #include "muster/actors/spawn.hpp"
 #include "muster/actors/this_machine.hpp"
@@ -169,7 +170,6 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   parts.job_toml = to_toml(flight.job);
   parts.job_hash = job_hash(flight.job, options.registry.declarations());
   parts.placement = flight.placement;
-  parts.observers = options.observers;
   if (!flight.job.checkpoint.folder.empty()) parts.checkpoints = open_disk(flight.job.checkpoint.folder);
   parts.by_hand = options.by_hand;
   for (const std::string& text : flight.placement.notices)
@@ -181,7 +181,6 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   // Behind the journal, whose lock another coordinator may hold: this renames checkpoints.
   if (options.resume) go_on(flight.job, options, parts);
   if (parts.checkpoints) keep_mathematics(*parts.checkpoints, flight.job, options.registry.declarations());
-  parts.on_progress = options.on_progress;
   parts.progress = std::make_shared<ProgressHistory>(flight.job);
   parts.on_conclude = [&ending] { ending.begin(); };
   parts.on_end = [&ending](const Report& report) { ending.set(report); };
@@ -227,13 +226,18 @@ RunAddress address_of(const Job& job, std::uint16_t port) {
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
   LostProcesses lost;
+  RunListeners listeners(options);
   CoordinatorParts parts = coordinator_parts(flight, options, ending);
-  parts.on_event = [&lost, tell = options.on_event](const Event& event) {
+  parts.on_event = [&lost, &listeners](const Event& event) {
     lost.note(event);
-    if (tell) tell(event);
+    listeners.tell(event);
+  };
+  parts.on_progress = [&listeners](const Progress& progress, const DataFacts& facts) {
+    listeners.tell(progress, facts);
   };
   const auto progress = parts.progress;
   auto actor = system.spawn(coordinator, std::move(parts));
+  listeners.answer_to(actor);
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
   std::optional<RefusalsTold> refusals;
@@ -272,6 +276,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   caf::scoped_actor self(system);
   caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
   self->wait_for(actor);
+  listeners.finish(signals);
   report.progress = progress->rows();  // its actor has ended
   if (!report.completed()) tell_causes(report, launcher->causes, late, options);
   return report;
@@ -325,7 +330,6 @@ Report run(const Job& job, const RunOptions& options) {
   const auto lease = hold_folder(job, options.by_hand);
   if (!signals) signals.emplace(options.handle_signals);
   if (options.handle_signals) take_errors_for_signals();
-  if (options.system) return run_in(*options.system, std::move(flight), options, *signals);
   caf::actor_system_config config;
   load_middleman(config);
   configure(config);

@@ -41,14 +41,14 @@ struct RunOptions {
   /// which muster::main understands.
   std::vector<std::string> node_command;
 
-  /// The actor system to live in; not owned, must outlive the call, made with `configure`. Null: one of its
-  /// own. With child processes its middleman must be loaded.
-  caf::actor_system* system = nullptr;
-
-  /// Each receives every event as a typed message, and may answer with StopRequest.
+  /// Each receives every event as a typed message, and may answer with StopRequest. They live in an actor
+  /// system of the program's own (made with `configure`); the run has another one, so one that is slow, or
+  /// hangs, holds up nothing but itself, and the event `missed` tells it how many it missed.
   std::vector<observer_actor> observers;
 
-  /// Called on an actor's thread; must not block.
+  /// Called one at a time, on a thread of their own; may block. `run` returns when they have been told all.
+  /// Events that come while 10,000 wait are left out, and the event `missed` says how many; of Progress only
+  /// the last one waits.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 

@@ -10,7 +10,7 @@
 //   embed watch processes ring.toml REPORT [EPOCHS [table.key=value]...]
 //   embed watch threads ring.toml REPORT [EPOCHS [table.key=value]...]
 //
-// muster::run in an actor system of this program, with its actor listening; the actor asks for the end after
+// muster::run, with an actor of this program listening; the actor asks for the end after
 // EPOCHS epochs. The replicas are processes of their own, or threads of this one.
 //
 // Elsewhere, progress and failures of a training job are read from log lines, and stopping it early means
@@ -21,7 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <caf/io/all.hpp>
+#include <caf/all.hpp>
 
 #include "logistic.hpp"
 #include "muster/actors/run.hpp"
@@ -50,10 +50,8 @@ int watch(bool in_process, const char* job_file, const char* report_file, int ep
   }
 
   caf::actor_system_config config;
-  config.load<caf::io::middleman>();  // replicas in processes of their own join over it
   muster::configure(config);
-  caf::actor_system system(config);
-  options.system = &system;
+  caf::actor_system system(config);  // this program's own; the run has another one
   options.in_process = in_process;
   options.places = parsed.places;
   options.observers.push_back(system.spawn(watcher, epochs_max));

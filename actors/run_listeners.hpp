@@ -1,0 +1,34 @@
+// Who is told what happens in a run, outside of it: functions and observers of the user's. None of them can
+// hold it up.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "muster/actors/event_feed.hpp"
+#include "muster/actors/observer_feed.hpp"
+#include "muster/actors/run.hpp"
+#include "muster/actors/signals.hpp"
+
+namespace muster {
+
+class RunListeners {
+ public:
+  explicit RunListeners(const RunOptions& options);
+
+  /// Who hears what observers ask for.
+  void answer_to(const coordinator_actor& coordinator);
+
+  void tell(const Event& event);
+  void tell(const Progress& progress, const DataFacts& facts) { functions_.push(progress, facts); }
+
+  /// After the run's end: waits for functions that are slow; not for observers. A signal ends the process
+  /// then.
+  void finish(Signals& signals);
+
+ private:
+  EventFeed functions_;
+  std::vector<std::unique_ptr<ObserverFeed>> observers_;
+};
+
+}  // namespace muster
