@@ -379,6 +379,13 @@ bool CoordinatorState::all_know() const {
   });
 }
 
+// Whether those who are not heard now are better left alone: a coordinator that is started again finds them
+// by its journal. Where results may be wrong they are to hear so, whenever that is.
+bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
+  return parts_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspect_from_ &&
+         !canary("unheard-are-told");
+}
+
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
   if (taken_over_) return;
@@ -392,10 +399,11 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (taken_over_) return;
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
+  const bool leaves_unheard = gives_up_silence_ || may_be_found_again(outcome);
   for (const auto& [who, actor] : actors_) {
     const bool good = outcome == "completed" || roster_->at(who).leaving;
     // A word that waits in the connection would end those who live when their link is good again.
-    if (gives_up_silence_ && !watch_->in_touch(who, elapsed())) continue;
+    if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
   if (!report_.completed()) told_all_ = all_know();
@@ -418,11 +426,13 @@ void CoordinatorState::finish() {
     // What is told of the end may fail; that the run ends does not.
   }
   tell_end_waiters();
-  if (parts_.on_end) parts_.on_end(report_);
-  // Behind the report: one that dies between the two tells it again, rather than never. What was not heard by
-  // all when the run ended has not been heard since.
+  // What was not heard by all when the run ended has not been heard since.
   const bool told = told_all_.value_or(true) && all_know();
-  last_note(told && (report_.completed() || roster_->none_alive() || canary("verdict-beats-state")));
+  const bool ended = told && (report_.completed() || roster_->none_alive() || canary("verdict-beats-state"));
+  report_.members_may_live = parts_.journal && !ended;
+  if (parts_.on_end) parts_.on_end(report_);
+  // Behind the report: one that dies between the two tells it again, rather than never.
+  last_note(ended);
 }
 
 void CoordinatorState::sum_up() {

@@ -241,6 +241,7 @@ class CoordinatorState {
   void give_up();
   void last_note(bool ended);
   bool all_know() const;
+  bool may_be_found_again(const std::string& outcome) const;
   void sum_up();
   void takes_effect();
   bool is_going_back() const;

@@ -157,9 +157,12 @@ class FileJournal final : public Journal {
     if (!bytes) return std::nullopt;
     const auto entry = decode_journal(*bytes);
     if (entry) return entry;
-    throw DamagedJournal(Advice::give_up,
-                         "the journal " + path_.string() +
-                             " is damaged; move it away, and go on from a checkpoint with --resume");
+    throw DamagedJournal(
+        Advice::give_up,
+        "the journal " + path_.string() +
+            " is damaged. Replicas that train on keep their state in checkpoint.folder when they get "
+            "SIGTERM, or when "
+            "cluster.orphan_after is over: end them first. Then move it away, and go on with --resume");
   }
 
   void write(const JournalEntry& entry) override {

@@ -44,6 +44,9 @@ struct Report {
     std::string folder;  ///< if it is not in checkpoint.folder
   };
   std::optional<Kept> kept;
+  /// Members that could not be told of the end may train on: a coordinator that is started again finds them,
+  /// unless it resumes. Not part of the JSON.
+  bool members_may_live = false;
   std::map<std::uint32_t, std::string> notes;  ///< by replica; not part of the JSON
   std::string transport;
 

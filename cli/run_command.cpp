@@ -133,15 +133,21 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+// The command line, without one of its words.
+std::string command_without(const std::string& left_out, const std::string& command,
+                            const Arguments& arguments) {
+  std::string text = "muster " + command;
+  for (const std::string& argument : arguments) {
+    if (argument != left_out) text += " " + quoted(argument);
+  }
+  return text;
+}
+
 // The command that goes on from the newest checkpoint of a run that ended before its job.
 std::string command_to_go_on(const std::string& command, const Arguments& arguments,
                              const Report::Kept& kept) {
-  std::string text = "muster " + command;
-  bool resumes = false;
-  for (const std::string& argument : arguments) {
-    text += " " + quoted(argument);
-    resumes |= argument == "--resume";
-  }
+  std::string text = command_without("", command, arguments);
+  const bool resumes = std::ranges::find(arguments, "--resume") != arguments.end();
   if (!kept.folder.empty()) text += " --set " + quoted("checkpoint.folder=" + in_quotes(kept.folder));
   return resumes ? text : text + " --resume";
 }
@@ -154,6 +160,16 @@ void say_how_to_go_on(const Report& report, const std::string& command, OnNotFin
       again ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
             : "go on with",
       command.c_str(), again ? " --set train.not_finite=report" : "");
+}
+
+// Nobody could tell them of the end: what they have done is worth more than any checkpoint.
+void say_who_may_live(const Report& report, const std::string& command) {
+  const std::string kept =
+      report.kept ? "; --resume would go back to step " + std::to_string(report.kept->step) : std::string();
+  std::fprintf(stderr,
+               "muster: replicas that were not heard may train on, and are found again by: %s\n"
+               "muster: with --resume, which is for when they are gone, their steps would be lost%s\n",
+               command.c_str(), kept.c_str());
 }
 
 bool leave_report(const Report& report, const std::string& file) {
@@ -246,7 +262,9 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
   if (!report_file.empty() && !leave_report(report, report_file) && code == kCompleted) code = kFailed;
-  if (!report.completed() && report.kept)
+  if (!report.completed() && report.members_may_live)
+    say_who_may_live(report, command_without("--resume", training.command, arguments));
+  else if (!report.completed() && report.kept)
     say_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
                      parsed.job->train.not_finite);
   return code;

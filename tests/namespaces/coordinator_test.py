@@ -1,7 +1,8 @@
 """coordinator_test.py PROGRAM CASE: the coordinator alone on a host, two replicas on hosts of their own.
 
 CASE is `cut_briefly`, `cut_for_long` (control connections break), `gives_up` (it ends while it is cut off, and is started again),
-`gives_up_soon` (the same, and its host sends what it said last when the link is back) or `loses_power`. No replica is lost, steps go
+`gives_up_soon` (the same, and its host sends what it said last when the link is back), `told_to_end` (SIGTERM while it is cut off) or
+`loses_power`. No replica is lost, steps go
 on meanwhile, none of them is thrown away, and at the end everything is as in a run to which nothing happened.
 
 That steps go on without a coordinator is seen on the disk: the replicas write a checkpoint at the end of each epoch. That none is thrown
@@ -11,6 +12,7 @@ without it, and nobody can have done one of them again.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -56,6 +58,9 @@ class Cluster:
 
     def join(self, host):
         return self._start(host, f"host{host}", "join", "--coordinator", self.where)
+
+    def said_by_coordinator(self):
+        return (self._folder / "coordinator.log").read_text()
 
     def await_event(self, name):
         return self.events.wait(name, lambda event: event["event"] == name)
@@ -140,15 +145,20 @@ def cut(is_long):
     return act
 
 
-def come_back(cluster, done):
-    """The coordinator is started again, by the same command."""
+def come_back(cluster, done, closes=False):
+    """The coordinator is started again, by the same command. `closes`: the members have been told to close their view, which who waits
+    for data cannot."""
     cluster.start_coordinator()
     back = time.monotonic()
     cluster.await_event("restarted")
+    if closes:
+        cluster.await_told(done)
+        cluster.release()
     cluster.await_event("view")
     print(f"-- the view is in force again {time.monotonic() - back:.2f} s after the coordinator was started", flush=True)
-    cluster.await_told(done)
-    cluster.release()
+    if not closes:
+        cluster.await_told(done)
+        cluster.release()
 
 
 def give_up(cluster):
@@ -158,11 +168,28 @@ def give_up(cluster):
     print(f"-- given up {(failed['time_ms'] - paused['time_ms']) / 1e3:.2f} s after the pause", flush=True)
     expect("it says what to do", "if it is started again" in failed["reason"], True)
     expect("exit code of the one that has given up", cluster.coordinator.wait(DEADLINE_S), 1)
+    be_found_again(cluster)
+
+
+def told_to_end(cluster):
+    cluster.hosts.unplug(COORDINATOR)
+    cluster.await_event("paused")
+    cluster.coordinator.send_signal(signal.SIGTERM)
+    cluster.await_event("state_not_kept")
+    expect("exit code of the one that was told to end", cluster.coordinator.wait(DEADLINE_S), 143)
+    be_found_again(cluster, closes=True)
+
+
+def be_found_again(cluster, closes=False):
+    """The coordinator has ended while it could tell nobody so."""
     cluster.events.end()
+    said = cluster.said_by_coordinator()
+    expect("it says how its replicas are found again", "may train on, and are found again by: muster coordinate" in said, True)
+    expect("it does not advise to throw their steps away", "; go on with: muster" in said, False)
     done = cluster.await_steps_untold()
     cluster.hold()
     cluster.hosts.heal()
-    come_back(cluster, done)
+    come_back(cluster, done, closes)
 
 
 def lose_power(cluster):
@@ -182,6 +209,7 @@ CASES = {
     "cut_for_long": (cut(is_long=True), ()),
     "gives_up": (give_up, ("--set", 'cluster.give_up_after="4s"')),
     "gives_up_soon": (give_up, ("--set", 'cluster.give_up_after="1s"')),  # and the patience: less than a connection may be unheard
+    "told_to_end": (told_to_end, ("--set", 'checkpoint.grace="1s"')),
     "loses_power": (lose_power, ()),
 }
 
@@ -196,7 +224,8 @@ def run_case(case, program, folder):
         cluster.await_epoch(cluster.events.named("epoch")[-1]["epoch"] + 1)  # it goes on
         codes = cluster.finish()
     expect("nobody was lost", cluster.named("lost"), [])
-    expect("the view is the same", {event["view"] for event in cluster.named("view")}, {1})
+    views = {event["view"] for event in cluster.named("view")}
+    expect("the view is the same, or, where it was closed, the next one", views, {1, 2} if case == "told_to_end" else {1})
     expect_nothing_thrown_away(cluster)
     expect("exit codes", codes, {0})
     report = json.loads((folder / "report.json").read_text())

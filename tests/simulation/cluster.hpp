@@ -143,6 +143,7 @@ class Cluster {
   /// A person starts one again that has given up, for want of a word from anybody.
   void start_again_after_silence() { starts_again_after_silence_ = true; }
   JournalDisk& journal() { return *journal_; }
+  bool by_hand() const { return options_.by_hand; }
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool cut_from_coordinator(ProcessId process) const {
     return control_->blocked(process, coordinator_process_);

@@ -233,6 +233,7 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
   } else if (const auto* stop = as<Stop>(message)) {
     seen(to).fed_in = 0;
     if (stop->again) given_the_state_.erase(to);  // it misses too many steps, say
+    expect_unheard_are_left_alone(to, *stop);
     if (in_force_ && commits_ > commits_before_) expect_newcomers_fed();
   } else if (const auto* pulse = as<Pulse>(message)) {
     expect_counts_on_no_abandoned(*pulse);
@@ -279,6 +280,7 @@ void Invariants::said_by_usurped(const caf::message& message) {
 void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& message) {
   if (as<Adopt>(message) && adopting_ && back_.insert(from).second)
     progress_at_ = now();  // others may follow
+  if (as<Heartbeat>(message)) heard_at_[from] = now();
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {
@@ -445,6 +447,8 @@ void Invariants::event(const Event& event) {
   const bool given_up = event.name == "lost" && event.text("reason").rfind("silent", 0) == 0;
   if (event.name == "heard_again" || given_up || event.name == "restarted") unheard_ = false;
   if (event.name == "restarted") restarted();
+  if (event.name == "interrupted" || event.name == "failed") ends_ = true;
+  if (event.name == "restarted" || event.name == "started") ends_ = false;
   if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")

@@ -177,6 +177,7 @@ class Invariants final : public Watch {
   bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
   bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
+  void expect_unheard_are_left_alone(ProcessId member, const Stop& stop);
   bool any_to_compare_with() const;
   std::uint64_t told_to_end() const;
   bool waits_to_begin() const;
@@ -226,6 +227,8 @@ class Invariants final : public Watch {
   std::map<std::string, Nanoseconds> welcomed_;  // since when
   bool paused_ = false;                          // for want of nodes, as the coordinator has said
   bool unheard_ = false;                         // for want of a word from the nodes
+  std::map<ProcessId, Nanoseconds> heard_at_;    // by a coordinator: the last word of a node
+  bool ends_ = false;                            // as the coordinator has said
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;

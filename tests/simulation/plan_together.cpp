@@ -157,6 +157,19 @@ void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
   together.add("told-to-end", {"commit", commit, later});
 }
 
+// A word of the end waits in the connections until the link is good again.
+void the_coordinator_is_to_end_while_it_hears_nobody(Dice& dice, Together& together) {
+  Job& job = together.job();
+  keep_all(job);
+  job.checkpoint.grace = milliseconds(dice.between(200, 4000));
+  job.cluster.give_up_after = std::max(job.cluster.give_up_after, milliseconds(30000));
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 20);
+  const std::uint64_t commit = job.cluster.replicas * dice.between(1, 6);
+  const Nanoseconds patience = job.cluster.detect.patience;
+  together.add("coordinator-cut-off", {"commit", commit, Nanoseconds(0)});
+  together.add("told-to-end", {"commit", commit, patience + dice.between(Nanoseconds(0), 2 * patience)});
+}
+
 // A view waits for its journal, and nobody is to be in it.
 void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together) {
   Job& job = together.job();
@@ -190,6 +203,7 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
   if (many_shards) all.push_back(one_hangs_when_the_run_is_to_end);
   if (many_shards) all.push_back(all_leave_while_a_view_waits_for_its_journal);
   if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
+  if (plan.cluster.by_hand) all.push_back(the_coordinator_is_to_end_while_it_hears_nobody);
   if (plan.cluster.by_hand && many_shards) all.push_back(the_coordinator_dies_when_all_go_back);
   if (!plan.job.train.shard_optimizer || !many_shards) return all;
   all.push_back(parts_are_lost_with_a_late_writer);

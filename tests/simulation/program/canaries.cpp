@@ -103,6 +103,10 @@ const std::vector<Canary> kCanaries = {
     {"verdict-beats-state",
      "a coordinator that gave up without a word from anybody lets its journal say that the run has ended",
      "coordinator-gives-up"},
+    {"unheard-are-told",
+     "a run that is told to end while it hears nobody leaves them a word that ends them when the link is "
+     "good",
+     "coordinator-cut-off,told-to-end"},
     {"untold-is-no-member",
      "a node that was not told of the first view ends with the coordinator that began it"},
     {"orphan-keeps-nothing", "who finds no coordinator any more ends without a checkpoint of what it holds",
