@@ -151,7 +151,7 @@ def another_file_is_another_job(net):
     train(muster, folder, "resumed", text, "--resume")
     torch.jit.script(net).save(str(folder / "model.pt"), _extra_files={"note": "the same module, in another file"})
     _, said = train(muster, folder, "resumed", text, "--resume", code=2)
-    assert "another job" in said, said
+    assert "is of a job that differs from this one in\n  model (the content of its files)" in said, said
 
 
 def a_replica_with_another_file_is_refused():
