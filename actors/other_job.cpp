@@ -115,9 +115,9 @@ bool has_vectors_of(const Job& job, const Snapshot& snapshot) {
 }
 
 /// Reads checkpoints of this name as if they were this job's.
-class Reader {
+class StateReader {
  public:
-  Reader(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk)
+  StateReader(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk)
       : job_(job),
         disk_(std::move(disk)),
         bench_(make_workbench(job, registry, "cpu:0", true, true)),
@@ -163,7 +163,8 @@ struct Choice {
   std::vector<PassedOver> passed_over = {};
 };
 
-Choice choose(const Reader& reader, const std::optional<JobFound>& own, const std::vector<JobFound>& jobs) {
+Choice choose(const StateReader& reader, const std::optional<JobFound>& own,
+              const std::vector<JobFound>& jobs) {
   Choice choice;
   if (own) choice.best = reader.newest(own->hash).newest;
   for (const JobFound& each : jobs) {
@@ -205,7 +206,7 @@ std::string accept_other_job(const Job& job, const Registry& registry, std::shar
   for (JobFound& each : jobs) compare(each, *disk, mathematics, accepted);
   Choice choice;
   if (std::ranges::any_of(jobs, [](const JobFound& each) { return each.objection.empty(); })) {
-    const Reader reader(job, registry, disk);
+    const StateReader reader(job, registry, disk);
     choice = choose(reader, own, jobs);
     if (choice.job) {
       reader.save(hash, choice.best->snapshot);
