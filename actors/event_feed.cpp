@@ -1,5 +1,8 @@
 #include "muster/actors/event_feed.hpp"
 
+#include <cstdio>
+#include <exception>
+
 #include "muster/actors/missed_event.hpp"
 
 namespace muster {
@@ -48,6 +51,23 @@ bool EventFeed::told_within(std::chrono::milliseconds most) {
   return changed_.wait_for(lock, most, [this] { return idle() && missed_ == 0; });
 }
 
+void EventFeed::tell(const std::optional<Event>& event,
+                     const std::optional<std::pair<Progress, DataFacts>>& progress) {
+  if (has_thrown_) return;
+  const char* const said =
+      "muster: a function that is told what happens in the run has thrown, and is called no more: ";
+  try {
+    if (event) on_event_(*event);
+    if (progress) on_progress_(progress->first, progress->second);
+    return;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s%s\n", said, error.what());
+  } catch (...) {
+    std::fprintf(stderr, "%ssomething that is no std::exception\n", said);
+  }
+  has_thrown_ = true;
+}
+
 void EventFeed::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -66,8 +86,7 @@ void EventFeed::run() {
     }
     telling_ = true;
     lock.unlock();
-    if (event) on_event_(*event);
-    if (progress) on_progress_(progress->first, progress->second);
+    tell(event, progress);
     lock.lock();
     telling_ = false;
     if (idle()) changed_.notify_all();

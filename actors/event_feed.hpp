@@ -22,7 +22,8 @@ class EventFeed {
 
   static constexpr std::size_t kWaitingMax = 10000;
 
-  /// Either function may be empty. What they throw ends the process, as in any thread.
+  /// Either function may be empty. If one throws, that is said on stderr, and neither is called any more:
+  /// what a run does depends on none of them.
   EventFeed(OnEvent on_event, OnProgress on_progress, std::size_t waiting_max = kWaitingMax);
   ~EventFeed() { finish(); }
   EventFeed(const EventFeed&) = delete;
@@ -41,6 +42,7 @@ class EventFeed {
 
  private:
   void run();
+  void tell(const std::optional<Event>& event, const std::optional<std::pair<Progress, DataFacts>>& progress);
   bool idle() const { return waiting_.empty() && !progress_ && !telling_; }  // with mutex_
 
   const OnEvent on_event_;
@@ -54,6 +56,7 @@ class EventFeed {
   std::uint64_t missed_ = 0;
   bool telling_ = false;
   bool ends_ = false;
+  bool has_thrown_ = false;  // of the thread's own
   std::thread thread_;
 };
 

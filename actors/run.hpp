@@ -46,7 +46,8 @@ struct RunOptions {
   /// hangs, holds up nothing but itself, and the event `missed` tells it how many it missed.
   std::vector<observer_actor> observers;
 
-  /// Called one at a time, on a thread of their own; may block. `run` returns when they have been told all.
+  /// Called one at a time, on a thread of their own; may block. One that throws is called no more, and stderr
+  /// says so. `run` returns when they have been told all.
   /// Events that come while 10,000 wait are left out, and the event `missed` says how many; of Progress only
   /// the last one waits.
   std::function<void(const Event&)> on_event;
@@ -56,7 +57,7 @@ struct RunOptions {
   /// there is none.
   bool resume = false;
   /// With `resume`: keys of the job that may differ from the job that wrote the checkpoint
-  /// ("train.optimizer.learning_rate"; other_job.hpp says which).
+  /// ("train.optimizer.learning_rate"; mathematics_text.hpp says which).
   std::vector<std::string> accept;
 
   /// Nothing is launched: nodes are started by hand with `muster join`, and come to this port of

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <vector>
 
 namespace muster {
@@ -73,6 +74,20 @@ TEST(EventFeed, OfProgressTheLastOneWaits) {
   held.go.set_value();
   ASSERT_TRUE(feed.told_within(kLong));
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 9}));
+}
+
+TEST(EventFeed, OneThatThrowsIsCalledNoMore) {
+  int told = 0;
+  EventFeed feed([&](const Event&) { ++told == 1 ? throw std::runtime_error("the log is full") : void(); },
+                 [&](const Progress&, const DataFacts&) { ++told; });
+  testing::internal::CaptureStderr();
+  feed.push(numbered(0));
+  feed.push(numbered(1));
+  feed.push(Progress{}, DataFacts{});
+  EXPECT_TRUE(feed.told_within(kLong));
+  EXPECT_EQ(told, 1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("is called no more: the log is full"),
+            std::string::npos);
 }
 
 TEST(EventFeed, WithoutFunctionsThereIsNothingToWaitFor) {
