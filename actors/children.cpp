@@ -128,10 +128,10 @@ void Children::reap_within(std::chrono::milliseconds patience, std::vector<Ended
     if (any()) ::poll(waits.data(), waits.size(), 20);
   }
   for (const Child& child : running_) {
-    std::fprintf(
-        stderr,
-        "muster: process %d of %s was killed and does not end: its kernel may wait for a disk or a device, or a debugger holds it\n",
-        static_cast<int>(child.pid), child.name.text().c_str());
+    std::fprintf(stderr,
+                 "muster: process %d of %s was killed and does not end: its kernel may wait for a disk or a "
+                 "device, or a debugger holds it\n",
+                 static_cast<int>(child.pid), child.name.text().c_str());
     if (child.descriptor >= 0) ::close(child.descriptor);
   }
   running_.clear();

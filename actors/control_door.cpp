@@ -56,10 +56,7 @@ ControlAccept::ControlAccept(std::shared_ptr<OpenSockets> open, std::function<vo
 bool ControlAccept::try_accept(caf::io::network::native_socket& accepted,
                                caf::io::network::native_socket listener) {
   accepted = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (accepted >= 0 && !is_reserved(accepted)) {
-    told_ = false;
-    return true;
-  }
+  if (accepted >= 0 && !is_reserved(accepted)) return true;
   if (accepted >= 0) {
     ::close(std::exchange(accepted, caf::io::network::invalid_native_socket));
     turn_away();
@@ -73,10 +70,12 @@ bool ControlAccept::try_accept(caf::io::network::native_socket& accepted,
 
 void ControlAccept::turn_away() {
   open_->shut_down_unheard(kUnheard);
-  if (!std::exchange(told_, true))
-    tell_(
-        "who connects is turned away, for this process may open too few file descriptors; connections "
-        "that say nothing are closed. More: `ulimit -n`");
+  const auto now = OpenSockets::Clock::now();
+  if (told_at_ && now - *told_at_ < kToldAgain) return;
+  told_at_ = now;
+  tell_(
+      "who connects is turned away, for this process may open too few file descriptors; connections "
+      "that say nothing are closed. More: `ulimit -n`");
 }
 
 }  // namespace muster

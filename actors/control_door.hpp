@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <caf/io/network/native_socket.hpp>
@@ -39,13 +40,13 @@ class OpenSockets {
 
 /// How connections are accepted: a policy of CAF's acceptor_impl. The last kReserved descriptors stay free
 /// for files; who would take one of them is turned away, and strangers that have said nothing make room.
-/// `tell` hears so once, until somebody is let in again.
+/// `tell` hears so, at most every kToldAgain: strangers may come again and again.
 class ControlAccept {
  public:
   static constexpr int kReserved = 16;
   static constexpr std::chrono::milliseconds kUnheard{1000};
-  static constexpr std::chrono::milliseconds kPause{
-      50};  ///< of the thread, where none can be accepted at all
+  static constexpr std::chrono::milliseconds kPause{50};  ///< of the thread, where none can be accepted
+  static constexpr std::chrono::seconds kToldAgain{60};
 
   ControlAccept(std::shared_ptr<OpenSockets> open, std::function<void(const std::string&)> tell);
 
@@ -57,7 +58,7 @@ class ControlAccept {
 
   std::shared_ptr<OpenSockets> open_;
   std::function<void(const std::string&)> tell_;
-  bool told_ = false;
+  std::optional<OpenSockets::Clock::time_point> told_at_;
 };
 
 }  // namespace muster

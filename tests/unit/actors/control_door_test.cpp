@@ -93,6 +93,9 @@ TEST_F(ControlDoor, TurnsAwayWhoWouldTakeAReservedOneAndSaysSoOnce) {
   allow(ControlAccept::kReserved + 8);
   connected();
   EXPECT_GE(accept(), 0);
+  allow(0);
+  accept();
+  EXPECT_EQ(told_.size(), 1u) << "again, soon after";
 }
 
 TEST_F(ControlDoor, WhereNoneIsLeftNobodyIsAccepted) {
