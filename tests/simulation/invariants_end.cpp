@@ -278,9 +278,10 @@ void Invariants::expect_kept_before_it(const Report& report) {
 }
 
 // A coordinator that hears nobody ends: a word that comes when the link is good again would throw away what
-// they have done since, and another coordinator can find them.
+// its members have done since, and another coordinator can find them. Who was to join holds nothing.
 void Invariants::expect_unheard_are_left_alone(ProcessId member, const Stop& stop) {
-  const bool of_the_end = ends_ && !stop.good && !stop.again && !stop.keep && stop.suspect_from == 0;
+  const bool of_the_end =
+      ends_ && is_member(member) && !stop.good && !stop.again && !stop.keep && stop.suspect_from == 0;
   const bool is_silent = now() - heard_at_[member] > Nanoseconds(job_.cluster.detect.patience);
   if (of_the_end && unheard_ && is_silent && cluster_->by_hand() && cluster_->cut_from_coordinator(member))
     say({8, seen(member).name.text() + " is told of the end by a coordinator that does not hear it"});
