@@ -20,7 +20,7 @@
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
-#include "muster/actors/preflight.hpp"
+#include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/rules/looking.hpp"
 #include "muster/actors/rules/return_time.hpp"
 #include "muster/actors/run.hpp"
@@ -280,7 +280,7 @@ int run_joining_node(const JoinOptions& options, const Registry& registry) {
   return run_sessions(options, registry, [&] {
     NodeSeams seams = real_seams(own_address_towards(options.node.host));
     seams.check_contract = [checked](const Job& job, const Registry& all, bool computes, bool loads) {
-      if (!*checked) check_contract_of_node(job, all, computes, loads);
+      if (!*checked) check_contract_of_node_apart(job, all, {computes, loads}, {this_executable(), "node"});
       *checked = true;
     };
     return seams;

@@ -11,6 +11,7 @@
 #include "muster/config/error.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/config/notices.hpp"
+#include "muster/config/port_range.hpp"
 #include "muster/gpu/core_shares.hpp"
 #include "muster/gpu/device.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
@@ -199,6 +200,20 @@ void check_descriptors(const Places& places, Trial trial, Preflight& flight) {
     flight.mistakes.push_back(mistake_at(places, "cluster.replicas", *why));
 }
 
+// Each node listens on a port of its own.
+void check_data_ports(const Places& places, Trial trial, Preflight& flight) {
+  const ClusterConfig& cluster = flight.job.cluster;
+  const PortRange ports = parse_port_range(cluster.data_ports).value_or(PortRange{});
+  const std::size_t nodes = cluster.replicas + cluster.loaders;
+  const std::size_t there = std::size_t{ports.last} - ports.first + 1;
+  if (trial == Trial::nowhere || ports.any() || nodes <= there) return;
+  flight.mistakes.push_back(
+      mistake_at(places, "cluster.data_ports",
+                 "replicas and loaders on this machine take a port each: " + std::to_string(nodes),
+                 cluster.data_ports + " has " + std::to_string(there),
+                 "a range of at least " + std::to_string(nodes) + " ports"));
+}
+
 void add_data_notices(Preflight& flight) {
   if (flight.facts.samples <= 0 || flight.facts.unit_is_batch) return;
   for (const std::string& notice : data_notices(flight.job, static_cast<std::uint64_t>(flight.facts.samples)))
@@ -207,9 +222,9 @@ void add_data_notices(Preflight& flight) {
 
 }  // namespace
 
-void check_contract_of_node(const Job& job, const Registry& registry, bool computes, bool loads,
+void check_contract_of_node(const Job& job, const Registry& registry, NodeWork work,
                             const ContractScope& scope) {
-  if (!loads) return;  // what it could be tried with is elsewhere
+  if (!work.loads) return;  // what it could be tried with is elsewhere
   Preflight flight;
   flight.job = job;
   flight.placement.devices = {"cpu:0"};
@@ -217,7 +232,7 @@ void check_contract_of_node(const Job& job, const Registry& registry, bool compu
   const auto bench = make_workbench(job, registry, make_host_device(), true, true);
   try {
     look_at_sources(*bench, scope, flight);
-    if (computes) look_at_model(*bench, scope, flight);
+    if (work.computes) look_at_model(*bench, scope, flight);
   } catch (const JobError& error) {  // nobody shows the key's place
     throw Error(Advice::fix_job, error.key() + ": " + error.what());
   }
@@ -243,6 +258,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   flight.placement = place_devices(flight.job, inventory, places, flight.mistakes);
   if (shares_out_cores(flight.job)) share_out(devices.cores, flight.placement);
   check_descriptors(places, trial, flight);
+  check_data_ports(places, trial, flight);
   flight.sums_on_cards = sums_would_lie_on_cards(flight);
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)

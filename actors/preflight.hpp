@@ -54,10 +54,13 @@ enum class Trial { nowhere, on_host, everywhere };
 Preflight preflight(const Job& job, const Places& places, const Registry& registry,
                     Trial trial = Trial::on_host, const ContractScope& scope = {});
 
+struct NodeWork {
+  bool computes = true, loads = true;
+};
+
 /// What a node that comes by itself checks before it is ready, on its own host: that what it computes with
-/// (if it `computes`) and what it reads (if it `loads`) keep their contracts. On cards nothing is computed.
-/// Throws Error.
-void check_contract_of_node(const Job& job, const Registry& registry, bool computes, bool loads,
+/// and what it reads keep their contracts. On cards nothing is computed. Throws Error.
+void check_contract_of_node(const Job& job, const Registry& registry, NodeWork work,
                             const ContractScope& scope = {});
 
 /// Adds notices of keys without effect. preflight() has done so, with the places that it was given.

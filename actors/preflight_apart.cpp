@@ -226,6 +226,36 @@ Preflight with_mistake(const Mistake& mistake) {
   return flight;
 }
 
+// Its answer, or what has ended it.
+Preflight wait_for(PreflightChild& child, const Job& job, const Places& places, const Registry& registry,
+                   int stop) {
+  const auto end = child.wait(job.cluster, stop);
+  if (end.has_no_main)
+    throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
+                                     std::string(kNoMainAdvice));
+  const std::string answer = child.answer();
+  if (end.good && !answer.empty()) return preflight_of_text(answer, registry.declarations());
+  if (end.call.empty())
+    return with_mistake(
+        mistake_at(places, "", "the process that looks at the job before the run " + end.how));
+  return with_mistake(
+      mistake_at(places, key_of_call(job, end.call),
+                 end.call + " " + end.how + ", in the check before the run" +
+                     "; find the place in a debugger: gdb --args PROGRAM check JOB --in-process"));
+}
+
+// In the child, of a node.
+Preflight look_of_node(const PreflightRequest& asked, const Registry& registry) {
+  try {
+    check_contract_of_node(asked.job, registry, *asked.node, asked.scope);
+    Preflight good;
+    good.job = asked.job;
+    return good;
+  } catch (const Error& error) {
+    return with_mistake(mistake_at({}, "", error.what()));
+  }
+}
+
 // The child knows no places.
 void put_in_place(const Places& places, std::vector<Mistake>& mistakes) {
   for (Mistake& mistake : mistakes)
@@ -241,23 +271,19 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
   if (!flight.mistakes.empty()) return flight;
   PreflightChild child(command,
                        to_text(PreflightRequest{with_defaults(job, registry.declarations()), trial, scope}));
-  const auto end = child.wait(job.cluster, stop);
-  if (end.has_no_main)
-    throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
-                                     std::string(kNoMainAdvice));
-  if ((!end.good || child.answer().empty()) && !end.call.empty())
-    return with_mistake(
-        mistake_at(places, key_of_call(job, end.call),
-                   end.call + " " + end.how + ", in the check before the run" +
-                       "; find the place in a debugger: gdb --args PROGRAM check JOB --in-process"));
-  const std::string answer = child.answer();
-  if (!end.good || answer.empty())
-    return with_mistake(
-        mistake_at(places, "", "the process that looks at the job before the run " + end.how));
-  flight = preflight_of_text(answer, registry.declarations());
+  flight = wait_for(child, job, places, registry, stop);
   put_in_place(places, flight.mistakes);
   if (flight.mistakes.empty()) add_key_notices(places, trial, flight);
   return flight;
+}
+
+void check_contract_of_node_apart(const Job& job, const Registry& registry, NodeWork work,
+                                  const std::vector<std::string>& command) {
+  PreflightChild child(command, to_text(PreflightRequest{job, Trial::on_host, {}, work}));
+  const auto mistakes = wait_for(child, job, {}, registry, -1).mistakes;
+  if (mistakes.empty()) return;
+  const Mistake& first = mistakes.front();
+  throw Error(Advice::fix_job, (first.key.empty() ? "" : first.key + ": ") + first.what);
 }
 
 int run_preflight_child(const Registry& registry) {
@@ -270,7 +296,8 @@ int run_preflight_child(const Registry& registry) {
     const CallNote::Scope scope(note.get(), UserCode::model, reading);
     return preflight_request(request.read(), registry.declarations());
   }();
-  answer.write(to_text(preflight(asked.job, {}, noted, asked.trial, asked.scope)));
+  answer.write(to_text(asked.node ? look_of_node(asked, noted)
+                                  : preflight(asked.job, {}, noted, asked.trial, asked.scope)));
   return 0;
 }
 

@@ -18,6 +18,11 @@ namespace muster {
 Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
                           const ContractScope& scope, const std::vector<std::string>& command, int stop = -1);
 
+/// As check_contract_of_node, in a child process, as above: a crash and a call that does not return are
+/// Errors that name the call.
+void check_contract_of_node_apart(const Job& job, const Registry& registry, NodeWork work,
+                                  const std::vector<std::string>& command);
+
 class ToldToEnd : public Error {
  public:
   ToldToEnd() : Error(Advice::give_up, "told to end before the run has begun") {}

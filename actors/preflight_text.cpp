@@ -101,6 +101,11 @@ Job job_of(const std::string& toml, const Declarations& declarations) {
   return *parsed.job;
 }
 
+std::optional<NodeWork> node_work_of(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return NodeWork{json.at("computes"), json.at("loads")};
+}
+
 template <class Read>
 auto read_json(const std::string& text, Read&& read) {
   try {
@@ -115,14 +120,17 @@ auto read_json(const std::string& text, Read&& read) {
 
 std::string to_text(const PreflightRequest& request) {
   const ContractScope& scope = request.scope;
-  return Json{{"job", to_toml(request.job)},
-              {"trial", static_cast<int>(request.trial)},
-              {"budget_ms", scope.budget.count()},
-              {"positions", scope.positions},
-              {"rows_max", scope.rows_max},
-              {"tensors_max", scope.tensors_max},
-              {"opens_generators", scope.opens_generators},
-              {"computes_for_cards", scope.computes_for_cards}}
+  return Json{
+      {"job", to_toml(request.job)},
+      {"trial", static_cast<int>(request.trial)},
+      {"budget_ms", scope.budget.count()},
+      {"positions", scope.positions},
+      {"rows_max", scope.rows_max},
+      {"tensors_max", scope.tensors_max},
+      {"opens_generators", scope.opens_generators},
+      {"computes_for_cards", scope.computes_for_cards},
+      {"node",
+       request.node ? Json{{"computes", request.node->computes}, {"loads", request.node->loads}} : Json()}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -132,7 +140,8 @@ PreflightRequest preflight_request(const std::string& text, const Declarations& 
                             static_cast<Trial>(json.at("trial").get<int>()),
                             {std::chrono::milliseconds(json.at("budget_ms").get<std::int64_t>()),
                              json.at("positions"), json.at("rows_max"), json.at("tensors_max"),
-                             json.at("opens_generators"), json.at("computes_for_cards")}};
+                             json.at("opens_generators"), json.at("computes_for_cards")},
+                            node_work_of(json.at("node"))};
   });
 }
 

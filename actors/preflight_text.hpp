@@ -1,6 +1,7 @@
 // What one process tells another of a preflight.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "muster/actors/preflight.hpp"
@@ -12,6 +13,7 @@ struct PreflightRequest {
   Job job;
   Trial trial = Trial::on_host;
   ContractScope scope;
+  std::optional<NodeWork> node;  ///< only what check_contract_of_node looks at
 };
 
 std::string to_text(const PreflightRequest& request);

@@ -28,6 +28,7 @@
 #include "muster/actors/run_address.hpp"
 #include "muster/actors/run_listeners.hpp"
 #include "muster/actors/signals.hpp"
+#include "muster/actors/signals_in_check.hpp"
 #include "muster/actors/spawn.hpp"
 #include "muster/actors/this_machine.hpp"
 #include "muster/config/address.hpp"
@@ -312,15 +313,19 @@ Report run(const Job& job, const RunOptions& options) {
   // A program with another command for its nodes does not know this one's.
   const bool apart = !options.in_process && options.node_command.empty();
   const ContractScope scope = options.unchecked ? ContractScope::none() : ContractScope{};
-  std::optional<Signals> signals;  // in this process user code could keep them waiting
-  if (apart) signals.emplace(options.handle_signals);
+  Signals signals(options.handle_signals);
   Preflight flight;
-  try {
-    flight = apart ? preflight_apart(job, options.places, options.registry, trial, scope,
-                                     {this_executable(), "node"}, signals->descriptor())
-                   : preflight(job, options.places, options.registry, trial, scope);
-  } catch (const ToldToEnd&) {
-    return ended_early(job, signals->take(), options);
+  if (apart) {
+    try {
+      flight = preflight_apart(job, options.places, options.registry, trial, scope,
+                               {this_executable(), "node"}, signals.descriptor());
+    } catch (const ToldToEnd&) {
+      return ended_early(job, signals.take(), options);
+    }
+  } else {
+    SignalsInCheck in_check(signals);
+    flight = preflight(job, options.places, options.registry, trial, scope);
+    if (const int signal = in_check.finish()) return ended_early(job, signal, options);
   }
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
@@ -328,14 +333,13 @@ Report run(const Job& job, const RunOptions& options) {
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
   const auto lease = hold_folder(job, options.by_hand);
-  if (!signals) signals.emplace(options.handle_signals);
   if (options.handle_signals) take_errors_for_signals();
   caf::actor_system_config config;
   load_middleman(config);
   configure(config);
   caf::actor_system system(config);
   system.await_actors_before_shutdown(false);
-  return run_in(system, std::move(flight), options, *signals);
+  return run_in(system, std::move(flight), options, signals);
 }
 
 }  // namespace muster

@@ -195,6 +195,10 @@ Outcome MusterProcess::wait() {
   return outcome;
 }
 
+std::string MusterProcess::err() const {
+  return read_text(err_file_);
+}
+
 // By the mark in their environment: so those are found, too, whose parent is gone. What has ended has none.
 std::vector<pid_t> MusterProcess::alive() const {
   std::vector<pid_t> pids;

@@ -59,6 +59,9 @@ class MusterProcess {
     }
     return {};
   }
+  /// What it has said on standard error up to now.
+  std::string err() const;
+
   /// Whether there comes a time of that length in which it says nothing, while it lives.
   bool quiet_for(std::chrono::milliseconds time);
   Json event(const std::string& name) {

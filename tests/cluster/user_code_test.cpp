@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
 
@@ -123,6 +125,60 @@ TEST(UserCode, ANodeThatJoinsChecksItsModelAndItsData) {
     expect_parts(outcome.err, {said});
     coordinator.signal(SIGINT);
     EXPECT_EQ(coordinator.wait().code, 130);
+  }
+}
+
+TEST(UserCode, ANodeThatJoinsNamesACallThatCrashesOrHangs) {
+  const Folder folder;
+  const std::string address = free_address();
+  for (const auto& [flaw, said] :
+       {std::pair("model.flaw=crash",
+                  "model.name: gradient() of model 'regression' (step 1, shard 0) was ended"),
+        std::pair("model.flaw=hang", "(step 1, shard 0) has not returned within 6000 ms")}) {
+    MusterProcess coordinator(
+        {"coordinate", folder.write("job.toml", kJob), "--listen", address, "--set", flaw, "--events", "-"},
+        {}, "muster_broken");
+    ASSERT_TRUE(coordinator.event("listening").is_object());
+    MusterProcess node({"join", "--coordinator", address}, {}, "muster_broken");
+    const Outcome outcome = node.wait();
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err, {said});
+    EXPECT_TRUE(node.none_left_within(std::chrono::seconds(5)));
+    coordinator.signal(SIGINT);
+    EXPECT_EQ(coordinator.wait().code, 130);
+  }
+}
+
+// Where user code runs in the process itself a signal waits for it; a second one does not.
+TEST(UserCode, ASignalEndsTheRunAfterTheCheckInTheSameProcess) {
+  const Folder folder;
+  const std::string file = folder.path("go");
+  const auto awaited = [&] { return std::filesystem::exists(file + ".awaited"); };
+  const auto told = [](const MusterProcess& process) {
+    return process.err().find("SIGTERM: ends when the check of model and data is over") != std::string::npos;
+  };
+  for (const bool twice : {false, true}) {
+    std::filesystem::remove(file);
+    std::filesystem::remove(file + ".awaited");
+    MusterProcess process({"run", folder.write("job.toml", kJob), "--in-process", "--set",
+                           "data.flaw=read-waits", "--report", folder.path("r.json")},
+                          {{"MUSTER_BROKEN_FILE", file}}, "muster_broken");
+    while (!awaited() && process.quiet_for(std::chrono::milliseconds(10))) {
+    }
+    process.signal(SIGTERM);
+    while (!told(process) && process.quiet_for(std::chrono::milliseconds(10))) {
+    }
+    if (twice) {
+      process.signal(SIGTERM);
+    } else {
+      folder.write("go", "");
+    }
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.code, 143) << outcome.err;
+    expect_parts(outcome.err, {"SIGTERM: ends when the check of model and data is over"});
+    EXPECT_EQ(std::filesystem::exists(folder.path("r.json")), !twice);
+    if (!twice) EXPECT_EQ(read_json(folder.path("r.json"))["outcome"], "interrupted");
+    std::filesystem::remove(folder.path("r.json"));
   }
 }
 

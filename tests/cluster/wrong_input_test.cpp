@@ -102,6 +102,13 @@ TEST(WrongInput, DevicesThatAreNotOneForEachReplica) {
       {"job.toml:22:", "cluster.devices: not one device for each replica", "cluster.replicas = 2"});
 }
 
+TEST(WrongInput, FewerPortsThanReplicas) {
+  expect_refused(Folder(), linear_job(),
+                 {"cluster.data_ports: replicas and loaders on this machine take a port each: 3",
+                  "7100-7101 has 2", "a range of at least 3 ports"},
+                 {"--replicas", "3", "--set", "cluster.data_ports=7100-7101"});
+}
+
 TEST(WrongInput, EpochsTogetherWithStepsOrRepeat) {
   expect_refused(Folder(), with("epochs = 2", "epochs = 2\nsteps = 7"),
                  {"job.toml:17:", "train.steps: not together with train.epochs"});

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <random>
@@ -165,6 +167,12 @@ class Regression : public Model {
   int calls_ = 0;
 };
 
+/// Says that it waits by a file beside it, FILE.awaited.
+inline void wait_for_file(const std::string& file) {
+  std::ofstream(file + ".awaited");
+  while (!std::filesystem::exists(file)) std::this_thread::yield();
+}
+
 /// Two inputs and their sum.
 class Sums : public IndexedSource {
  public:
@@ -186,6 +194,7 @@ class Sums : public IndexedSource {
     if (has("read-crash")) crash();
     if (has("read-throw-number")) throw 42;
     while (has("read-hang")) std::this_thread::yield();
+    if (has("read-waits")) wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));
     SplitMix64 random(has("read-random") ? mix(index, ++asked_) : index);
     const float sample[] = {random.next_signed_unit(), random.next_signed_unit()};
     const float sum = sample[0] + sample[1];
