@@ -34,20 +34,34 @@ std::optional<ProgressRow> ProgressHistory::take(const Progress& progress,
         static_cast<double>(row.samples - last_->samples) / (row.time_ms - last_->time_ms) * 1000;
   last_ = row;
   last_at_ = since_begin;
-  keep(row);
+  rows_.keep(row);
   return row;
 }
 
-void ProgressHistory::keep(const ProgressRow& row) {
+void ProgressRows::keep(const ProgressRow& row) {
   std::erase_if(rows_, [&](const ProgressRow& each) { return each.step >= row.step; });
   if (!rows_.empty() && ++since_kept_ < apart_) return;
   since_kept_ = 0;
   rows_.push_back(row);
-  if (rows_.size() < kRowsMax) return;
+  if (rows_.size() < kMax) return;
   for (std::size_t i = 1; 2 * i < rows_.size(); ++i) rows_[i] = rows_[2 * i];
   rows_.resize(rows_.size() / 2);
   since_kept_ = apart_;  // the last one has gone
   apart_ *= 2;
+}
+
+ProgressRow progress_row(const Event& event) {
+  const auto count = [&](const char* key) { return static_cast<std::uint64_t>(event.integer(key, 0)); };
+  ProgressRow row;
+  row.time_ms = event.time_ms;
+  row.epoch = count("epoch");
+  row.step = count("step");
+  row.samples = count("samples");
+  row.loss = event.number("loss");
+  row.learning_rate = event.number("learning_rate");
+  row.samples_per_second = event.number("samples_per_second");
+  row.gradient_norm = event.number("gradient_norm");
+  return row;
 }
 
 Event event_of(const ProgressRow& row) {

@@ -25,6 +25,7 @@
 #include "muster/actors/node_process.hpp"
 #include "muster/actors/other_job.hpp"
 #include "muster/actors/preflight_apart.hpp"
+#include "muster/actors/progress_file.hpp"
 #include "muster/actors/run_address.hpp"
 #include "muster/actors/run_listeners.hpp"
 #include "muster/actors/signals.hpp"
@@ -224,10 +225,26 @@ RunAddress address_of(const Job& job, std::uint16_t port) {
   return {job.name, host_name(), boot_id(), ::getpid(), pid_space(), job.cluster.listen, port};
 }
 
+std::shared_ptr<ProgressFile> keep_progress(const Job& job,
+                                            std::function<void(const std::string&)> on_failure) {
+  if (job.checkpoint.folder.empty()) return nullptr;
+  return std::make_shared<ProgressFile>(
+      std::filesystem::path(job.checkpoint.folder) / (file_name_of(job.name) + ".progress.jsonl"),
+      std::chrono::system_clock::now(), std::move(on_failure));
+}
+
 Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& options, Signals& signals) {
   Ending ending;
   LostProcesses lost;
-  RunListeners listeners(options);
+  coordinator_actor actor;
+  const auto kept = keep_progress(flight.job, [&actor](const std::string& why) {
+    caf::anon_send(actor, Raised{make_event("notice", {{"text",
+                                                        "no progress is kept for the report of a "
+                                                        "run that goes on from this one: " +
+                                                            why}})});
+  });
+  RunListeners listeners(options,
+                         kept ? [kept](const Event& event) { kept->tell(event); } : EventFeed::OnEvent());
   CoordinatorParts parts = coordinator_parts(flight, options, ending);
   parts.on_event = [&lost, &listeners](const Event& event) {
     lost.note(event);
@@ -237,7 +254,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
     listeners.tell(progress, facts);
   };
   const auto progress = parts.progress;
-  auto actor = system.spawn(coordinator, std::move(parts));
+  actor = system.spawn(coordinator, std::move(parts));
   listeners.answer_to(actor);
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
@@ -279,6 +296,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   self->wait_for(actor);
   listeners.finish(signals);
   report.progress = progress->rows();  // its actor has ended
+  if (kept) report.progress = kept->all(report.progress, report.steps);
   if (!report.completed()) tell_causes(report, launcher->causes, late, options);
   return report;
 }

@@ -14,7 +14,8 @@ namespace muster {
 
 class RunListeners {
  public:
-  explicit RunListeners(const RunOptions& options);
+  /// `keep`: told of each event, as the user's function is, on a thread of its own; may be empty.
+  RunListeners(const RunOptions& options, EventFeed::OnEvent keep);
 
   /// Who hears what observers ask for.
   void answer_to(const coordinator_actor& coordinator);
@@ -22,12 +23,12 @@ class RunListeners {
   void tell(const Event& event);
   void tell(const Progress& progress, const DataFacts& facts) { functions_.push(progress, facts); }
 
-  /// After the run's end: waits for functions that are slow; not for observers. A signal ends the process
-  /// then.
+  /// After the run's end: waits for functions and disks that are slow; not for observers. A signal ends the
+  /// process then.
   void finish(Signals& signals);
 
  private:
-  EventFeed functions_;
+  EventFeed functions_, keeper_;
   std::vector<std::unique_ptr<ObserverFeed>> observers_;
 };
 

@@ -86,6 +86,7 @@ struct ByHand {
                         "--events",   "-",
                         "--report",   folder.path("r.json"),
                         "--set",      "checkpoint.every=" + every,
+                        "--set",      "report.progress_every=10 steps",
                         "--set",      "cluster.detect.patience=4s",
                         "--set",      "cluster.orphan_after=" + orphan_after,
                         "--replicas", std::to_string(first)};
@@ -246,6 +247,19 @@ void expect_no_step_is_done_again(const Outcome& killed, const Outcome& anew) {
     EXPECT_TRUE(told(anew, name, "time_ms").empty()) << name;
 }
 
+// Those of before it was started again, too.
+void expect_all_progress(const Json& report, const Outcome& killed, const Outcome& anew) {
+  std::vector<int> before = told(killed, "progress", "step"), after = told(anew, "progress", "step"), steps;
+  ASSERT_FALSE(before.empty());
+  ASSERT_FALSE(after.empty());
+  before.insert(before.end(), after.begin(), after.end());
+  for (const Json& row : report["progress"]) {
+    steps.push_back(row["step"]);
+    EXPECT_EQ(row["time_ms"].get<double>() < 0, steps.back() < after.front()) << row;
+  }
+  EXPECT_EQ(steps, before);
+}
+
 TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
   ByHand run(2, "50 steps");
   ASSERT_TRUE(run.coordinator->event("checkpoint").is_object());
@@ -268,6 +282,7 @@ TEST(Membership, ACoordinatorThatIsKilledAndStartedAgainFindsItsReplicas) {
   EXPECT_EQ(told(anew, "returned", "replica"), (std::vector{0, 1}));
   const Json report = run.report();
   expect_undisturbed(report);
+  expect_all_progress(report, killed, anew);
   EXPECT_FALSE(report["event_counts"].contains("lost"));
   for (const auto& process : run.joined) {
     const Outcome outcome = process->wait();

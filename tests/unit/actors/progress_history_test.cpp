@@ -81,8 +81,8 @@ TEST(ProgressHistory, KeepsNoMoreThanItsBoundEvenlySpread) {
   ProgressHistory history(job_with({1, {}}));
   for (std::uint64_t step = 1; step <= 10'000; ++step) history.take(at(step), milliseconds(step));
   const auto steps = steps_of(history);
-  EXPECT_LT(steps.size(), ProgressHistory::kRowsMax);
-  EXPECT_GE(steps.size(), ProgressHistory::kRowsMax / 2);
+  EXPECT_LT(steps.size(), ProgressRows::kMax);
+  EXPECT_GE(steps.size(), ProgressRows::kMax / 2);
   EXPECT_EQ(steps.front(), 1u);
   for (std::size_t i = 2; i < steps.size(); ++i) EXPECT_EQ(steps[i] - steps[i - 1], 16u) << i;
 }
