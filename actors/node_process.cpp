@@ -199,6 +199,7 @@ class Session {
 // A launcher is told in which call of the user's code this process ends, if it does.
 Registry with_note(const Registry& registry) {
   Registry noted = registry;
+  noted.guard_calls();
   if (const int descriptor = take_note_descriptor(); descriptor >= 0)
     noted.note_calls(CallNote::open(descriptor));
   return noted;

@@ -9,6 +9,7 @@
 #include "muster/actors/pipeline/memory.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/error.hpp"
+#include "muster/config/file_check.hpp"
 #include "muster/config/job_file.hpp"
 #include "muster/config/notices.hpp"
 #include "muster/config/port_range.hpp"
@@ -200,6 +201,15 @@ void check_descriptors(const Places& places, Trial trial, Preflight& flight) {
     flight.mistakes.push_back(mistake_at(places, "cluster.replicas", *why));
 }
 
+// Of the host that keeps the journal, or that all nodes are on.
+void check_checkpoint_folder(const Places& places, Preflight& flight) {
+  const std::string& folder = flight.job.checkpoint.folder;
+  if (folder.empty()) return;
+  if (const std::string why = why_no_folder(folder); !why.empty())
+    flight.mistakes.push_back(mistake_at(places, "checkpoint.folder", "no checkpoint could be written there",
+                                         why, "a folder that this user can write to, or make"));
+}
+
 // Each node listens on a port of its own.
 void check_data_ports(const Places& places, Trial trial, Preflight& flight) {
   const ClusterConfig& cluster = flight.job.cluster;
@@ -259,6 +269,7 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   if (shares_out_cores(flight.job)) share_out(devices.cores, flight.placement);
   check_descriptors(places, trial, flight);
   check_data_ports(places, trial, flight);
+  check_checkpoint_folder(places, flight);
   flight.sums_on_cards = sums_would_lie_on_cards(flight);
   flight.host_room = available_host_memory();
   for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)

@@ -9,14 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "muster/actors/contract/call_note.hpp"
+#include "muster/actors/contract/call_watch.hpp"
 #include "muster/actors/memory_file.hpp"
 #include "muster/actors/preflight_text.hpp"
 #include "muster/actors/spawn.hpp"
@@ -27,8 +25,6 @@ namespace muster {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kTellAfter = std::chrono::seconds(10);
 constexpr int kLookMs = 50;
 // The child's numbers of the descriptors that it is handed.
 constexpr int kRequest = 3, kAnswer = 4;
@@ -73,49 +69,6 @@ class MemoryText {
 
  private:
   int descriptor_;
-};
-
-// How long the call that is under way has been so.
-class CallWatch {
- public:
-  explicit CallWatch(const CallNote& note) : note_(note), since_(Clock::now()), told_(since_) {}
-
-  void look() {
-    const auto calls = note_.current();  // one thread makes them
-    const bool same =
-        !calls.empty() && call_ && calls.front().number == call_->number && calls.front().code == call_->code;
-    if (same || (calls.empty() && !call_)) return;
-    call_ = calls.empty() ? std::nullopt : std::optional(calls.front());
-    since_ = told_ = Clock::now();
-  }
-
-  /// A call on samples, which is quick. Others read all data, or build a model.
-  bool stuck_for(std::chrono::milliseconds patience) const {
-    if (!call_ || Clock::now() - since_ < patience) return false;
-    return std::ranges::none_of(std::array{"making ", "fingerprint()", "open()", "initialize()"},
-                                [this](const char* slow) { return call_->what.starts_with(slow); });
-  }
-
-  /// The child has called nothing yet, not even Muster.
-  bool not_begun_for(std::chrono::milliseconds patience) const {
-    return note_.calls() == 0 && Clock::now() - since_ >= patience;
-  }
-
-  void tell() {
-    const auto now = Clock::now();
-    const bool begun = note_.calls() > 0;
-    if ((begun && !call_) || now - told_ < kTellAfter) return;
-    told_ = now;
-    const std::string what = begun ? call_->what : "what this program does before it calls muster::main";
-    std::fprintf(
-        stderr, "muster: before the run: %s has been running for %lld s\n", what.c_str(),
-        static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(now - since_).count()));
-  }
-
- private:
-  const CallNote& note_;
-  std::optional<CallNote::Call> call_;
-  Clock::time_point since_, told_;
 };
 
 std::string key_of_call(const Job& job, const std::string& call) {

@@ -55,7 +55,7 @@ Registry& Registry::take_libraries() {
 }
 
 std::unique_ptr<Model> Registry::make_model(const ModelConfig& model, const ModelContext& context) const {
-  if (!note_) return make_named(model, context);
+  if (!note_ && !guarded_) return make_named(model, context);
   return noted_model(
       model.shown(), [&] { return make_named(model, context); }, note_);
 }
@@ -75,7 +75,7 @@ std::unique_ptr<Model> Registry::make_named(const ModelConfig& model, const Mode
 Dataset Registry::make_source(const std::string& name, const Options& options) const {
   const auto found = sources_.find(name);
   if (found == sources_.end()) throw JobError("data.source", "no source is registered as '" + name + "'");
-  if (!note_) return found->second(options);
+  if (!note_ && !guarded_) return found->second(options);
   return noted_dataset(
       name, [&] { return found->second(options); }, note_);
 }

@@ -37,6 +37,9 @@ class Registry {
 
   /// From now on each call of a model or source that is made here is noted there while it lasts.
   void note_calls(std::shared_ptr<CallNote> note) { note_ = std::move(note); }
+  /// From now on what a model or source that is made here throws is an Error that names the call, whatever
+  /// its type. So it is with note_calls, too; here any number of threads may call.
+  void guard_calls() { guarded_ = true; }
 
   const Declarations& declarations() const { return declarations_; }
 
@@ -55,6 +58,7 @@ class Registry {
   ScriptFactory script_;
   std::shared_ptr<ModelLibraries> libraries_;  // shared by copies of the registry
   std::shared_ptr<CallNote> note_;             // may be null
+  bool guarded_ = false;
 };
 
 /// Takes libraries, and with libtorch files. Models linear and empty, and with libtorch mlp, fashion_cnn,

@@ -13,6 +13,7 @@
 
 #include <caf/io/all.hpp>
 
+#include "muster/actors/check_here.hpp"
 #include "muster/actors/checkpoint_manifest.hpp"
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
@@ -29,7 +30,6 @@
 #include "muster/actors/run_address.hpp"
 #include "muster/actors/run_listeners.hpp"
 #include "muster/actors/signals.hpp"
-#include "muster/actors/signals_in_check.hpp"
 #include "muster/actors/spawn.hpp"
 #include "muster/actors/this_machine.hpp"
 #include "muster/config/address.hpp"
@@ -77,17 +77,24 @@ class Ending {
   const int descriptor_;
 };
 
+[[noreturn]] void refuse_address(const Job& job, std::uint16_t wanted, const std::string& why) {
+  throw JobRefused(
+      {mistake_at({}, "cluster.listen", "cannot listen on this address: " + (why.empty() ? "try again" : why),
+                  job.cluster.listen + (wanted > 0 ? ":" + std::to_string(wanted) : ""),
+                  wanted > 0 ? "an address of this machine, and a port that no other process listens on"
+                             : "an address of this machine")});
+}
+
+// Before anything is written: a journal would tell of a run that never was.
+void check_address(const Job& job, std::uint16_t wanted) {
+  if (const std::string why = why_not_listening(job.cluster.listen, wanted); !why.empty())
+    refuse_address(job, wanted, why);
+}
+
 std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job,
                       std::uint16_t wanted) {
   const auto port = system.middleman().publish(coordinator, wanted, job.cluster.listen.c_str(), true);
-  if (!port) {
-    const std::string why = why_not_listening(job.cluster.listen, wanted);
-    throw JobRefused({mistake_at(
-        {}, "cluster.listen", "cannot listen on this address: " + (why.empty() ? "try again" : why),
-        job.cluster.listen + (wanted > 0 ? ":" + std::to_string(wanted) : ""),
-        wanted > 0 ? "an address of this machine, and a port that no other process listens on"
-                   : "an address of this machine")});
-  }
+  if (!port) refuse_address(job, wanted, why_not_listening(job.cluster.listen, wanted));
   return *port;
 }
 
@@ -103,6 +110,7 @@ class InProcessNodes {
       parts.pid = ::getpid();
       parts.incarnation = new_incarnation();
       parts.registry = options.registry;
+      parts.registry.guard_calls();
       parts.seams = real_seams();
       parts.coordinator = coordinator;
       auto actor = system.spawn(node, std::move(parts));
@@ -341,15 +349,19 @@ Report run(const Job& job, const RunOptions& options) {
       return ended_early(job, signals.take(), options);
     }
   } else {
-    SignalsInCheck in_check(signals);
-    flight = preflight(job, options.places, options.registry, trial, scope);
-    if (const int signal = in_check.finish()) return ended_early(job, signal, options);
+    const auto note = CallNote::create();
+    Registry noted = options.registry;
+    noted.note_calls(note);
+    CheckHere check(signals, *note);
+    flight = preflight(job, options.places, noted, trial, scope);
+    if (const int signal = check.finish()) return ended_early(job, signal, options);
   }
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);
   if (const auto why = too_few_descriptors(needed, allowed); why && options.in_process)
     throw JobRefused({mistake_at(options.places, "cluster.replicas", *why)});
+  if (!options.in_process) check_address(flight.job, options.port);
   const auto lease = hold_folder(job, options.by_hand);
   if (options.handle_signals) take_errors_for_signals();
   caf::actor_system_config config;

@@ -2,7 +2,13 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 namespace muster {
+
+namespace {
+constexpr auto kLook = std::chrono::milliseconds(100), kPatience = std::chrono::milliseconds(2000);
+}
 
 RunListeners::RunListeners(const RunOptions& options, EventFeed::OnEvent keep)
     : functions_(options.on_event, options.on_progress), keeper_(std::move(keep), nullptr) {
@@ -21,10 +27,15 @@ void RunListeners::tell(const Event& event) {
 }
 
 void RunListeners::finish(Signals& signals) {
-  for (EventFeed* feed : {&functions_, &keeper_}) {
-    while (!feed->told_within(std::chrono::milliseconds(100))) {
-      if (const int signal = signals.take()) ::_exit(128 + signal);
-    }
+  wait_for(functions_, "a function of this program that is told of events has not returned", signals);
+  wait_for(keeper_, "checkpoint.folder takes no more of the progress", signals);
+}
+
+void RunListeners::wait_for(EventFeed& feed, const char* why, Signals& signals) {
+  for (int looks = 1; !feed.told_within(kLook); ++looks) {
+    if (const int signal = signals.take()) ::_exit(128 + signal);
+    if (looks * kLook == kPatience)
+      std::fprintf(stderr, "muster: the run has ended; %s, and is waited for\n", why);
   }
 }
 

@@ -28,6 +28,8 @@ class RunListeners {
   void finish(Signals& signals);
 
  private:
+  static void wait_for(EventFeed& feed, const char* why, Signals& signals);
+
   EventFeed functions_, keeper_;
   std::vector<std::unique_ptr<ObserverFeed>> observers_;
 };

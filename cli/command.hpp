@@ -37,6 +37,11 @@ int events_command(const Arguments& arguments, const Registry& registry);
 int job_command(const Arguments& arguments, const Registry& registry);
 int node_command(const Arguments& arguments, const Registry& registry);
 
+/// The program that is to be typed, as a shell reads it: an embedding program has a name of its own.
+const std::string& program();
+/// Whatever a shell reads as it stands, or in quotes.
+std::string quoted(const std::string& word);
+
 /// Says what is wrong with the command line, on stderr; returns kWrong.
 int wrong_usage(const std::string& command, const std::string& what);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 
@@ -30,9 +32,35 @@ const std::vector<Command>& commands() {
   return all;
 }
 
+namespace {
+
+std::string& typed() {
+  static std::string name = "muster";
+  return name;
+}
+
+bool plain(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+         std::strchr("_-./=:,@%+", letter) != nullptr;
+}
+
+}  // namespace
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+const std::string& program() {
+  return typed();
+}
+
 int wrong_usage(const std::string& command, const std::string& what) {
   const std::string name = command.empty() ? "muster" : "muster " + command;
-  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), what.c_str(), name.c_str());
+  const std::string help = program() + (command.empty() ? "" : " " + command) + " --help";
+  std::fprintf(stderr, "%s: %s\nTry '%s'.\n", name.c_str(), what.c_str(), help.c_str());
   return kWrong;
 }
 
@@ -75,6 +103,8 @@ namespace muster {
 int main(int argc, char** argv, const Registry& registry) {
   using namespace cli;
   prepare_ucx_process();  // a terminal that is gone ends this process, too
+  if (argc < 1) return kWrong;
+  typed() = quoted(argv[0]);
   const Arguments arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     print_help();

@@ -1,5 +1,6 @@
 // muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
 #include <cstdio>
+#include <filesystem>
 
 #include "muster/actors/this_machine.hpp"
 #include "muster/cli/training.hpp"
@@ -22,8 +23,11 @@ constexpr const char* kCoordinateUsage =
 
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
   std::string host;
-  if (!given.count("listen") || !parse_address(given["listen"].as<std::string>(), host, options.port))
+  if (!given.count("listen"))
     return "--listen HOST:PORT is needed: the address that the others reach this machine by";
+  const std::string address = given["listen"].as<std::string>();
+  if (!parse_address(address, host, options.port))
+    return "--listen is HOST:PORT, with a port from 1 to 65535; found '" + address + "'";
   if (!is_loopback(host) && !given.count("insecure")) {
     return "--listen " + host +
            " reaches beyond this machine, and nothing is encrypted or authenticated: whoever reaches the "
@@ -35,8 +39,8 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   const std::string reached =
       is_any_address(host) ? address_text(host_name(), options.port) : given["listen"].as<std::string>();
   options.on_listening = [reached] {
-    std::fprintf(stderr, "muster coordinate: on each machine:  muster join --coordinator %s\n",
-                 reached.c_str());
+    std::fprintf(stderr, "muster coordinate: on each machine:  %s join --coordinator %s\n",
+                 std::filesystem::path(program()).filename().c_str(), reached.c_str());
   };
   return {};
 }

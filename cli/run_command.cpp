@@ -39,6 +39,7 @@ class EventLines {
   static std::unique_ptr<EventLines> open(const std::string& where, bool goes_on) {
     auto lines = std::make_unique<EventLines>();
     if (where.empty()) return lines;
+    lines->where_ = where;
     lines->to_ = where == "-" ? stdout : std::fopen(where.c_str(), "a");
     lines->old_ = lines->to_ != stdout && !goes_on;
     if (lines->to_) return lines;
@@ -53,13 +54,17 @@ class EventLines {
     // A run that is refused leaves those of the one that holds the folder.
     if (std::exchange(old_, false)) [[maybe_unused]]
       const int cut = ::ftruncate(::fileno(to_), 0);
-    std::fprintf(to_, "%s\n", to_json_line(event, time_of_day(std::chrono::system_clock::now())).c_str());
-    std::fflush(to_);
+    const std::string line = to_json_line(event, time_of_day(std::chrono::system_clock::now())) + "\n";
+    const bool written = std::fputs(line.c_str(), to_) >= 0 && std::fflush(to_) == 0;
+    if (written || std::exchange(told_, true)) return;
+    std::perror(("muster run: events are missing in --events " + where_).c_str());
   }
 
  private:
   std::FILE* to_ = nullptr;
-  bool old_ = false;  // what stands there is another run's
+  std::string where_;
+  bool old_ = false;   // what stands there is another run's
+  bool told_ = false;  // that it takes no more
 };
 
 // A report that cannot be written is better known before the training than after it.
@@ -120,23 +125,10 @@ void print_summary(const Report& report) {
   if (!report.checkpoint.empty()) std::fprintf(stderr, "weights: %s\n", report.checkpoint.c_str());
 }
 
-bool plain(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-         std::strchr("_-./=:,@%+", letter) != nullptr;
-}
-
-// As a shell reads it back.
-std::string quoted(const std::string& word) {
-  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
-  std::string text = "'";
-  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + "'";
-}
-
 // The command line, without one of its words.
 std::string command_without(const std::string& left_out, const std::string& command,
                             const Arguments& arguments) {
-  std::string text = "muster " + command;
+  std::string text = program() + " " + command;
   for (const std::string& argument : arguments) {
     if (argument != left_out) text += " " + quoted(argument);
   }
@@ -154,11 +146,13 @@ std::string command_to_go_on(const std::string& command, const Arguments& argume
 
 void say_how_to_go_on(const Report& report, const std::string& command, OnNotFinite on_not_finite) {
   const bool again = on_not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
+  const bool failed = report.outcome == "failed";
   std::fprintf(
       stderr, "muster: the state of step %llu is kept; %s: %s%s\n",
       static_cast<unsigned long long>(report.kept->step),
-      again ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
-            : "go on with",
+      again    ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
+      : failed ? "once the cause is mended go on with"
+               : "go on with",
       command.c_str(), again ? " --set train.not_finite=report" : "");
 }
 
@@ -257,6 +251,8 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   run_options.places = parsed.places;
   run_options.on_event = [&](const Event& event) {
     lines->write(event);
+    if (event.name == "started" && !quiet && parsed.job->checkpoint.folder.empty())
+      std::fprintf(stderr, "checkpoint.folder is not set: nothing is kept of a run that is cut short\n");
     progress.show(event);
   };
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
@@ -267,6 +263,9 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   else if (!report.completed() && report.kept)
     say_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
                      parsed.job->train.not_finite);
+  else if (!report.completed() && report.steps > 0 && parsed.job->checkpoint.folder.empty())
+    std::fprintf(stderr, "muster: nothing is kept of %llu steps: checkpoint.folder is not set\n",
+                 static_cast<unsigned long long>(report.steps));
   return code;
 }
 

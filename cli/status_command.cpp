@@ -158,7 +158,9 @@ int ask_run(const po::variables_map& given, const Registry& registry, const std:
     std::fprintf(stderr, "muster %s: %s\n", command.c_str(), error.what());
     return kFailed;
   } catch (const JobRefused& refused) {
-    std::fprintf(stderr, "%s", refused.what());
+    std::fprintf(stderr,
+                 "%smuster %s: a job of another program is found by its checkpoint.folder, or by HOST:PORT\n",
+                 refused.what(), command.c_str());
     return kWrong;
   } catch (const Error& error) {
     return wrong_usage(command, error.what());

@@ -1,6 +1,14 @@
 # What an installation has for people: documents, examples, completion, and man pages, which are made of what --help prints.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
-install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+foreach(place IN ITEMS "INCLUDES ${CMAKE_INSTALL_INCLUDEDIR}/muster" "EXAMPLES ${CMAKE_INSTALL_DATADIR}/muster/examples")
+  separate_arguments(place)
+  list(GET place 0 name)
+  list(GET place 1 folder)
+  file(RELATIVE_PATH folder "/${CMAKE_INSTALL_DOCDIR}" "/${folder}")
+  string(APPEND page_places " \"-D${name}=${folder}\"")
+endforeach()
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\" ${page_places}
+  \"-DTARGET=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\" -P \"${PROJECT_SOURCE_DIR}/cmake/install_pages.cmake\"
+  COMMAND_ERROR_IS_FATAL ANY)")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/" DESTINATION "${CMAKE_INSTALL_DATADIR}/muster/examples" USE_SOURCE_PERMISSIONS)
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/muster" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 

@@ -56,4 +56,13 @@ FileProblem check_file(const std::string& path) {
   return {};
 }
 
+std::string why_no_folder(const std::string& path) {
+  std::error_code error;
+  fs::path there = fs::absolute(path, error);
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) return there.string() + " is no folder";
+  if (::access(there.c_str(), W_OK | X_OK) == 0) return {};
+  return there.string() + ": " + std::strerror(errno);
+}
+
 }  // namespace muster

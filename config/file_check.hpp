@@ -14,4 +14,8 @@ struct FileProblem {
 /// A relative path is taken from the current folder. Links are followed. Nothing is thrown.
 FileProblem check_file(const std::string& path);
 
+/// Why no file can be made in this folder, or why the folder itself cannot be made, for people; empty: both
+/// can, as far as permissions tell. What may pass (a disk that is full) is not looked for.
+std::string why_no_folder(const std::string& path);
+
 }  // namespace muster

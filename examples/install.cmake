@@ -19,6 +19,22 @@ foreach(file IN LISTS wanted)
   endif()
 endforeach()
 
+# Where the links of the pages lead to there is something.
+file(GLOB_RECURSE documents "${PREFIX}/share/doc/*.md")
+foreach(page IN LISTS documents)
+  file(READ "${page}" text)
+  string(REPLACE "](" "\n@" text "${text}")
+  string(REGEX REPLACE "[][]" "" text "${text}")  # they are not for lists
+  string(REGEX MATCHALL "\n@[^)#:\n]+[)#]" links "${text}")
+  get_filename_component(folder "${page}" DIRECTORY)
+  foreach(link IN LISTS links)
+    string(REGEX REPLACE "^\n@(.*)[)#]$" "\\1" target "${link}")
+    if(NOT EXISTS "${folder}/${target}")
+      message(FATAL_ERROR "${page} has a link to ${target}, which is not there")
+    endif()
+  endforeach()
+endforeach()
+
 # complete(<expected> <word>...): what the completion makes of this command line.
 function(complete expected)
   list(LENGTH ARGN last)

@@ -47,6 +47,13 @@ std::size_t cut(const std::string& text, std::size_t most) {
 
 }  // namespace
 
+std::string CallText::text(std::uint64_t one, std::uint64_t two) const {
+  std::string text = text_;
+  replace(text, kOne, one);
+  replace(text, kTwo, two);
+  return text;
+}
+
 std::uint64_t CallText::next_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;

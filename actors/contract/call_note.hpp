@@ -21,6 +21,7 @@ class CallText {
 
   explicit CallText(std::string text) : text_(std::move(text)), id_(next_id()) {}
   const std::string& text() const { return text_; }
+  std::string text(std::uint64_t one, std::uint64_t two) const;  ///< with the numbers of a call
   std::uint64_t id() const { return id_; }  ///< of this text and its copies, in this process
 
  private:

@@ -25,9 +25,7 @@ class NotedCall {
     } catch (const std::exception&) {
       throw;
     } catch (...) {
-      auto calls = note_->current();
-      std::erase_if(calls, [this](const CallNote::Call& each) { return each.code != code_; });
-      throw Error(Advice::fix_job, text_of(calls) + " throws something that is no std::exception");
+      throw Error(Advice::fix_job, what_.text(one, two) + " throws something that is no std::exception");
     }
   }
 

@@ -17,9 +17,6 @@ const std::string kEvaluates = "evaluate gives sums, and changes nothing";
 const std::string kPadding = "padding changes nothing";
 const char* const kReturnSums =
     "do not divide by the number of samples: Muster divides once, by all samples of the step";
-const char* const kMixes =
-    "a sample's gradient must not depend on the others of its batch; a model where it does (batch "
-    "normalisation) says so by mixes_samples()";
 constexpr double kTolerance = 0.05;
 
 // A batch, and parts of it that make it up.
@@ -75,14 +72,26 @@ class SumCheck {
     if (!loss_fits && close(2 * whole.metrics.loss, parts.metrics.loss, kTolerance))
       return broken(compared("the loss", whole.metrics.loss, parts.metrics.loss) + ": a mean", kReturnSums);
     if (!model_.is_exact()) return std::nullopt;
-    if (!loss_fits) return broken(compared("the loss", whole.metrics.loss, parts.metrics.loss), kMixes);
+    if (!loss_fits)
+      return broken(compared("the loss", whole.metrics.loss, parts.metrics.loss), depends_on_others());
     return broken(
-        compared(model_.element(sums.worst), whole.gradient[sums.worst], parts.gradient[sums.worst]), kMixes);
+        compared(model_.element(sums.worst), whole.gradient[sums.worst], parts.gradient[sums.worst]),
+        depends_on_others());
   }
 
  private:
   Breach broken(const std::string& found, const std::string& likely) const {
     return model_.broken(kSum, found, likely);
+  }
+  std::string depends_on_others() const {
+    std::string sizes;
+    for (const Tensor& tensor : split_.whole.tensors)
+      sizes += (sizes.empty() ? "" : ", ") +
+               std::to_string(Field{tensor.dtype, {tensor.shape.begin() + 1, tensor.shape.end()}}.count());
+    return "a sample's gradient must not depend on the others of its batch: does the model read more of a "
+           "sample than there is (elements of its fields: " +
+           sizes +
+           ")? A model where it does depend on others (batch normalisation) says so by mixes_samples()";
   }
   std::string of_rows() const { return " of " + std::to_string(split_.whole.rows) + " samples"; }
   std::string compared(const std::string& what, double whole, double parts) const {

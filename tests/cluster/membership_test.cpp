@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -173,7 +174,7 @@ TEST(Membership, SigtermToAllKeepsTheStateAndTheRunGoesOn) {
   for (const auto& process : run.joined) process->signal(SIGTERM);
   const Outcome outcome = run.coordinator->wait();
   EXPECT_EQ(outcome.code, 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("go on with: muster coordinate"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("muster_paced coordinate"), std::string::npos) << outcome.err;
   const Json report = read_json(run.folder.path("r.json"));
   EXPECT_EQ(report["outcome"], "interrupted");
   EXPECT_EQ(report["event_counts"]["state_kept"], 1);
@@ -187,7 +188,7 @@ TEST(Membership, SigtermToTheCoordinatorKeepsTheStateAndTheRunGoesOn) {
   run.coordinator->signal(SIGTERM);
   const Outcome outcome = run.coordinator->wait();
   EXPECT_EQ(outcome.code, 143) << outcome.err;
-  EXPECT_NE(outcome.err.find("go on with: muster coordinate"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("muster_paced coordinate"), std::string::npos) << outcome.err;
   EXPECT_EQ(run.report()["outcome"], "interrupted");
   EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
   for (const auto& process : run.joined) {
@@ -329,6 +330,18 @@ TEST(Membership, AnotherJobIsRefusedByTheJournalOfThisOne) {
   expect_undisturbed(run.end());
 }
 
+// A journal would tell the next one of a run that never was.
+TEST(Membership, ACoordinatorThatCannotListenLeavesNothing) {
+  const Folder folder;
+  const std::string kept = folder.path("kept");
+  const Outcome outcome = run_muster({"coordinate", folder.write("job.toml", linear_job()), "--listen",
+                                      "10.1.2.3:4567", "--insecure", "--set", "checkpoint.folder=" + kept});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("no interface of this machine has the address 10.1.2.3"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(kept));
+}
+
 TEST(Membership, AnAddressBeyondLoopbackIsRefusedUnlessInsecureIsSaid) {
   const Folder folder;
   const Outcome outcome =
@@ -385,7 +398,8 @@ TEST(Membership, ARunThatGivesUpKeepsItsState) {
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("give_up_after"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("is kept; go on with: muster run"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("is kept; once the cause is mended go on with: "), std::string::npos)
+      << outcome.err;
   EXPECT_TRUE(process.none_left_within(2s));
   expect_resumed_to_the_end(folder);
 }

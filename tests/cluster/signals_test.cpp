@@ -78,7 +78,7 @@ void expect_goes_on(int number, int code, const Arguments& more = {}) {
   const Outcome outcome = run.process.wait();
   EXPECT_EQ(outcome.code, code) << outcome.err;
   EXPECT_TRUE(run.process.alive().empty());
-  EXPECT_NE(outcome.err.find("go on with: muster run"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("muster run"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("--resume"), std::string::npos) << outcome.err;
   const Json report = run.report();
   EXPECT_EQ(report["outcome"], "interrupted");

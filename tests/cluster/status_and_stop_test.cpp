@@ -91,7 +91,7 @@ TEST(StatusAndStop, StopKeepsTheStateAndSaysWhich) {
                           "; last checkpoint: step " + std::to_string(report["steps"].get<int>()) + ", "),
             std::string::npos)
       << stop.out;
-  EXPECT_NE(outcome.err.find("go on with: muster run"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("muster_paced run"), std::string::npos) << outcome.err;
   EXPECT_TRUE(files_ending(run.kept(), ".address").empty());
   const Outcome after = run_muster({"status", run.kept()});
   EXPECT_EQ(after.code, 1);

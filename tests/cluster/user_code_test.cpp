@@ -100,6 +100,15 @@ TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
               {"read(0) of source 'sums' throws something that is no std::exception"});
 }
 
+TEST(UserCode, ExceptionsOfAnyTypeAreNamedWhereReplicasAreThreads) {
+  Outcome outcome = run_broken({"model.flaw=throw-number"}, "run", {"--in-process"});
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"(step 1, shard 0) throws something that is no std::exception"});
+  outcome = run_broken({"model.flaw=throw-number-later"}, "run", {"--in-process", "--quiet"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"(step 3, shard ", ") throws something that is no std::exception"});
+}
+
 TEST(UserCode, CallsThatDoNotReturnAreNamed) {
   const char* within = "has not returned within 6000 ms (3 times cluster.straggler.stuck_after)";
   Outcome outcome = run_broken({"model.flaw=hang"});

@@ -109,6 +109,16 @@ TEST(WrongInput, FewerPortsThanReplicas) {
                  {"--replicas", "3", "--set", "cluster.data_ports=7100-7101"});
 }
 
+TEST(WrongInput, AFolderThatCannotBeOne) {
+  const Folder folder;
+  const std::string file = folder.write("file", "");
+  for (const std::string& wrong : {file, file + "/below"}) {
+    expect_refused(folder, linear_job(),
+                   {"checkpoint.folder: no checkpoint could be written there", file + " is no folder"},
+                   {"--set", "checkpoint.folder=" + wrong});
+  }
+}
+
 TEST(WrongInput, EpochsTogetherWithStepsOrRepeat) {
   expect_refused(Folder(), with("epochs = 2", "epochs = 2\nsteps = 7"),
                  {"job.toml:17:", "train.steps: not together with train.epochs"});
@@ -203,6 +213,14 @@ TEST(WrongCommandLine, FilesThatCannotBeWrittenAreToldBeforeTheRun) {
                      {"--events", "No such file or directory"});
   expect_wrong_usage({"run", file, "--report", folder.path("none/report")},
                      {"--report", "No such file or directory"});
+}
+
+TEST(RightCommandLine, EventsThatAreMissingAreTold) {
+  const Folder folder;
+  const Outcome outcome =
+      run_muster({"run", folder.write("job.toml", linear_job()), "--events", "/dev/full", "--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "muster run: events are missing in --events /dev/full: No space left on device\n");
 }
 
 TEST(RightCommandLine, HelpTellsExitCodesAndOptions) {

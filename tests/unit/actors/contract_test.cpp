@@ -75,7 +75,7 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
   const std::vector<Expected> all = {
       {"mean", kSum, {"0.5 times", "a mean", "do not divide by the number of samples"}},
       {"loss-mean", kSum, {"the loss of 4 samples", "a mean"}},
-      {"mixes", kSum, {"element", "mixes_samples()"}},
+      {"mixes", kSum, {"element", "elements of its fields: 2, 1)", "mixes_samples()"}},
       {"weight", kSum, {"weight() of 4 samples is 1"}},
       {"answers-mean", kSum, {"the number of right answers of 4 samples", "a mean"}},
       {"nan-alone", kSum, {"of 4 samples is finite, the sum over its parts is not"}},

@@ -1,24 +1,27 @@
-// Signals while the check before a run calls a user's code in this process, which nothing can interrupt.
+// While the check before a run calls a user's code in this process, which nothing can interrupt: signals, and
+// a word about calls that take their time.
 #pragma once
 
 #include <thread>
 
+#include "muster/actors/contract/call_watch.hpp"
 #include "muster/actors/signals.hpp"
 
 namespace muster {
 
 /// The first signal is kept, and told on stderr: the run ends when the check is over. A second one ends the
-/// process at once. Watches until finish(); `signals` outlives it, and nobody else takes from them.
-class SignalsInCheck {
+/// process at once. Watches until finish(). `signals`, from which nobody else takes meanwhile, and `note`, of
+/// the calls of one thread, outlive it.
+class CheckHere {
  public:
   /// Throws Error: no descriptor is left.
-  explicit SignalsInCheck(Signals& signals);
-  ~SignalsInCheck() {
+  CheckHere(Signals& signals, const CallNote& note);
+  ~CheckHere() {
     finish();
     ::close(over_);
   }
-  SignalsInCheck(const SignalsInCheck&) = delete;
-  SignalsInCheck& operator=(const SignalsInCheck&) = delete;
+  CheckHere(const CheckHere&) = delete;
+  CheckHere& operator=(const CheckHere&) = delete;
 
   /// The check is over: which signal came; 0: none. From now on others may take signals.
   int finish();
@@ -28,6 +31,7 @@ class SignalsInCheck {
   void take();
 
   Signals& signals_;
+  CallWatch calls_;
   const int over_;  // can be read when the check is over
   int taken_ = 0;   // by the watcher, while it runs
   std::thread watcher_;

@@ -1,4 +1,4 @@
-#include "muster/actors/signals_in_check.hpp"
+#include "muster/actors/check_here.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,12 +9,17 @@
 
 namespace muster {
 
-SignalsInCheck::SignalsInCheck(Signals& signals) : signals_(signals), over_(::eventfd(0, EFD_CLOEXEC)) {
-  if (over_ < 0) throw Error(Advice::give_up, "no descriptor is left for signals");
-  if (signals_.descriptor() >= 0) watcher_ = std::thread([this] { watch(); });
+namespace {
+constexpr int kLookMs = 50;
 }
 
-int SignalsInCheck::finish() {
+CheckHere::CheckHere(Signals& signals, const CallNote& note)
+    : signals_(signals), calls_(note), over_(::eventfd(0, EFD_CLOEXEC)) {
+  if (over_ < 0) throw Error(Advice::give_up, "no descriptor is left for signals");
+  watcher_ = std::thread([this] { watch(); });
+}
+
+int CheckHere::finish() {
   if (watcher_.joinable()) {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(over_, &one, sizeof one);
@@ -23,15 +28,17 @@ int SignalsInCheck::finish() {
   return taken_;
 }
 
-void SignalsInCheck::watch() {
+void CheckHere::watch() {
   pollfd waits[] = {{signals_.descriptor(), POLLIN, 0}, {over_, POLLIN, 0}};
   while (waits[1].revents == 0) {
-    ::poll(waits, 2, -1);
+    ::poll(waits, 2, kLookMs);  // what is negative is passed over
     take();
+    calls_.look();
+    calls_.tell();
   }
 }
 
-void SignalsInCheck::take() {
+void CheckHere::take() {
   while (const int signal = signals_.take()) {
     if (taken_ > 0 && signal == SIGHUP) continue;  // a shell and the kernel both send it
     if (taken_ > 0) ::_exit(128 + signal);
