@@ -97,7 +97,8 @@ void Invariants::lost(const Event& event) {
   }
   if (reason.rfind("silent", 0) == 0) {
     tally_.count("lost: by silence");
-    if (faults_ == 1) say(majority_.lost(who, job_.cluster.detect.patience, now()));
+    // One that was launched ends by itself when its connection has.
+    if (faults_ == 1 && cluster_->alive(who)) say(majority_.lost(who, job_.cluster.detect.patience, now()));
   } else {
     majority_.forget();
   }
