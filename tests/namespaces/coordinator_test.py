@@ -184,7 +184,7 @@ def be_found_again(cluster, closes=False):
     """The coordinator has ended while it could tell nobody so."""
     cluster.events.end()
     said = cluster.said_by_coordinator()
-    expect("it says how its replicas are found again", "may train on, and are found again by: muster coordinate" in said, True)
+    expect("it says how its replicas are found again", "may train on, and are found again by: " in said, True)
     expect("it does not advise to throw their steps away", "; go on with: " in said, False)
     done = cluster.await_steps_untold()
     cluster.hold()
