@@ -153,9 +153,16 @@ TEST(Checkpoint, ACompleteRunCompletesAtOnce) {
 }
 
 // A file stands where the folder should be, and goes away in the middle of the run.
+// A folder that cannot be made, as on a server that is away. What is seen to be no folder is refused.
+std::string folder_that_cannot_be(const Folder& folder) {
+  const std::string link = folder.path("kept");
+  fs::create_symlink(folder.path("away/kept"), link);
+  return link;
+}
+
 TEST(Checkpoint, AFolderThatCannotBeIsAnEventAndTrainingGoesOn) {
   const Folder folder;
-  const std::string where = folder.write("kept", "in the way");
+  const std::string where = folder_that_cannot_be(folder);
   MusterProcess process(with_checkpoints(folder, where, 2));
   const Json failed = process.event("checkpoint_delayed");
   ASSERT_TRUE(failed.is_object());
@@ -182,7 +189,7 @@ TEST(Checkpoint, ASecondRunInOneFolderIsRefusedWhileTheFirstIsAtWork) {
 
 TEST(Checkpoint, ARunThatLeavesNoWeightsHasFailed) {
   const Folder folder;
-  const std::string in_the_way = folder.write("kept", "in the way");
+  const std::string in_the_way = folder_that_cannot_be(folder);
   Arguments arguments = with_checkpoints(folder, in_the_way, 2);
   arguments.insert(arguments.end(),
                    {"--set", "cluster.give_up_after=1s", "--set", "checkpoint.spare_folder=" + in_the_way});
@@ -193,7 +200,7 @@ TEST(Checkpoint, ARunThatLeavesNoWeightsHasFailed) {
 
 TEST(Checkpoint, TheLastOneGoesToTheSpareFolderIfTheOtherTakesNone) {
   const Folder folder;
-  Arguments arguments = with_checkpoints(folder, folder.write("kept", "in the way"), 2);
+  Arguments arguments = with_checkpoints(folder, folder_that_cannot_be(folder), 2);
   const std::string spare = folder.path("spare");
   arguments.insert(arguments.end(),
                    {"--set", "cluster.give_up_after=1s", "--set", "checkpoint.spare_folder=" + spare});
@@ -210,7 +217,7 @@ TEST(Checkpoint, TheSpareFolderIsInTheOneForTemporaryFilesIfTheJobNamesNone) {
   const Folder folder;
   const fs::path temporary = folder.path("temporary");
   ASSERT_TRUE(fs::create_directory(temporary));
-  Arguments arguments = with_checkpoints(folder, folder.write("kept", "in the way"), 2);
+  Arguments arguments = with_checkpoints(folder, folder_that_cannot_be(folder), 2);
   arguments.insert(arguments.end(), {"--set", "cluster.give_up_after=1s"});
   const Outcome outcome = run_muster(arguments, {{"TMPDIR", temporary.string()}});
   const Json report = read_json(folder.path("report.json"));
