@@ -23,8 +23,10 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (faults_ > 0 && tally_.of("fault: suspend") == faults_) return false;  // nobody had a fault of its own
   // A newcomer whose connection breaks goes by itself, and comes again.
   if (joined_.count(who) == 0 && !cluster_->alive(who)) return true;
-  if (reason.rfind("it has not come back", 0) == 0 && (!cluster_->alive(who) || cluster_->two_coordinators()))
-    return true;  // it was told to end, or is the other one's
+  // It was told to end, or is the other one's, or was so until a moment ago.
+  if (reason.rfind("it has not come back", 0) == 0 &&
+      (!cluster_->alive(who) || tally_.of("fault: coordinator-second") > 0))
+    return true;
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   // Another one may find it stuck before a coordinator that was started anew hears of its error.
