@@ -54,7 +54,11 @@ std::size_t count_of(const std::filesystem::path& path, const std::string& name,
 }
 
 LayoutEntry parse_entry(const std::filesystem::path& path, const std::string& name, const Json& value) {
-  if (value.at("dtype") != "F32") damaged(path, "tensor " + name + " is not F32");
+  const auto type = value.at("dtype").get<std::string>();
+  if (type != "F32")
+    throw Error(Advice::fix_job, path.string() + ": tensor " + name + " is " + type +
+                                     ", and weights are read as F32; convert the file, with "
+                                     "safetensors.torch.save_file and value.float() for each tensor, say");
   LayoutEntry entry;
   entry.name = name;
   entry.shape = value.at("shape").get<std::vector<std::int64_t>>();

@@ -76,6 +76,21 @@ TEST_F(SafetensorsTest, WhatIsNoJsonIsSaidWithoutTheParsersWords) {
   }
 }
 
+TEST_F(SafetensorsTest, AnotherTypeIsNamedWithTheWayOut) {
+  write_safetensors(file(), layout_, state_, {});
+  std::string content = text(file());
+  content.replace(content.find("F32"), 3, "F64");
+  overwrite(content);
+  try {
+    read_safetensors_header(file());
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    const std::string why = error.what();
+    EXPECT_NE(why.find(" is F64, and weights are read as F32; convert"), std::string::npos) << why;
+    EXPECT_EQ(why.find("whole"), std::string::npos) << why;
+  }
+}
+
 TEST_F(SafetensorsTest, TheBytesAreThePublishedFormat) {
   Layout layout;
   layout.add_parameter("w", {2});
