@@ -157,6 +157,7 @@ void ReplicaState::on(const StateCopied& message) {
 void ReplicaState::on(const Observing& message) {
   next_turn();
   observing_ = true;
+  proven_ = false;  // it may have been a member: what it is given now is compared anew
   given_ = restored_ = entering_ = false;
   caught_up_.reset();
   restoring_.reset();

@@ -54,7 +54,7 @@ std::vector<NodeName> Roster::hungry() const {
 
 void Roster::fed(const NodeName& name, const Member& donor) {
   nodes_[name].holds_of = {donor.name.slot};
-  nodes_[name].feed_again = false;
+  nodes_[name].feed_again = nodes_[name].proven = false;
   nodes_[name].fed_by = donor.name.slot;
   nodes_[name].fed_in = nodes_[name].in_view = nodes_.at(donor.name).in_view;
 }
