@@ -104,11 +104,16 @@ class CoordinatorState {
   bool give_up_silence();
   bool lose_all_silent();
   bool judge_installing();
+  std::chrono::milliseconds in_time(std::chrono::milliseconds usual, int share) const;
   std::string owed_by_hanging(const NodeName& who) const;
-  void say_hanging(const NodeName& who);
+  bool any_works_but(const std::vector<NodeName>& standing) const;
+  void say_standing(const NodeName& who, bool any_works);
   bool starves_newcomers(const NodeName& who);
   void ask_another_donor(const NodeName& hanging);
   bool judge_hanging();
+  bool judge_standing();
+  bool ends_for_hanging(const NodeName& who);
+  void lose_hanging(const NodeName& who, const std::string& noticed_by, const std::string& reason);
   bool judge_loaders();
   bool judge_going_back(bool tick);
   bool wait_for_readers(bool tick);
@@ -298,6 +303,7 @@ class CoordinatorState {
   int installing_ticks_ = 0;         // likewise, since it was sent
   int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
   LocalErrors errors_;
+  Hangs hangs_;
   bool close_again_ = false;     // losses are to be told to those who close
   bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
   bool taken_over_ = false;      // another coordinator has the journal

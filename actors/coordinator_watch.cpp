@@ -28,13 +28,6 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
   return text;
 }
 
-// Who hangs while the state is kept is lost in time for the others to keep it. Not before it is known who it
-// is; and not where parts of the state may go with it.
-std::chrono::milliseconds in_time(std::chrono::milliseconds usual, const Job& job, int share) {
-  if (job.train.in_parts() || canary("keeping-waits-as-usual")) return usual;
-  return std::min(usual, std::max(job.checkpoint.grace / share, 3 * job.cluster.detect.patience));
-}
-
 // Whether a replica of the view has done what these have not.
 bool others_wait(const View& view, const Roster& roster, const std::vector<NodeName>& behind) {
   return std::ranges::any_of(view.replicas, [&](const Member& each) {
@@ -146,7 +139,7 @@ bool CoordinatorState::judge_closing() {
   if (phase_ != Phase::closing) return false;
   const auto open = roster_->not_closed();
   std::chrono::milliseconds patience = kClosingPatiences * parts_.job.cluster.detect.patience;
-  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, parts_.job, 4);
+  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, 4);
   if (++closing_ticks_ * kTick < patience) return false;
   closing_ticks_ = 0;
   if (open.empty()) return false;
@@ -160,67 +153,6 @@ bool CoordinatorState::judge_closing() {
   return true;
 }
 
-// What is waited for of a replica that hangs; empty: nothing, or it cannot be spared. In a round others
-// complain of it, too; nobody does behind the last one, and while parts of the state are dealt or gathered.
-std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
-  if (phase_ != Phase::running) return {};
-  if (who.loader) return "replicas wait for its micro-batches";
-  if (roster_->trained()) return "others are done";
-  if (view_.last && view_.replicas.size() > 1) return "the last checkpoint is owed";
-  // While parts are dealt newcomers are given nothing.
-  const auto stage =
-      took_effect_ || !parts_.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;
-  const std::size_t spares = roster_->newcomers(stage);
-  const bool can_go = view_.replicas.size() + spares > std::max(parts_.job.cluster.min_replicas, 1u);
-  return can_go ? "others wait for it" : "";
-}
-
-bool CoordinatorState::judge_hanging() {
-  if (canary("hangs-unseen")) return false;
-  std::chrono::milliseconds patience = parts_.job.cluster.straggler.stuck_after;
-  if (keeping_) patience = in_time(patience, parts_.job, 2);  // copying and hashing the state take their time
-  const auto hanging = roster_->hanging(patience);
-  const bool any_works = std::ranges::any_of(view_.replicas, [&](const Member& each) {
-    return roster_->member(each.name) && std::ranges::find(hanging, each.name) == hanging.end();
-  });
-  for (const NodeName& who : hanging) {
-    const std::string owed = any_works ? owed_by_hanging(who) : "";
-    if (owed.empty()) {
-      say_hanging(who);
-      if (!any_works || !starves_newcomers(who)) continue;
-      ask_another_donor(who);  // then this one can go
-      return true;
-    }
-    lost(who, "coordinator",
-         "one of its threads has done nothing for " + std::to_string(patience.count()) + " ms (" +
-             (keeping_ ? "of checkpoint.grace" : "cluster.straggler.stuck_after") + "), and " + owed);
-    return true;
-  }
-  return false;
-}
-
-bool CoordinatorState::starves_newcomers(const NodeName& who) {
-  if (phase_ != Phase::running && phase_ != Phase::paused) return false;
-  return !roster_->starved_by(who).empty() && roster_->gives_nothing(who);
-}
-
-// In the next view; there is none in a pause, and the hanging one may hold what nobody else does.
-void CoordinatorState::ask_another_donor(const NodeName& hanging) {
-  if (phase_ == Phase::running) return close_view();
-  for (const NodeName& newcomer : roster_->starved_by(hanging)) roster_->to_feed_again(newcomer);
-  feed_newcomers();
-}
-
-void CoordinatorState::say_hanging(const NodeName& who) {
-  const bool counts = phase_ == Phase::running || phase_ == Phase::paused;
-  if (!counts || !hangs_said_.emplace(view_.number, who).second) return;
-  raise(
-      make_event("notice", {{"text", "one of the threads of " + who.text() +
-                                         " has done nothing for cluster.straggler.stuck_after; it is waited "
-                                         "for, for there are no more than cluster.min_replicas replicas, or "
-                                         "none of them works"}}));
-}
-
 // A member that does not come to be greeted by all would hold up the view for good. The first view has the
 // time in which nodes may come.
 bool CoordinatorState::judge_installing() {
@@ -229,7 +161,7 @@ bool CoordinatorState::judge_installing() {
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
   const auto open = roster_->not_installed();
-  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, parts_.job, 4);
+  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, 4);
   if (++installing_ticks_ * kTick < patience) return false;
   installing_ticks_ = 0;
   if (open.empty()) return false;
@@ -248,7 +180,12 @@ bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   for (const Event& event : judgement.events) raise(event);
   if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
   for (const auto& loss : judgement.losses) {
-    if (!ending_ && roster_->alive(loss.name)) lost(loss.name, loss.noticed_by, loss.reason);
+    if (ending_ || !roster_->alive(loss.name)) continue;
+    if (!loss.stuck) {
+      lost(loss.name, loss.noticed_by, loss.reason);
+    } else {
+      lose_hanging(loss.name, loss.noticed_by, loss.reason);
+    }
   }
   return !judgement.losses.empty();
 }

@@ -10,6 +10,9 @@ namespace {
 
 // On a loader's node it moves the progress word; on a replica that is the replica's.
 Item read(Workbench& bench, const Demand& demand) {
+  std::optional<ProgressBoard::InCall> call;
+  if (bench.reads_with_compute)
+    call.emplace(*bench.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
   if (bench.model) return reader_of(bench).read(demand.shard, demand.cursor);
   bench.progress->now(Activity::loading, demand.shard);
   Item item = reader_of(bench).read(demand.shard, demand.cursor);

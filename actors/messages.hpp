@@ -463,11 +463,16 @@ struct Heartbeat {
   std::uint64_t measured = 0;  ///< the step that `seconds` is of; 0: none yet
   double seconds = 0;          ///< for data and computation of its shards at that step
   std::uint64_t still_ms = 0;  ///< for how long the thread of its data plane has not done what it was told
-  std::uint64_t busy_ms =
-      0;  ///< for how long it applies, copies or hashes the weights without a sign of life
+  std::uint32_t activity = 0;  ///< Activity
+  std::uint64_t doing_ms = 0;  ///< for how long without a sign of life; 0: it waits for others
+  std::uint32_t call = 0;      ///< ThreadCall::Kind: the call that its compute thread is in,
+  std::uint32_t call_shard = 0;
+  std::uint64_t call_step = 0;
+  std::uint64_t call_ms = 0;  ///< and for how long
 
   static auto fields(Heartbeat& x) {
-    return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms, x.busy_ms);
+    return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms, x.activity, x.doing_ms, x.call,
+                    x.call_shard, x.call_step, x.call_ms);
   }
 };
 MUSTER_MESSAGE(Heartbeat)

@@ -95,7 +95,7 @@ Engine::Hooks NodeState::hooks() const {
   hooks.starved = [board = board_](LoadingSight sight) {
     caf::anon_send(board->node, Starved{std::move(sight)});
   };
-  hooks.progress = [progress = progress_] { return progress->word(); };
+  hooks.progress = [progress = progress_] { return progress->told(); };
   const auto awake = std::make_shared<AwakeClock>(job_->cluster.detect.heartbeat);
   hooks.now = [&clock = self_->system().clock(), awake] {
     const std::chrono::nanoseconds now = clock.now().time_since_epoch();
@@ -200,6 +200,7 @@ void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   bench_ = message.bench;
   bench_->progress = progress_;
+  bench_->reads_with_compute = loading_ == compute_ && !parts_.name.loader;
   resumed_ = message.resumed;
   Prepared prepared;
   prepared.name = parts_.name;

@@ -140,7 +140,8 @@ class NodeState {
   void look_for_answer();
   void watch();
   std::uint64_t still_ms();
-  std::uint64_t busy_ms();
+  std::uint64_t doing_ms(const ProgressWord& word);
+  std::uint64_t call_ms(const ThreadCall& call);
   void skip_own_standstill();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
@@ -182,6 +183,8 @@ class NodeState {
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   caf::actor_clock::time_point plane_told_{};
   ProgressWord busy_with_;  // since when it says the same
+  ThreadCall call_;
+  caf::actor_clock::time_point call_since_{};
   caf::actor_clock::time_point busy_since_{}, watched_at_{};
   std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
   std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);

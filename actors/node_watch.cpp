@@ -3,6 +3,7 @@
 
 #include "muster/actors/node.hpp"
 #include "muster/actors/peer_numbers.hpp"
+#include "muster/actors/rules/hangs.hpp"
 #include "muster/actors/shard.hpp"
 #include "muster/actors/workbench.hpp"
 
@@ -24,14 +25,21 @@ std::uint64_t NodeState::still_ms() {
   return 0;
 }
 
-// Who waits for data is no hung thread.
-std::uint64_t NodeState::busy_ms() {
+// Who waits for others, or for its disk, hangs in nothing.
+std::uint64_t NodeState::doing_ms(const ProgressWord& word) {
   const auto now = self_->clock().now();
-  const ProgressWord word = progress_->word();
   if (std::exchange(busy_with_, word) != word) busy_since_ = now;
-  if (word.activity != Activity::updating && word.activity != Activity::computing) return 0;
+  if (!Work{word.activity, {}, 0, {}, {}}.may_hang()) return 0;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(now - busy_since_).count());
+}
+
+std::uint64_t NodeState::call_ms(const ThreadCall& call) {
+  const auto now = self_->clock().now();
+  if (std::exchange(call_, call) != call) call_since_ = now;
+  if (call.kind == ThreadCall::Kind::none) return 0;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - call_since_).count());
 }
 
 // Time in which this process did not run is nobody's standstill.
@@ -41,14 +49,19 @@ void NodeState::skip_own_standstill() {
   const auto gap = now - before;
   if (before == decltype(before){} || gap < job_->cluster.detect.patience) return;
   busy_since_ = std::min(busy_since_ + gap, now);
+  call_since_ = std::min(call_since_ + gap, now);
   plane_told_ = std::min(plane_told_ + gap, now);
 }
 
 void NodeState::watch() {
   skip_own_standstill();
   const std::uint64_t applied = bench_ ? bench_->applied.load() : 0;
-  self_->send(parts_.coordinator, Heartbeat{parts_.name, applied, progress_->measured_step(),
-                                            progress_->measured_seconds(), still_ms(), busy_ms()});
+  const ProgressWord word = progress_->word();
+  const ThreadCall call = progress_->call();
+  self_->send(parts_.coordinator,
+              Heartbeat{parts_.name, applied, progress_->measured_step(), progress_->measured_seconds(),
+                        still_ms(), static_cast<std::uint32_t>(word.activity), doing_ms(word),
+                        static_cast<std::uint32_t>(call.kind), call.shard, call.step, call_ms(call)});
   if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
   if (!awake_) awake_.emplace(job_->cluster.detect.heartbeat);
   const auto now = awake_->look(self_->clock().now().time_since_epoch());

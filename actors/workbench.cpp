@@ -372,6 +372,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     for (std::size_t rest = last; i + 1 == last && rest < items.size(); ++rest) accumulator.skip_leaf();
     LeafHash hash(*bench.device);
     const Metrics metrics = at_shard(item.shard, [&] {
+      const ProgressBoard::InCall call(*bench.progress, {ThreadCall::Kind::computes, item.shard, step});
       return add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last, hash);
     });
     if (offering.audited == item.shard) computed.audits.push_back({item.shard, 0, hash.finish()});
@@ -387,8 +388,11 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
   for (const Item& item : items) {
     if (item.ended) continue;
     bench.progress->computes(item.shard);
-    const Metrics metrics =
-        at_shard(item.shard, [&] { return bench.model->evaluate(bench.state.span(), *item.batch); });
+    const Metrics metrics = at_shard(item.shard, [&] {
+      const ProgressBoard::InCall call(*bench.progress,
+                                       {ThreadCall::Kind::computes, item.shard, bench.applied});
+      return bench.model->evaluate(bench.state.span(), *item.batch);
+    });
     auto sum =
         std::find_if(sums.begin(), sums.end(), [&](const ShardMetrics& m) { return m.shard == item.shard; });
     if (sum == sums.end()) {

@@ -43,6 +43,7 @@ struct Workbench {
   /// The replica's turn: what was asked for in an earlier one is given up between two shards.
   std::atomic<std::uint64_t> turn{0};
   std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
+  bool reads_with_compute = false;  ///< the thread that computes reads the data, too
   // On a replica:
   std::shared_ptr<ComputeDevice> device;  ///< of model, state and optimiser
   /// The same card once more, where the sums of a view may lie on cards; used by the data plane's thread.

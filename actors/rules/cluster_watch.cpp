@@ -236,8 +236,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   const std::string held = "it holds up step " + std::to_string(message.step) + " for " +
                            rounded(message.waited_ms) + " ms (" + message.cause + ")";
   if (message.stuck) {
-    judgement.losses.push_back(
-        {late->name, message.name.text(), held + " and has done nothing for cluster.straggler.stuck_after"});
+    judgement.losses.push_back({late->name, message.name.text(),
+                                held + " and has done nothing for cluster.straggler.stuck_after", true});
   } else if (cluster_.straggler.action == StragglerAction::evict) {
     judgement.losses.push_back(
         {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\""});

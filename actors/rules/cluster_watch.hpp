@@ -47,6 +47,7 @@ class ClusterWatch {
     NodeName name;
     std::string noticed_by;
     std::string reason;
+    bool stuck = false;  ///< it is alive, and has done nothing for cluster.straggler.stuck_after
   };
   struct Judgement {
     std::vector<Event> events;

@@ -169,8 +169,9 @@ void Roster::heard(const Heartbeat& message) {
   if (found == nodes_.end()) return;
   if (message.step > found->second.last_step) found->second.gives_nothing = false;  // it has gone on
   found->second.last_step = message.step;  // a lower one than before, if all have gone back
-  const auto busy_ms = found->first.loader ? 0 : message.busy_ms;
-  found->second.hangs = std::chrono::milliseconds(std::max(message.still_ms, busy_ms));
+  if (!found->first.loader) found->second.work = work_of(message);
+  const auto busy = found->second.work.hangs_for();
+  found->second.hangs = std::max(std::chrono::milliseconds(message.still_ms), busy);
   found->second.still = std::max(found->second.still, std::chrono::milliseconds(message.still_ms));
 }
 
@@ -235,6 +236,7 @@ void Roster::entered(const View& view) {
   for (auto& [name, record] : nodes_) {
     record.member = view.holds(name);
     record.still = record.hangs = {};
+    record.work = {};
     if (record.member) record.in_view = view.number;
     record.held_back = record.member && record.leaving;
     // Who was not taken in begins again with a state from a member of the new view.

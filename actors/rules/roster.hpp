@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "muster/actors/messages.hpp"
+#include "muster/actors/rules/hangs.hpp"
 #include "muster/config/job.hpp"
 
 namespace muster {
@@ -49,6 +50,7 @@ struct NodeRecord {
   std::set<std::uint32_t> holds_of;  ///< as in Member
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
+  Work work;                           ///< a replica's, by its last heartbeat
   int preparing_ticks = 0;             ///< since it joined, until it is ready
   bool late = false;                   ///< it has had its time for that
 };
@@ -191,6 +193,8 @@ class Roster {
   /// The replicas of the view one of whose threads has done nothing for so long, and its loaders whose data
   /// planes have; a loader's other thread is watched by those who wait for it.
   std::vector<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
+  /// Likewise, and replicas that have waited for data for so long.
+  std::vector<NodeName> standing(std::chrono::milliseconds stuck_after) const;
   /// Some have joined and are not ready; those of them who have had so many calls of `late_to_prepare` now.
   bool any_prepares() const;
   std::vector<NodeName> late_to_prepare(std::int64_t ticks);

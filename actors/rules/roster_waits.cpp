@@ -90,6 +90,15 @@ std::vector<NodeName> Roster::hanging(std::chrono::milliseconds stuck_after) con
   return names;
 }
 
+std::vector<NodeName> Roster::standing(std::chrono::milliseconds stuck_after) const {
+  std::vector<NodeName> names;
+  for (const auto& [name, record] : nodes_) {
+    if (name.loader || !member(name) || !view_.holds(name) || record.stage == NodeStage::done) continue;
+    if (std::max(record.hangs, record.work.stands_for()) >= stuck_after) names.push_back(name);
+  }
+  return names;
+}
+
 // Beyond all that a member has been told of: the last view of a run may be missing in the journal.
 std::uint32_t Roster::next_number(const View& last) const {
   std::uint32_t number = last.number;

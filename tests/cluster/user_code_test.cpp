@@ -232,6 +232,27 @@ TEST(UserCode, WhereAReplicaDiesIsSaidWithStepAndShard) {
                              ") throws something that is no std::exception"});
 }
 
+// Each is lost for it, until it is seen that all will be.
+TEST(UserCode, ASuccessorThatHangsInTheSameShardEndsTheRun) {
+  const Outcome outcome = run_broken({"model.flaw=hang-in-shard", "cluster.replicas=3"}, "run", {"--quiet"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"two replicas have hung at shard 1 of step 3, replica ",
+                             ": the model's code does not return there"});
+  EXPECT_LT(outcome.seconds.count(), 30);
+}
+
+TEST(UserCode, AHangOfAllReplicasIsNamedAndBounded) {
+  for (const auto& [flaw, said] : {std::pair("model.flaw=hang-later", " has computed shard 0 of step 3 for "),
+                                   std::pair("data.flaw=read-hang-later", " has waited for data of step ")}) {
+    const Outcome outcome = run_broken({flaw, "cluster.give_up_after=3s"}, "run", {"--quiet"});
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err,
+                 {"notice: replica 0", "no replica works, and if none goes on for cluster.give_up_after",
+                  said, "no replica has done anything for cluster.straggler.stuck_after and"});
+    EXPECT_LT(outcome.seconds.count(), 30) << flaw;
+  }
+}
+
 TEST(UserCode, TwoTensorsOfOneNameAreRefused) {
   expect_said({"model.flaw=two-names"}, {"two tensors have the name 'w'"});
 }

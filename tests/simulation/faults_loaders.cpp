@@ -75,7 +75,7 @@ std::vector<FaultKind> frozen_threads() {
           {"freeze-for-good", "a thread of a replica stands still for good; the process lives",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              fault.a = any_of(dice, false, scene.job.cluster.replicas);
-             fault.b = dice.one_in(2) ? "muster-compute" : kProgress;
+             fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad});
              fault.costs = {fault.a};
              return scene.job.cluster.replicas > scene.job.cluster.min_replicas;
            },

@@ -165,7 +165,7 @@ class Invariants final : public Watch {
   bool fails_by_errors(const Report& report) const;
   std::uint32_t newcomers_wait() const;
   bool nobody_can_give_the_state() const;
-  bool waits_for_hung_replica() const;
+  bool fails_for_hanging(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);
   bool all_excused() const;

@@ -33,16 +33,13 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
-  if (tally_.of("fault: freeze-for-good") > 0)
+  if (tally_.of("fault: freeze-for-good") + tally_.of("fault: hang-everywhere") > 0) {
     patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
+    patience += job_.cluster.give_up_after + job_.cluster.straggler.stuck_after;  // or cannot be spared
+  }
   if (now() - progress_at_ <= patience) return;
   if (!in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
-    over_ = true;
-    return;
-  }
-  if (waits_for_hung_replica()) {
-    tally_.count("run: waits for a replica that hangs");
     over_ = true;
     return;
   }
@@ -51,12 +48,12 @@ void Invariants::expect_progress(Nanoseconds patience) {
                std::to_string(oracle_.records.size()) + " records are committed"});
 }
 
-// Of no more than cluster.min_replicas none is given up for being late.
-bool Invariants::waits_for_hung_replica() const {
-  if (!in_force_ || tally_.of("fault: freeze-for-good") == 0) return false;
-  const std::size_t members = views_.latest()->replicas.size();     // of one nobody else has the state
-  if (tally_.of("fault: freeze-for-good") >= members) return true;  // none of them works
-  return members == 1 || members + newcomers_wait() <= job_.cluster.min_replicas;
+// Two have hung at one micro-batch, or nobody works.
+bool Invariants::fails_for_hanging(const Report& report) const {
+  const auto froze = tally_.of("fault: freeze-for-good") + tally_.of("fault: freeze-replica");
+  const bool everywhere = tally_.of("fault: hang-everywhere") > 0;
+  if (report.reason.starts_with("two replicas have hung at")) return everywhere || froze > 1;
+  return report.reason.starts_with("no replica has done anything for") && (everywhere || froze > 0);
 }
 
 // The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
@@ -201,6 +198,7 @@ void Invariants::expect_good_end(const Report& report) {
   if (job_.cluster.on_loss == OnLoss::fail && by_a_node)
     return tally_.count("run: fails by a node, as its job says");
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
+  if (fails_for_hanging(report)) return tally_.count("run: fails where replicas hang");
   if (tally_.of("round: not finite") > 0 && report.reason.find(kNotFinite) != std::string::npos)
     return expect_kept_before_it(report);
   if (fails_by_errors(report)) return tally_.count("run: fails by errors of its last nodes");

@@ -29,6 +29,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
     return true;
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
+  if (tally_.of("fault: hang-everywhere") > 0 && cluster_->stands_still(who, "muster-compute")) return true;
   // Another one may find it stuck before a coordinator that was started anew hears of its error.
   const bool stuck = reason.find("has done nothing for cluster.straggler.stuck_after") != std::string::npos;
   const auto errors = cluster_->errors_of(who);

@@ -363,7 +363,11 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     plan.faults.push_back(std::move(fault));
   };
   if (!dice.one_in(3)) draw(faults_of_disks());
-  if (!dice.one_in(3)) draw(dice.one_in(5) ? std::vector{fault_kind("error-everywhere")} : ends());
+  if (!dice.one_in(3)) {
+    const bool everywhere = dice.one_in(5);
+    draw(!everywhere ? ends()
+                     : std::vector{fault_kind(dice.one_in(3) ? "hang-everywhere" : "error-everywhere")});
+  }
 }
 
 // A step that is not finite ends the run, which keeps the weights before it.

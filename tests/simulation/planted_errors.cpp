@@ -64,9 +64,11 @@ class FailingModel final : public Model {
   void may_fail(const StepKey& key) {
     if (errors_->next == Planted::in_model) errors_->next = Planted::nothing, fail(*errors_);
     CursedBatch& cursed = *errors_->cursed;
-    if (cursed.planted != Planted::in_model) return;
+    if (cursed.planted != Planted::in_model && cursed.planted != Planted::hangs) return;
     if (!cursed.key) cursed.key = key;
-    if (same(*cursed.key, key)) fail(*errors_);
+    if (!same(*cursed.key, key)) return;
+    if (cursed.planted == Planted::hangs) throw DoesNotReturn{key};
+    fail(*errors_);
   }
 
   std::unique_ptr<Model> model_;

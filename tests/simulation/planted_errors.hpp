@@ -1,5 +1,5 @@
-// Errors of one process, or of one micro-batch wherever it is tried: a model that throws, a source that
-// cannot be read, a loss that is not a number.
+// Errors of one process, or of one micro-batch wherever it is tried: a model that throws, or does not return,
+// a source that cannot be read, a loss that is not a number.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,13 @@ namespace muster::simulation {
 /// Its error's text.
 inline constexpr const char* kPlantedError = "a planted error";
 
-enum class Planted { nothing, in_model, in_source };
+enum class Planted { nothing, in_model, in_source, hangs };
+
+/// Thrown by a call that does not return: the thread that made it does nothing more. Nothing in the product
+/// catches it.
+struct DoesNotReturn {
+  StepKey key;
+};
 
 /// At one micro-batch, in every process that tries it: the next one, from when it is planted on.
 struct CursedBatch {

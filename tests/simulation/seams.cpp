@@ -4,6 +4,7 @@
 #include <deque>
 #include <numeric>
 
+#include "tests/simulation/planted_errors.hpp"
 #include "tests/simulation/spy_transport.hpp"
 #include "tests/support/late_device.hpp"
 
@@ -40,7 +41,11 @@ class SimulatedExecutor final : public Executor {
     };
     const auto queue = alive.lock();
     if (queue->empty() || parts_.frozen->holds(thread_, again)) return;
-    queue->front()();
+    try {
+      queue->front()();
+    } catch (const DoesNotReturn& call) {
+      return stay_in(call);
+    }
     if (const auto bench = parts_.bench->lock(); bench && parts_.watch) {
       bench->device->synchronize();
       parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
@@ -49,9 +54,20 @@ class SimulatedExecutor final : public Executor {
     if (!queue->empty()) schedule();
   }
 
+  // What was thrown has left the call.
+  void stay_in(const DoesNotReturn& call) {
+    parts_.frozen->freeze(thread_);
+    const auto bench = parts_.bench->lock();
+    if (!bench) return;
+    board_ = bench->progress;
+    call_.emplace(*board_, ThreadCall{ThreadCall::Kind::computes, call.key.shard, call.key.step});
+  }
+
   SeamParts parts_;
   std::string thread_;
   Nanoseconds Pace::*most_;
+  std::shared_ptr<ProgressBoard> board_;       // of a call that does not return,
+  std::optional<ProgressBoard::InCall> call_;  // and the call
   std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 

@@ -102,6 +102,8 @@ class Regression : public Model {
     if (has("throw-number")) throw 42;
     if (has("crash")) crash();
     while (has("hang")) std::this_thread::yield();
+    while (has("hang-later") && key.step == 3) std::this_thread::yield();
+    while (has("hang-in-shard") && key.step == 3 && key.shard == 1) std::this_thread::yield();
     if (has("one-thread") && std::this_thread::get_id() != made_by_)
       throw std::runtime_error("this thread does not know the model");
   }
@@ -194,6 +196,7 @@ class Sums : public IndexedSource {
     if (has("read-crash")) crash();
     if (has("read-throw-number")) throw 42;
     while (has("read-hang")) std::this_thread::yield();
+    while (has("read-hang-later") && index == samples_ / 2) std::this_thread::yield();
     if (has("read-waits")) wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));
     SplitMix64 random(has("read-random") ? mix(index, ++asked_) : index);
     const float sample[] = {random.next_signed_unit(), random.next_signed_unit()};

@@ -29,6 +29,16 @@ struct ProgressWord {
   bool operator==(const ProgressWord&) const = default;
 };
 
+/// What its compute thread is in.
+struct ThreadCall {
+  enum class Kind : std::uint32_t { none = 0, computes = 1, reads = 2 };
+  Kind kind = Kind::none;
+  std::uint32_t shard = 0;
+  std::uint64_t step = 0;  ///< of the job, from 1; reads: 0
+
+  bool operator==(const ThreadCall&) const = default;
+};
+
 /// The word of this member. Any thread may write and read; a reader may see a new activity with the old
 /// shard.
 class ProgressBoard {
@@ -53,6 +63,28 @@ class ProgressBoard {
     constexpr std::uint64_t kActivityMask = (1u << kActivityBits) - 1;
     if (turn_.compare_exchange_strong(turn, turn & ~kActivityMask)) moved();
   }
+  /// A call of a user's code that the compute thread makes lasts as long as this lives. What is asked of the
+  /// member meanwhile, in another view say, waits for it.
+  class InCall {
+   public:
+    InCall(ProgressBoard& board, const ThreadCall& call) : board_(board) {
+      board_.call_shard_.store(call.shard, std::memory_order_relaxed);
+      board_.call_step_.store(call.step, std::memory_order_relaxed);
+      board_.call_kind_.store(call.kind, std::memory_order_release);
+    }
+    ~InCall() { board_.call_kind_.store(ThreadCall::Kind::none, std::memory_order_release); }
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+
+   private:
+    ProgressBoard& board_;
+  };
+  /// A reader may see a new kind with the old shard and step.
+  ThreadCall call() const {
+    const auto kind = call_kind_.load(std::memory_order_acquire);
+    return {kind, call_shard_.load(std::memory_order_relaxed), call_step_.load(std::memory_order_relaxed)};
+  }
+
   /// Something was done, in whatever activity.
   void moved() { counter_.fetch_add(1, std::memory_order_relaxed); }
   /// How long data and computation of this node's shards took at a step. One thread writes.
@@ -66,6 +98,13 @@ class ProgressBoard {
   ProgressWord word() const {
     return {activity(), shard_.load(std::memory_order_relaxed), counter_.load(std::memory_order_relaxed)};
   }
+  /// As those are told who wait for this member: what its compute thread reads is waited for like other data.
+  ProgressWord told() const {
+    ProgressWord told = word();
+    const bool reads = call().kind == ThreadCall::Kind::reads;
+    if (reads && told.activity == Activity::computing) told.activity = Activity::loading;
+    return told;
+  }
 
  private:
   static constexpr unsigned kActivityBits = 8;
@@ -73,6 +112,9 @@ class ProgressBoard {
     return static_cast<Activity>(turn_.load(std::memory_order_relaxed) & ((1u << kActivityBits) - 1));
   }
 
+  std::atomic<ThreadCall::Kind> call_kind_{ThreadCall::Kind::none};
+  std::atomic<std::uint32_t> call_shard_{0};
+  std::atomic<std::uint64_t> call_step_{0};
   std::atomic<std::uint64_t> turn_{0};  // the activity; above its bits, how often one was begun
   std::atomic<std::uint32_t> shard_{0};
   std::atomic<std::uint64_t> counter_{0};

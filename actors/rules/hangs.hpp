@@ -1,0 +1,57 @@
+// Replicas that live, and whose threads do nothing: what is known of that, and when it is a reason to end the
+// run. Pure rules.
+//
+// One that hangs is lost, and another one takes its shards over. Where that one hangs at the same micro-batch
+// it is the model's code that does not return: no view change helps.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "muster/actors/messages.hpp"
+
+namespace muster {
+
+/// What a replica does, and for how long without a sign of life.
+struct Work {
+  Activity activity = Activity::idle;
+  ThreadCall call;         ///< that its compute thread is in, whatever else is asked of it
+  std::uint64_t step = 0;  ///< the one behind the last step that it has applied
+  std::chrono::milliseconds doing{0}, calling{0};
+
+  /// Whether it does this by itself, and waits for nobody.
+  bool may_hang() const {
+    return call.kind != ThreadCall::Kind::none || activity == Activity::loading ||
+           activity == Activity::computing || activity == Activity::updating;
+  }
+  /// A thread that computes or updates. Who waits for data may have a loader that is slow.
+  std::chrono::milliseconds hangs_for() const {
+    return std::max(calling, activity == Activity::loading ? std::chrono::milliseconds(0) : doing);
+  }
+  std::chrono::milliseconds stands_for() const { return std::max(calling, doing); }
+  /// "has computed shard 3 of step 17 for 5000 ms"
+  std::string text() const;
+};
+
+Work work_of(const Heartbeat& message);
+
+class Hangs {
+ public:
+  /// So many micro-batches at which a replica has hung are remembered.
+  static constexpr std::size_t kPlacesMax = 1024;
+
+  /// Why the run ends for one that hangs: another one has hung at the same micro-batch. Empty: none has.
+  std::string twice(const NodeName& who, const Work& work) const;
+  /// It is lost, for it hangs.
+  void note(const NodeName& who, const Work& work);
+
+ private:
+  std::map<std::pair<std::uint64_t, std::uint32_t>, NodeName> hung_at_;  // by step and shard
+};
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+#include "muster/actors/rules/hangs.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr NodeName kFirst{false, 0}, kSecond{false, 1};
+
+Work in_call(ThreadCall::Kind kind, std::uint32_t shard, std::uint64_t step) {
+  return {Activity::updating, {kind, shard, step}, step, milliseconds(100), milliseconds(5000)};
+}
+
+TEST(Hangs, TwoAtOneMicroBatchEndTheRun) {
+  Hangs hangs;
+  const Work work = in_call(ThreadCall::Kind::computes, 3, 17);
+  EXPECT_EQ(hangs.twice(kFirst, work), "");
+  hangs.note(kFirst, work);
+  EXPECT_EQ(hangs.twice(kFirst, work), "") << "it is the same one";
+  const std::string why = hangs.twice(kSecond, work);
+  for (const char* part : {"shard 3 of step 17", "replica 0 and then replica 1"})
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+}
+
+TEST(Hangs, OtherMicroBatchesAndReadsDoNot) {
+  Hangs hangs;
+  hangs.note(kFirst, in_call(ThreadCall::Kind::computes, 3, 17));
+  hangs.note(kFirst, in_call(ThreadCall::Kind::reads, 4, 0));
+  for (const Work& other :
+       {in_call(ThreadCall::Kind::computes, 2, 17), in_call(ThreadCall::Kind::computes, 3, 18),
+        in_call(ThreadCall::Kind::reads, 4, 0)})
+    EXPECT_EQ(hangs.twice(kSecond, other), "");
+}
+
+TEST(Hangs, ACallLastsThroughWhateverElseIsAsked) {
+  Heartbeat message;
+  message.step = 16;
+  message.activity = static_cast<std::uint32_t>(Activity::loading);
+  message.doing_ms = 200;
+  message.call = static_cast<std::uint32_t>(ThreadCall::Kind::computes);
+  message.call_shard = 3;
+  message.call_step = 17;
+  message.call_ms = 5000;
+  const Work work = work_of(message);
+  EXPECT_EQ(work.hangs_for(), milliseconds(5000));
+  EXPECT_EQ(work.text(), "has computed shard 3 of step 17 for 5000 ms");
+}
+
+TEST(Hangs, WhoWaitsForDataStandsAndDoesNotHang) {
+  Heartbeat message;
+  message.step = 16;
+  message.activity = static_cast<std::uint32_t>(Activity::loading);
+  message.doing_ms = 5000;
+  const Work work = work_of(message);
+  EXPECT_EQ(work.hangs_for(), milliseconds(0));
+  EXPECT_EQ(work.stands_for(), milliseconds(5000));
+  EXPECT_EQ(work.text(), "has waited for data of step 17 for 5000 ms");
+}
+
+TEST(Hangs, AWordOfAnotherVersionIsNoHang) {
+  Heartbeat message;
+  message.activity = message.call = 99;
+  EXPECT_FALSE(work_of(message).may_hang());
+}
+
+}  // namespace
+}  // namespace muster
