@@ -281,6 +281,7 @@ void CoordinatorState::on(const Tick& message) {
     return give_up();
   }
   if (judge() || begin_with_those_here()) return;
+  take_in_reached(kTick);
   say_late_to_prepare();
   note_again();
   if (!begun_ && !parts_.by_hand && elapsed() - stood_still_ >= cluster.start_patience) {
@@ -476,6 +477,7 @@ coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, Coordi
           [=](const Checkpointed& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const WentBack& message) { self->state.on(message); },
+          [=](const Reached& message) { self->state.on(message); },
           [=](const StatusRequest& message) { return self->state.on(message); }};
 }
 

@@ -20,6 +20,7 @@
 #include "muster/actors/rules/corruption.hpp"
 #include "muster/actors/rules/going_back.hpp"
 #include "muster/actors/rules/local_errors.hpp"
+#include "muster/actors/rules/reach.hpp"
 #include "muster/actors/rules/roster.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/placement.hpp"
@@ -82,6 +83,7 @@ class CoordinatorState {
   void on(const Raised& message);
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
+  void on(const Reached& message);
   caf::result<RunStatus> on(const StatusRequest& message);
   void raise(Event event);
   void tell(const Event& event);
@@ -178,6 +180,10 @@ class CoordinatorState {
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void admit(const Join& message, const node_actor& actor);
   void admit_callers();
+  void ask_for_ports(const NodeName& who);
+  void take_in_reached(std::chrono::milliseconds passed = {});
+  void is_ready(const NodeName& who);
+  bool refuse_unlike();
   void form();
   void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
   bool begin_with_those_here();
@@ -304,6 +310,7 @@ class CoordinatorState {
   int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
   LocalErrors errors_;
   Hangs hangs_;
+  ReachWatch reach_;
   bool close_again_ = false;     // losses are to be told to those who close
   bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
   bool taken_over_ = false;      // another coordinator has the journal

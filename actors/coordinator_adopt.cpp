@@ -265,6 +265,7 @@ bool CoordinatorState::begin_anew() {
   away_.clear();
   lost_.clear();
   watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
+  reach_ = {};
   view_ = View{};
   unnoted_.reset();
   begun_ = false;

@@ -68,26 +68,36 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
 void CoordinatorState::on(const Prepared& message) {
   if (ending_ || !roster_->alive(message.name)) return;
   if (const std::string reason = roster_->prepared(message); !reason.empty()) {
-    if (!begun_ && !comes_later(message.name)) return fail(reason);
-    roster_->lost(message.name);
-    return refuse(actors_.at(message.name), message.name, reason);
+    const bool before_the_start = !begun_ && !comes_later(message.name);
+    if (before_the_start && (!parts_.by_hand || canary("misfit-ends-all"))) return fail(reason);
+    if (!before_the_start) {
+      roster_->lost(message.name);
+      return refuse(actors_.at(message.name), message.name, reason);
+    }
+    if (!roster_->full()) raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
   }
   if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
     raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
-  if (!begun_) {
-    if (roster_->full()) form();
-  } else if (phase_ == Phase::paused) {
-    next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed
-  } else if (!message.name.loader) {
-    feed_newcomers();
-  } else if (phase_ == Phase::running) {
-    close_view();  // a loader has no state to catch up with
+  ask_for_ports(message.name);
+}
+
+// One that does not fit the others is refused before the start, as it is later. Its place is free, as if
+// nobody had come: which of two is right, only their users know.
+bool CoordinatorState::refuse_unlike() {
+  const auto unlike = roster_->unlike();
+  for (const auto& [who, why] : unlike) {
+    roster_->lost(who);
+    refuse(actors_.at(who), who, why);
+    raise(make_event("notice", {{"text", "the place of " + who.text() +
+                                             " is free again: mend what differs there, and join again. If it "
+                                             "is the other one that is wrong, end that one first"}}));
   }
+  return !unlike.empty();
 }
 
 // Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || unknown_members_may_come() || anew_) return;
+  if (phase_ != Phase::forming || unknown_members_may_come() || anew_ || refuse_unlike()) return;
   short_ticks_.reset();
   View view = roster_->first_view();
   view.number = first_view_;

@@ -292,7 +292,7 @@ void CoordinatorState::set_out() {
   // Who asked to go, or came, or was lost meanwhile.
   const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
     const auto& [who, record] = node;
-    const bool comes = who.loader && record.stage == NodeStage::prepared && !view_.holds(who);
+    const bool comes = who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
     return comes || (record.leaving && !record.held_back && roster_->member(who));
   });
   if (keeping_ ? !view_.last : changes) close_view();

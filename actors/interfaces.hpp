@@ -9,13 +9,15 @@ namespace muster {
 using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
 
 /// Keeps the roster, decides views, collects what is told. Not on the path of a step.
-using coordinator_actor = caf::typed_actor<
-    caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>, caf::reacts_to<Closed>,
-    caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>, caf::reacts_to<Adopt>, caf::reacts_to<Raised>,
-    caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
-    caf::reacts_to<Heartbeat>, caf::reacts_to<HeldUp>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
-    caf::reacts_to<StopRequest>, caf::reacts_to<Tick>, caf::reacts_to<Checkpointed>,
-    caf::reacts_to<UnlikeBits>, caf::reacts_to<WentBack>, caf::replies_to<StatusRequest>::with<RunStatus>>;
+using coordinator_actor =
+    caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>,
+                     caf::reacts_to<Closed>, caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>,
+                     caf::reacts_to<Adopt>, caf::reacts_to<Raised>, caf::reacts_to<Progress>,
+                     caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>, caf::reacts_to<Heartbeat>,
+                     caf::reacts_to<HeldUp>, caf::reacts_to<Failing>, caf::reacts_to<ChildEnded>,
+                     caf::reacts_to<StopRequest>, caf::reacts_to<Tick>, caf::reacts_to<Checkpointed>,
+                     caf::reacts_to<UnlikeBits>, caf::reacts_to<WentBack>, caf::reacts_to<Reached>,
+                     caf::replies_to<StatusRequest>::with<RunStatus>>;
 
 /// process -> its node: the coordinator was found again.
 struct NewCoordinator {
@@ -37,7 +39,8 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
     caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
     caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>, caf::reacts_to<Borrow>,
-    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>, caf::reacts_to<WentBack>>;
+    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>, caf::reacts_to<WentBack>, caf::reacts_to<Reach>,
+    caf::reacts_to<Reached>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;

@@ -22,6 +22,7 @@
 #include "muster/actors/message.hpp"
 #include "muster/actors/not_finite.hpp"
 #include "muster/actors/pipeline/item.hpp"
+#include "muster/actors/reach_messages.hpp"
 #include "muster/actors/status_messages.hpp"
 #include "muster/actors/view.hpp"
 #include "muster/transport/collective/accumulator.hpp"
@@ -74,8 +75,9 @@ struct Welcome {
 };
 MUSTER_MESSAGE(Welcome)
 
-/// node -> coordinator: data opened, model built, transport up. Owed: Install when all have said so, or
-/// Observe if training is under way.
+/// node -> coordinator: data opened, model built, transport up. Owed: Reach, to it and to those of other
+/// hosts that are ready (reach_messages.hpp); then Install when all have said so, or Observe if training is
+/// under way.
 struct Prepared {
   NodeName name;
   std::string address;        ///< of the transport

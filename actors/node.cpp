@@ -441,17 +441,6 @@ void NodeState::on(const Tick& message) {
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
-void NodeState::end_loading() {
-  const auto end = [](const auto& actor) { caf::anon_send_exit(actor, caf::exit_reason::user_shutdown); };
-  for (const auto& [number, actor] : actors_.shards) end(actor);
-  for (const auto& [peer, actor] : actors_.remote_shards) end(actor);
-  if (actors_.loader) end(actors_.loader);
-  actors_.shards.clear();
-  actors_.remote_shards.clear();
-  borrowed_.reset();
-  actors_.loader = nullptr;
-}
-
 void NodeState::let_go() {
   end_loading();
   if (replica_) caf::anon_send_exit(replica_, caf::exit_reason::user_shutdown);
@@ -494,6 +483,8 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Compared& message) { self->state.on(message); },
           [=](const WentBack& message) { self->state.on(message); },
+          [=](const Reach& message) { self->state.on(message); },
+          [=](const Reached& message) { pass_on(message); },
           [=](const Stop& message) { self->state.on(message); }};
 }
 

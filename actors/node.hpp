@@ -42,6 +42,11 @@ struct NodeSeams {
   /// does not keep its contract here. Empty: that is known. `computes`: it has the model; `loads`: it reads
   /// the data.
   std::function<void(const Job& job, const Registry& registry, bool computes, bool loads)> check_contract;
+  /// Dials the ports of these, and hands over those that do not answer, on another thread, within
+  /// kDialPatience. `own`: this node's address. Empty: nothing is between the nodes.
+  std::function<void(const std::string& own, const std::vector<Member>& peers,
+                     std::function<void(std::vector<NotReached>)> done)>
+      dial_ports;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
@@ -103,6 +108,7 @@ class NodeState {
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
   void on(const Compared& message);
+  void on(const Reach& message);
 
   const coordinator_actor& coordinator() const { return parts_.coordinator; }
 

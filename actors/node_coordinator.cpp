@@ -86,4 +86,13 @@ void NodeState::on(const Adopted& message) {
   if (replica_) self_->send(replica_, message);
 }
 
+// Others can be dialled as soon as this node is ready; it listens since then.
+void NodeState::on(const Reach& message) {
+  const auto say = [self = board_->node, name = parts_.name, about = message.about](auto not_reached) {
+    caf::anon_send(self, Reached{name, about, std::move(not_reached)});
+  };
+  if (!parts_.seams.dial_ports || !plane_) return say(std::vector<NotReached>{});
+  parts_.seams.dial_ports(plane_->address(), message.peers, say);
+}
+
 }  // namespace muster

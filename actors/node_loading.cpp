@@ -67,4 +67,15 @@ std::uint32_t NodeState::prefetch_depth_for(const View& view, std::uint32_t shar
   return 1;
 }
 
+void NodeState::end_loading() {
+  const auto end = [](const auto& actor) { caf::anon_send_exit(actor, caf::exit_reason::user_shutdown); };
+  for (const auto& [number, actor] : actors_.shards) end(actor);
+  for (const auto& [peer, actor] : actors_.remote_shards) end(actor);
+  if (actors_.loader) end(actors_.loader);
+  actors_.shards.clear();
+  actors_.remote_shards.clear();
+  borrowed_.reset();
+  actors_.loader = nullptr;
+}
+
 }  // namespace muster

@@ -1,8 +1,11 @@
 // What a node stands on in a real process.
 #include "muster/actors/node.hpp"
+#include "muster/actors/rules/reach.hpp"
 #include "muster/actors/workbench.hpp"
 #include "muster/config/port_range.hpp"
 #include "muster/gpu/device.hpp"
+#include "muster/transport/reach.hpp"
+#include "muster/transport/tcp/reach.hpp"
 
 namespace muster {
 
@@ -20,12 +23,51 @@ int core_of(const std::string& device) {
 
 }  // namespace
 
+namespace {
+
+std::vector<NotReached> not_reached(const std::string& own, const std::vector<Member>& peers) {
+  std::vector<NodeName> names;
+  std::vector<tcp::Address> ports;
+  for (const Member& peer : peers) {
+    const auto port = tcp_address_between(own, peer.address);
+    if (!port) continue;
+    names.push_back(peer.name);
+    ports.push_back(*port);
+  }
+  std::vector<NotReached> found;
+  for (tcp::ClosedPort& closed : tcp::closed_ports(ports, kDialPatience))
+    found.push_back({names[closed.which], std::move(closed.where), std::move(closed.why)});
+  return found;
+}
+
+// On a thread that is there from the first time on. What cannot be dialled at all is met when the nodes
+// connect.
+void dial_ports(Executor& thread, const std::string& own, const std::vector<Member>& peers,
+                std::function<void(std::vector<NotReached>)> done) {
+  thread.submit([own, peers, done = std::move(done)] {
+    std::vector<NotReached> found;
+    try {
+      found = not_reached(own, peers);
+    } catch (const std::exception&) {
+    }
+    done(std::move(found));
+  });
+}
+
+}  // namespace
+
 NodeSeams real_seams(const std::string& address) {
   NodeSeams seams;
   seams.make_executor = [](const std::string& name, const std::string& device) {
     return std::shared_ptr<Executor>(make_thread_executor(name, core_of(device)));
   };
   seams.open_disk = open_disk;
+  seams.dial_ports = [thread = std::shared_ptr<Executor>()](
+                         const std::string& own, const std::vector<Member>& peers,
+                         std::function<void(std::vector<NotReached>)> done) mutable {
+    if (!thread) thread = make_thread_executor("muster-dial", -1);
+    dial_ports(*thread, own, peers, std::move(done));
+  };
   seams.make_data_plane = [address](const Job& job, const NodeName&, const std::string& device,
                                     Engine::Hooks hooks) {
     NodeTransportOptions transport;

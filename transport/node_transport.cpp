@@ -12,10 +12,12 @@
 
 #include "muster/config/check.hpp"
 #include "muster/config/error.hpp"
+#include "muster/transport/reach.hpp"
 #include "muster/transport/seal.hpp"
 #include "muster/transport/shared_memory/address.hpp"
 #include "muster/transport/shared_memory/descriptor.hpp"
 #include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "muster/transport/tcp/address.hpp"
 #include "muster/transport/tcp/tcp_transport.hpp"
 #include "muster/transport/ucx/ucx_transport.hpp"
 
@@ -216,6 +218,21 @@ std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std:
 
 std::string host_of(const std::string& address) {
   return shm::open_address(open_address(address).near).host;
+}
+
+// What make_far_transport makes says within its address whether it has a fabric; TCP alone stands there by
+// itself.
+std::optional<tcp::Address> tcp_address_between(const std::string& own, const std::string& other) {
+  const NodeAddress here = open_address(own), there = open_address(other);
+  if (is_of_this_host(there.near) && is_of_this_host(here.near)) return std::nullopt;
+  const auto ends = [](const std::string& far) {
+    if (tcp::is_address(far)) return NodeAddress{{}, far};
+    return far.starts_with(kMark) ? open_address(far) : NodeAddress{};
+  };
+  const NodeAddress from = ends(here.far), to = ends(there.far);
+  const bool by_fabric = !from.near.empty() && !to.near.empty();
+  if (by_fabric || to.far.empty()) return std::nullopt;
+  return tcp::open_address(to.far);
 }
 
 namespace {

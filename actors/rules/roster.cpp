@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "muster/actors/rules/other_bits.hpp"
 #include "muster/actors/rules/parts.hpp"
 #include "muster/config/canary.hpp"
 #include "muster/config/placement.hpp"
@@ -17,11 +16,6 @@ namespace {
 
 // More than any host has; what a stranger says costs no more than this.
 constexpr std::uint32_t kCoresMax = 4096;
-
-// In messages; whoever needs all of it finds it in the report.
-std::string short_hash(const std::string& hash) {
-  return hash.substr(0, 12);
-}
 
 }  // namespace
 
@@ -102,45 +96,7 @@ std::string Roster::prepared(const Prepared& message) {
   NodeRecord& record = nodes_[message.name];
   record.stage = NodeStage::prepared;
   record.prepared = message;
-  return misfit(message);
-}
-
-// Compares it with all others that are ready.
-std::string Roster::misfit(const Prepared& message) const {
-  for (const auto& [name, other] : nodes_) {
-    if (other.stage < NodeStage::prepared || gone(other) || name == message.name) continue;
-    if (message.loads && other.prepared.loads && message.facts != other.prepared.facts) {
-      return message.name.text() + " reads other data than " + name.text() + " (fingerprints " +
-             short_hash(message.facts.fingerprint) + " and " + short_hash(other.prepared.facts.fingerprint) +
-             ")";
-    }
-    if (message.model_sha256 != other.prepared.model_sha256) {
-      return message.name.text() + " has another model.file or model.library than " + name.text() +
-             " (SHA-256 " + short_hash(message.model_sha256) + " and " +
-             short_hash(other.prepared.model_sha256) + "): copy the same one to every host";
-    }
-    if (message.name.loader || name.loader) continue;
-    if (message.shapes != other.prepared.shapes) {
-      return message.name.text() + " has other parameters (names or shapes) than " + name.text();
-    }
-    if (message.state_sha256 != other.prepared.state_sha256) {
-      return message.name.text() + " begins with other weights than " + name.text() + " (" +
-             short_hash(message.state_sha256) + " and " + short_hash(other.prepared.state_sha256) + "); " +
-             why_other_bits(message, other.prepared);
-    }
-  }
-  return strict_ ? other_bits(message.name) : std::string{};
-}
-
-std::string Roster::other_bits(const NodeName& who) const {
-  const std::string& probe = nodes_.at(who).prepared.probe_sha256;
-  for (const auto& [name, other] : nodes_) {
-    const std::string& its = other.prepared.probe_sha256;
-    if (gone(other) || probe.empty() || its.empty() || probe == its) continue;
-    return who.text() + " computes other bits than " + name.text() + " for the probe gradient; " +
-           why_other_bits(nodes_.at(who).prepared, other.prepared);
-  }
-  return {};
+  return misfit(message.name);
 }
 
 std::string Roster::done(const ReplicaDone& message) {
@@ -150,11 +106,12 @@ std::string Roster::done(const ReplicaDone& message) {
   record.done = message;
   for (const auto& [name, other] : nodes_) {
     if (name.loader || other.stage != NodeStage::done) continue;
+    constexpr std::size_t kShown = 12;  // digits of a hash; the report has all of them
     const bool good = may_differ_ || other.done.state_sha256 == message.state_sha256;
     if (!good || other.done.steps != message.steps) {
       return "replica " + std::to_string(message.slot) + " ends step " + std::to_string(message.steps) +
-             " with weights " + short_hash(message.state_sha256) + ", " + name.text() + " step " +
-             std::to_string(other.done.steps) + " with " + short_hash(other.done.state_sha256);
+             " with weights " + message.state_sha256.substr(0, kShown) + ", " + name.text() + " step " +
+             std::to_string(other.done.steps) + " with " + other.done.state_sha256.substr(0, kShown);
     }
   }
   return {};
@@ -273,12 +230,9 @@ std::vector<NodeName> Roster::all_behind(NodeStage stage) const {
 }
 
 std::pair<std::uint32_t, std::uint32_t> Roster::arrived(bool loader) const {
-  std::uint32_t here = 0, expected = 0;
-  for (const auto& [name, record] : nodes_) {
-    if (name.loader != loader || gone(record)) continue;
-    ++(record.stage == NodeStage::expected ? expected : here);
-  }
-  return {here, here + expected};
+  const auto here = static_cast<std::uint32_t>(std::ranges::count_if(
+      nodes_, [&](const auto& node) { return node.first.loader == loader && alive(node.first); }));
+  return {here, std::max(here, loader ? places_.loader : places_.replica)};
 }
 
 std::string Roster::behind(NodeStage stage) const {
@@ -377,7 +331,7 @@ std::vector<NodeName> Roster::staying(std::uint64_t records, std::uint64_t kept_
     if (gone(record) || leaves) continue;
     const bool was_in = view_.holds(name);
     if (name.loader) {
-      if (was_in || record.stage == NodeStage::prepared) names.push_back(name);
+      if (was_in || (record.stage == NodeStage::prepared && record.tried)) names.push_back(name);
       continue;
     }
     const bool comes = (record.stage == NodeStage::closed || record.stage == NodeStage::caught_up) &&
@@ -394,7 +348,7 @@ std::vector<NodeName> Roster::all_who_can_read() const {
   const auto replicas = std::ranges::count_if(names, [](const NodeName& name) { return !name.loader; });
   if (static_cast<std::uint32_t>(replicas) >= min_replicas_) return names;
   for (const auto& [name, record] : nodes_) {
-    const bool comes = !name.loader && !record.leaving && record.stage == NodeStage::prepared;
+    const bool comes = !name.loader && !record.leaving && record.stage == NodeStage::prepared && record.tried;
     if (comes && !view_.holds(name)) names.push_back(name);
   }
   std::ranges::sort(names);

@@ -51,6 +51,7 @@ struct NodeRecord {
   std::uint64_t last_step = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
   Work work;                           ///< a replica's, by its last heartbeat
+  bool tried = true;                   ///< it and the others reach each other, as far as is known
   int preparing_ticks = 0;             ///< since it joined, until it is ready
   bool late = false;                   ///< it has had its time for that
 };
@@ -133,6 +134,15 @@ class Roster {
   /// That this replica computes other bits than another one for the probe gradient; empty if not. `prepared`
   /// refuses it for that, unless cluster.reproducible is "loose".
   std::string other_bits(const NodeName& who) const;
+  /// Before the first view: those that do not fit the others, and why. Where as many are of one kind as of
+  /// another one, those that came first stay.
+  struct Unlike {
+    NodeName who;
+    std::string why;
+  };
+  std::vector<Unlike> unlike() const;
+  /// "replica 1 on host2", for people.
+  std::string name_at_host(const NodeName& who) const;
   /// Other weights than those of another replica are none where cluster.on_corruption is "report".
   std::string done(const ReplicaDone& message);
   void installed(const NodeName& name);
@@ -141,6 +151,10 @@ class Roster {
   void leaving(const NodeName& name) { nodes_[name].leaving = true; }
   void heard(const Heartbeat& message);
   void lost(const NodeName& name) { nodes_[name].stage = NodeStage::lost; }
+  /// Whether it is known that it and those of other hosts reach each other; a newcomer waits for that.
+  void tried(const NodeName& name, bool tried) { nodes_[name].tried = tried; }
+  /// The nodes of other hosts that are ready.
+  std::vector<NodeName> ready_elsewhere(const NodeName& who) const;
   void left(const NodeName& name) { nodes_[name].stage = NodeStage::left; }
   void announced(const NodeName& name) { nodes_[name].announced = true; }
 
@@ -248,7 +262,10 @@ class Roster {
   bool waited_for(const NodeRecord& record) const;
   std::uint32_t ready(bool loader) const;
   std::string missing_replicas(std::uint64_t here) const;
-  std::string misfit(const Prepared& message) const;
+  std::string misfit(const NodeName& who) const;
+  std::string differs(const NodeName& who, const NodeName& from) const;
+  std::string differs_in_probe(const NodeName& who, const NodeName& from) const;
+  std::vector<NodeName> ready_but(const NodeName& who) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
   View make_view(std::uint32_t number, const std::vector<NodeName>& names) const;
   std::vector<NodeName> all_who_can_read() const;

@@ -46,7 +46,9 @@ bool Roster::is_fed(const NodeName& name) const {
 std::vector<NodeName> Roster::hungry() const {
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
-    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared) continue;
+    if (name.loader || record.member || record.leaving || record.stage != NodeStage::prepared ||
+        !record.tried)
+      continue;
     if (record.feed_again || !is_fed(name)) names.push_back(name);
   }
   return names;

@@ -26,13 +26,13 @@ std::string Roster::adopt(const Adopt& message) {
   record.stage = NodeStage::installed;
   record.prepared = message.prepared;
   record.prepared.name = name;
-  if (std::string reason = misfit(record.prepared); !reason.empty()) {
+  record.host = message.join.host;
+  if (std::string reason = misfit(name); !reason.empty()) {
     record.stage = NodeStage::expected;
     return reason;
   }
   record.pid = message.join.pid;
   record.launched = message.join.launched;
-  record.host = message.join.host;
   record.address = message.join.address;
   record.device = message.join.device;
   record.announced = true;

@@ -7,7 +7,9 @@ namespace muster {
 
 std::uint32_t Roster::ready(bool loader) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(nodes_, [&](const auto& node) {
-    return node.first.loader == loader && alive(node.first) && node.second.stage >= NodeStage::prepared;
+    const NodeRecord& record = node.second;
+    return node.first.loader == loader && alive(node.first) && record.stage >= NodeStage::prepared &&
+           record.tried;
   }));
 }
 

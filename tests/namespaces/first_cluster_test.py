@@ -1,7 +1,8 @@
 """first_cluster_test.py MUSTER CASE: docs/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
-other sends is dropped. other_program: something else listens on the port.
+other sends is dropped. data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
+the port.
 """
 import pathlib
 import re
@@ -101,6 +102,26 @@ def firewall(hosts, folder):
     node.ends_with(1, 10)
 
 
+def data_ports(hosts, folder):
+    """One host's ports of data are shut: said with both ends before training; opened, the run begins."""
+    address = f"{hosts.address(1)}:{PORT}"
+    job = folder / "job.toml"
+    job.write_text(JOB.replace("[cluster]", '[cluster]\ndata_ports = "7200-7209"'))
+    hosts.drop_port(2, "7200-7209")
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
+    coordinator.says("on each machine:", 10)
+    first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
+    coordinator.says(f" ({hosts.address(1)}) has come: 1 of 2", 20)
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    coordinator.says(f" does not reach {hosts.address(2)}:720", 30)
+    coordinator.says("no answer within 3000 ms. Let what runs between the two hosts through", 30)
+    second.says("cluster.data_ports (7200-7209)", 10)
+    assert "lost:" not in coordinator.log.read_text(), "one that is not to blame was lost"
+    hosts.heal()
+    for program in (coordinator, first, second):
+        program.ends_with(0)
+
+
 def other_program(hosts, folder):
     address = f"{hosts.address(1)}:{PORT}"
     listener = "import socket, time\nserver = socket.create_server(('', 7100))\nprint('ready', flush=True)\n" \
@@ -116,7 +137,7 @@ def other_program(hosts, folder):
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
-        {"guide": guide, "absent": absent, "firewall": firewall, "other_program": other_program}[sys.argv[2]](hosts, pathlib.Path(folder))
+        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

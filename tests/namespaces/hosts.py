@@ -198,6 +198,10 @@ class Hosts:
         """What `source` sends to `target` is lost; the other direction works."""
         self._on(target, "nft", "add", "rule", "inet", "muster", "in", "ip", "saddr", self.address(source), "drop")
 
+    def drop_port(self, target, ports):
+        """What comes to these TCP ports of `target` ("7200-7209") is lost, as by a firewall."""
+        self._on(target, "nft", "add", "rule", "inet", "muster", "in", "tcp", "dport", ports, "drop")
+
     def part(self, hosts):
         """These hosts see each other, but none of the others."""
         for host in hosts:

@@ -106,7 +106,7 @@ NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_
 }
 
 // As `muster join` does: it tries until there is a coordinator that can be reached.
-void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off, bool unlike) {
+void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off, const Oddity& oddity) {
   constexpr auto kConnectAgain = milliseconds(200);
   if (over_) return;
   NodeProcess started;
@@ -115,13 +115,14 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off,
   started.errors = std::make_shared<PlantedErrors>();
   started.errors->cursed = cursed_;
   started.errors->spoiled = spoiled_;
-  started.errors->unlike = unlike;
+  started.errors->unlike = oddity.unlike;
+  started.walled_from = oddity.walled_from;
   started.arrivals->twice = joins && newcomers_hear_twice_;
   started.node = joins ? NodeName{name.loader, 0} : name;
   started.name = joins ? "newcomer " + std::to_string(started.number) : name.text();
   if (!coordinator_reachable()) {
     return world_->after(
-        kConnectAgain, [this, name, joins, back_off, unlike] { start_node(name, joins, back_off, unlike); });
+        kConnectAgain, [this, name, joins, back_off, oddity] { start_node(name, joins, back_off, oddity); });
   }
   started.process = world_->add_process(started.name);
   started.joins = joins;
@@ -147,7 +148,17 @@ void Cluster::named(ProcessId process, const NodeName& name) {
   who.name = name.text();
   world_->rename(process, who.name);
   cut_off_by_its_new_name(who.name);
+  build_wall(who);
   if (watch_) watch_->process_named(process, name);
+}
+
+// The network tells a node its address after its name. Within a host no wall is.
+void Cluster::build_wall(const NodeProcess& who) {
+  const auto host = [](const std::string& name) { return simulated_host(name + "#1"); };
+  if (who.walled_from.empty() || host(who.name) == host(who.walled_from)) return;
+  const Disturbance wall{.blocked = true, .times_out = false};
+  network_->disturb(who.name, who.walled_from, wall);
+  network_->disturb(who.walled_from, who.name, wall);
 }
 
 void Cluster::look_for_coordinator(ProcessId process) {
@@ -386,7 +397,11 @@ void Cluster::join_hearing_twice() {
 }
 
 void Cluster::join_unlike() {
-  start_node({false, 0}, true, {}, true);
+  start_node({false, 0}, true, {}, {.unlike = true});
+}
+
+void Cluster::join_walled_from(const std::string& name) {
+  start_node({false, 0}, true, {}, {.walled_from = name});
 }
 
 // ---- looking
@@ -405,6 +420,13 @@ bool Cluster::alive(const std::string& name) const {
 bool Cluster::unlike(const std::string& name) const {
   const NodeProcess* who = find(name);
   return who && who->errors->unlike;
+}
+
+std::string Cluster::walled_from(const std::string& name) const {
+  const NodeProcess* who = find(name);
+  const auto host = [](const std::string& node) { return simulated_host(node + "#1"); };
+  return who && !who->walled_from.empty() && host(who->name) != host(who->walled_from) ? who->walled_from
+                                                                                       : "";
 }
 
 bool Cluster::is_blind(const std::string& name) const {

@@ -44,6 +44,12 @@ struct ClusterOptions {
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
 };
 
+/// What is wrong with a process that comes by itself.
+struct Oddity {
+  bool unlike = false;           ///< its weights begin an ulp beside those of the others
+  std::string walled_from = {};  ///< nothing goes between it and that node of another host
+};
+
 class Cluster {
  public:
   static inline const std::string kCoordinator = "coordinator";
@@ -123,6 +129,8 @@ class Cluster {
   void join(bool loader);
   /// A replica with other weights, which must never be let in.
   void join_unlike();
+  /// A replica that comes by itself: nothing goes between it and that one, if they are on two hosts.
+  void join_walled_from(const std::string& name);
   /// All that comes to it, and to those that come after it, comes twice.
   void join_hearing_twice();
   /// The coordinator's process is killed, and started anew some time later. Only by hand. `told`: as of
@@ -160,6 +168,8 @@ class Cluster {
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
   bool alive(const std::string& name) const;
   bool unlike(const std::string& name) const;
+  /// Whom nothing reaches it from, and its messages do not reach; empty: nobody.
+  std::string walled_from(const std::string& name) const;
   bool is_blind(const std::string& name) const;
   std::size_t nodes_alive() const;
   const ControlNet& control() const { return *control_; }
@@ -193,6 +203,7 @@ class Cluster {
     std::shared_ptr<PlantedErrors> errors;
     std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
     std::shared_ptr<bool> blind = std::make_shared<bool>(false);
+    std::string walled_from;
   };
 
   class Ways {
@@ -213,10 +224,11 @@ class Cluster {
   void start_after_silence(ProcessId process);
   void end_usurped();
   void reinstate();
-  void start_node(const NodeName& name, bool joins, Nanoseconds back_off, bool unlike = false);
+  void start_node(const NodeName& name, bool joins, Nanoseconds back_off, const Oddity& oddity = {});
   SeamParts seams_of(const NodeProcess& started);
   NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
   void named(ProcessId process, const NodeName& name);
+  void build_wall(const NodeProcess& who);
   void cut_off_by_its_new_name(const std::string& node);
   void look_for_coordinator(ProcessId process);
   void node_ended(ProcessId process);

@@ -294,6 +294,12 @@ std::vector<FaultKind> comings_and_goings() {
       {"join-unlike", "a replica with other weights comes by itself",
        [](Dice&, const Scene&, Fault&) { return true; },
        [](Cluster& cluster, const Fault&) { cluster.join_unlike(); }, nullptr},
+      {"join-walled", "a replica comes by itself; a firewall is between its host and that of another replica",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_replica(dice, scene);
+         return true;
+       },
+       [](Cluster& cluster, const Fault& fault) { cluster.join_walled_from(fault.a); }, nullptr},
       {"join-repeated", "a replica comes by itself; all that comes to it, and to later ones, comes twice",
        [](Dice&, const Scene&, Fault&) { return true; },
        [](Cluster& cluster, const Fault&) { cluster.join_hearing_twice(); }, nullptr},

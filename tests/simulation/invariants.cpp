@@ -458,7 +458,8 @@ void Invariants::event(const Event& event) {
 // Where no member is left, the first one that comes is what others are compared with.
 bool Invariants::any_to_compare_with() const {
   const View* view = views_.latest();
-  return !view || std::ranges::any_of(members_of(view->number), [this](ProcessId member) {
+  if (!view) return false;  // before the first one those count of whom there are more
+  return std::ranges::any_of(members_of(view->number), [this](ProcessId member) {
     return cluster_->world().alive(member) && !cluster_->unlike(seen_.at(member).name.text());
   });
 }
@@ -466,6 +467,7 @@ bool Invariants::any_to_compare_with() const {
 void Invariants::joined(const std::string& who) {
   const View* view = views_.latest();
   if (!view || !view->last) joined_.insert(who);  // who comes for the end was no member when it was decided
+  expect_no_wall(who);
   if (!cluster_->unlike(who)) return;
   const bool alone = !view || std::ranges::all_of(view->replicas, [&](const Member& each) {
     return cluster_->unlike(each.name.text());
@@ -474,6 +476,16 @@ void Invariants::joined(const std::string& who) {
   tally_.count("run: begins anew with nobody but one that would not fit");
   lose_bits();
   over_ = true;
+}
+
+// A view holds nobody who does not reach another member of it.
+void Invariants::expect_no_wall(const std::string& who) {
+  const std::string other = cluster_->walled_from(who);
+  const View* view = views_.latest();
+  if (other.empty() || !view) return;
+  excused_.insert(who);
+  if (std::ranges::any_of(view->replicas, [&](const Member& each) { return each.name.text() == other; }))
+    say({7, who + " was let in, although nothing goes between it and " + other});
 }
 
 void Invariants::mistake(const std::string& what) {

@@ -62,7 +62,8 @@ bool Invariants::waits_to_begin() const {
   const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
   const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
   const bool shared_out = cluster_->two_coordinators();
-  return too_few_to_begin() || ((may_hang || shared_out) && !views_.latest());
+  const bool refused = tally_.of("fault: join-unlike") > 0;  // others may have been, for one that came first
+  return too_few_to_begin() || ((may_hang || shared_out || refused) && !views_.latest());
 }
 
 bool Invariants::too_few_to_begin() const {
@@ -210,9 +211,8 @@ void Invariants::expect_good_end(const Report& report) {
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
     tally_.count("run: fails before its first view");
-  } else if (tally_.of("fault: join-unlike") > 0 &&
-             report.reason.find("begins with other weights") != std::string::npos) {
-    tally_.count("run: begins anew with one that does not fit");
+  } else if (tally_.of("event: view") == 0 && report.reason.find(" does not reach ") != std::string::npos) {
+    tally_.count("run: fails before its first view, where a firewall is");
   } else if (report.reason.rfind("no checkpoint is left to go back to", 0) == 0 &&
              (tally_.of("fault: damaged-checkpoints") > 0 || all_blind() || is_pruned_unseen())) {
     tally_.count("run: fails without a checkpoint that can be read");

@@ -404,6 +404,10 @@ void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (!plan.cluster.by_hand || plan.job.cluster.replicas < 2 || !dice.one_in(3) ||
       std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
     return;
+  for (Fault& fault : plan.faults) {  // before the first view
+    if (fault.kind == kind && dice.one_in(2))
+      fault.moment = {"start", 1, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20)))};
+  }
   const bool restarts = std::ranges::any_of(
       plan.faults, [](const Fault& fault) { return fault.kind.rfind("coordinator-", 0) == 0; });
   if (!restarts) return;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <numeric>
 
+#include "muster/actors/rules/reach.hpp"
 #include "tests/simulation/planted_errors.hpp"
 #include "tests/simulation/spy_transport.hpp"
 #include "tests/support/late_device.hpp"
@@ -96,10 +97,7 @@ class SimulatedDataPlane final : public DataPlane {
   }
 
   std::string address() const override { return transport_->address(); }
-  // Two hosts; replicas come to them in no order.
-  std::string host_of(const std::string& address) const override {
-    return std::to_string(std::accumulate(address.begin(), address.end(), 0) % 2);
-  }
+  std::string host_of(const std::string& address) const override { return simulated_host(address); }
   std::string describe() const override { return transport_->describe(); }
   bool shares_memory() const override { return true; }
   bool carries_cards() const override { return parts_.carries_cards; }
@@ -169,6 +167,30 @@ class SimulatedDataPlane final : public DataPlane {
 
 }  // namespace
 
+std::string simulated_host(const std::string& address) {
+  return std::to_string(std::accumulate(address.begin(), address.end(), 0) % 2);
+}
+
+namespace {
+
+using Done = std::function<void(std::vector<NotReached>)>;
+
+// Who does not answer at once is waited for.
+void dial(const SeamParts& parts, const std::string& own, const std::vector<Member>& peers, bool again,
+          const Done& done) {
+  std::vector<Member> closed;
+  for (const Member& peer : peers) {
+    if (!parts.network->reaches(own, peer.address)) closed.push_back(peer);
+  }
+  std::vector<NotReached> found;
+  for (const Member& peer : closed) found.push_back({peer.name, peer.address, "no answer"});
+  if (closed.empty() || again) return done(std::move(found));
+  parts.world->after(parts.process, kDialPatience,
+                     [parts, own, closed, done] { dial(parts, own, closed, true, done); });
+}
+
+}  // namespace
+
 NodeSeams simulated_seams(const SeamParts& parts) {
   NodeSeams seams;
   seams.make_executor = [parts](const std::string& thread, const std::string&) {
@@ -192,6 +214,10 @@ NodeSeams simulated_seams(const SeamParts& parts) {
       };
       return device;
     };
+  seams.dial_ports = [parts](const std::string& own, const std::vector<Member>& peers, const Done& done) {
+    parts.world->after(parts.process, parts.world->up_to(std::chrono::milliseconds(1)),
+                       [parts, own, peers, done] { dial(parts, own, peers, false, done); });
+  };
   seams.open_disk = [disk = parts.disk, spare = parts.spare](const std::string& folder) {
     return disk && folder != disk->folder() ? spare : disk;
   };

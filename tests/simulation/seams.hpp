@@ -57,6 +57,9 @@ struct SeamParts {
   std::shared_ptr<std::weak_ptr<Workbench>> bench = std::make_shared<std::weak_ptr<Workbench>>();
 };
 
+/// Two hosts; replicas come to them in no order.
+std::string simulated_host(const std::string& address);
+
 NodeSeams simulated_seams(const SeamParts& parts);
 
 }  // namespace muster::simulation

@@ -101,6 +101,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void disconnect(Node& node, PeerId peer);
   void send(Node& node, PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token);
   void disturb(const std::string& from, const std::string& to, const Disturbance& disturbance);
+  bool reaches(const std::string& from, const std::string& to);
   void break_between(const std::string& a, const std::string& b);
   void pause(const std::string& name);
   void resume(const std::string& name);

@@ -58,6 +58,10 @@ void SimulatedNetwork::disturb(const std::string& from, const std::string& to,
   core_->disturb(from, to, disturbance);
 }
 
+bool SimulatedNetwork::reaches(const std::string& from, const std::string& to) const {
+  return core_->reaches(from, to);
+}
+
 void SimulatedNetwork::sever(const std::string& a, const std::string& b) {
   core_->break_between(a, b);
 }

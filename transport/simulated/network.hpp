@@ -101,6 +101,9 @@ class SimulatedNetwork {
   /// From now on, also for what is under way, and for every later node of these names. With none(): mended.
   void disturb(const std::string& from, const std::string& to, const Disturbance& disturbance);
 
+  /// Whether a connection between the nodes of these addresses can be made now.
+  bool reaches(const std::string& from, const std::string& to) const;
+
   /// Breaks the connections between two live nodes; both learn of it later.
   void sever(const std::string& a, const std::string& b);
 

@@ -11,6 +11,13 @@ Way* Core::way(const Node& from, const Node& to) {
   return found == ways_.end() ? nullptr : &found->second;
 }
 
+bool Core::reaches(const std::string& from, const std::string& to) {
+  const auto one = nodes_.find(from), other = nodes_.find(to);
+  if (one == nodes_.end() || other == nodes_.end() || !other->second->alive) return false;
+  const auto open = [](const Way* way) { return way == nullptr || !way->disturbance.blocked; };
+  return open(way(*one->second, *other->second)) && open(way(*other->second, *one->second));
+}
+
 void Core::disturb(const std::string& from, const std::string& to, const Disturbance& disturbance) {
   Way& way = ways_[{from, to}];
   way.disturbance = disturbance;

@@ -18,6 +18,10 @@ std::string seal_address(const Address& address) {
   return seal(kMark, address.name + port + address.ip);
 }
 
+bool is_address(std::string_view bytes) {
+  return bytes.starts_with(kMark);
+}
+
 Address open_address(std::string_view sealed) {
   const std::string bytes = unseal(kMark, sealed, "the address of a TCP transport");
   Address address;

@@ -20,6 +20,9 @@ inline constexpr std::size_t kNameBytes = 32;
 
 std::string seal_address(const Address& address);
 
+/// Whether the bytes say that they are one.
+bool is_address(std::string_view bytes);
+
 /// Throws Error if the bytes are no sealed address, or a damaged one.
 Address open_address(std::string_view sealed);
 

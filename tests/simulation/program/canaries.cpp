@@ -79,6 +79,8 @@ const std::vector<Canary> kCanaries = {
      "hang-everywhere"},
     {"standing-has-no-end", "where no replica works, or one that is needed does not, the run has no end",
      "freeze-for-good,hang-everywhere"},
+    {"misfit-ends-all", "one that does not fit the others ends a run that has not begun", "join-unlike"},
+    {"ports-untried", "a newcomer is taken in that some members cannot reach", "join-walled"},
     {"keeping-waits-as-usual", "who hangs while the state is kept is waited for as long as at other times",
      "freeze-for-good,told-to-end"},
     {"leavers-wait-for-journal", "a view that waits for its journal keeps all waiting who are to leave",

@@ -1,0 +1,65 @@
+// A node that is ready is taken in when it and those of other hosts reach each other's ports of data: a
+// firewall is named before anything depends on what it drops.
+#include "muster/actors/coordinator.hpp"
+#include "muster/config/canary.hpp"
+
+namespace muster {
+
+// Within a host nothing is dialled, and nothing waited for.
+void CoordinatorState::ask_for_ports(const NodeName& who) {
+  const std::vector<NodeName> others = roster_->ready_elsewhere(who);
+  if (others.empty() || canary("ports-untried")) return is_ready(who);
+  roster_->tried(who, false);
+  Reach dials{who, {}};
+  for (const NodeName& other : others) {
+    dials.peers.push_back(roster_->member_of(other));
+    self_->send(actors_.at(other), Reach{who, {roster_->member_of(who)}});
+  }
+  self_->send(actors_.at(who), std::move(dials));
+  std::set<NodeName> by(others.begin(), others.end());
+  by.insert(who);
+  reach_.ask(who, std::move(by));
+}
+
+void CoordinatorState::on(const Reached& message) {
+  const NodeName& about = message.about;
+  if (ending_ || !reach_.owes(message.name, about) || !roster_->alive(about)) return;
+  for (const NotReached& closed : message.not_reached) {
+    if (!roster_->find(closed.peer) || !roster_->alive(closed.peer)) continue;
+    reach_.forget(about);
+    const std::string reason = roster_->name_at_host(message.name) + " does not reach " + closed.where +
+                               ", where " + roster_->name_at_host(closed.peer) +
+                               " takes data: " + closed.why +
+                               ". Let what runs between the two hosts through: each node takes a port of " +
+                               (parts_.job.cluster.data_ports.empty()
+                                    ? "any number; cluster.data_ports names a range for firewalls"
+                                    : "cluster.data_ports (" + parts_.job.cluster.data_ports + ")");
+    if (!begun_ && !comes_later(about) && !parts_.by_hand) return fail(reason);
+    return turn_away(about, reason, true);
+  }
+  reach_.told(message.name, about);
+  take_in_reached();
+}
+
+void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {
+  const auto alive = [this](const NodeName& who) { return roster_->alive(who); };
+  for (const NodeName& who : reach_.over(alive, passed)) {
+    if (!roster_->alive(who)) continue;  // one before it has changed that
+    roster_->tried(who, true);
+    is_ready(who);
+  }
+}
+
+void CoordinatorState::is_ready(const NodeName& who) {
+  if (!begun_) {
+    if (roster_->full()) form();
+  } else if (phase_ == Phase::paused) {
+    next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed
+  } else if (!who.loader) {
+    feed_newcomers();
+  } else if (phase_ == Phase::running) {
+    close_view();  // a loader has no state to catch up with
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,26 @@
+#include "muster/actors/rules/reach.hpp"
+
+namespace muster {
+
+bool ReachWatch::owes(const NodeName& by, const NodeName& about) const {
+  const auto found = owed_.find(about);
+  return found != owed_.end() && found->second.by.contains(by);
+}
+
+std::vector<NodeName> ReachWatch::over(const std::function<bool(const NodeName&)>& alive,
+                                       std::chrono::milliseconds passed) {
+  std::vector<NodeName> over;
+  for (auto each = owed_.begin(); each != owed_.end();) {
+    const NodeName about = each->first;
+    Owed& owed = each->second;
+    owed.since += passed;
+    std::erase_if(owed.by, [&](const NodeName& by) { return !alive(by); });
+    const bool lives = alive(about);
+    const bool is_over = owed.by.empty() || owed.since >= kReachPatience;
+    if (lives && is_over) over.push_back(about);
+    each = lives && !is_over ? std::next(each) : owed_.erase(each);
+  }
+  return over;
+}
+
+}  // namespace muster

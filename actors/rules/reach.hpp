@@ -1,0 +1,42 @@
+// Who still owes a word on the ports of a newcomer, or of others that the newcomer dials: a pure rule.
+//
+// A node that is ready dials those of other hosts that are, and they dial it. It counts as ready when all
+// have said that they reach each other. Who does not answer is not waited for: others watch over that.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "muster/actors/view.hpp"
+
+namespace muster {
+
+/// How long a port is dialled, and within what time a node says what came of it.
+inline constexpr std::chrono::milliseconds kDialPatience{3000};
+inline constexpr std::chrono::milliseconds kReachPatience{5000};
+
+class ReachWatch {
+ public:
+  /// All of `by` have been asked to say something about it.
+  void ask(const NodeName& about, std::set<NodeName> by) { owed_[about] = {std::move(by), {}}; }
+  bool owes(const NodeName& by, const NodeName& about) const;
+  /// It has said that nothing is wrong.
+  void told(const NodeName& by, const NodeName& about) { owed_.at(about).by.erase(by); }
+  void forget(const NodeName& about) { owed_.erase(about); }
+  /// Nobody who lives owes a word on these any more, or the time is over; each is named once. Those that are
+  /// gone themselves are forgotten. `passed`: since the last call.
+  std::vector<NodeName> over(const std::function<bool(const NodeName&)>& alive,
+                             std::chrono::milliseconds passed);
+
+ private:
+  struct Owed {
+    std::set<NodeName> by;
+    std::chrono::milliseconds since{0};
+  };
+  std::map<NodeName, Owed> owed_;
+};
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#include "muster/actors/rules/reach.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr NodeName kNew{false, 2}, kOne{false, 0}, kOther{false, 1};
+
+const auto all_live = [](const NodeName&) { return true; };
+
+TEST(ReachWatch, IsOverWhenAllHaveSaidThatNothingIsWrong) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  EXPECT_TRUE(watch.over(all_live, milliseconds(0)).empty());
+  EXPECT_TRUE(watch.owes(kOne, kNew));
+  EXPECT_FALSE(watch.owes(kOther, kNew));
+  watch.told(kOne, kNew);
+  EXPECT_FALSE(watch.owes(kOne, kNew));
+  EXPECT_TRUE(watch.over(all_live, milliseconds(0)).empty());
+  watch.told(kNew, kNew);
+  EXPECT_EQ(watch.over(all_live, milliseconds(0)), std::vector{kNew});
+  EXPECT_TRUE(watch.over(all_live, milliseconds(0)).empty()) << "it is named once";
+}
+
+TEST(ReachWatch, WaitsForNobodyWhoIsGone) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne, kOther});
+  watch.told(kNew, kNew);
+  watch.told(kOne, kNew);
+  EXPECT_EQ(watch.over([](const NodeName& who) { return who != kOther; }, milliseconds(0)),
+            std::vector{kNew});
+}
+
+TEST(ReachWatch, ForgetsOneThatIsGoneItself) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  EXPECT_TRUE(watch.over([](const NodeName& who) { return who != kNew; }, milliseconds(0)).empty());
+  EXPECT_FALSE(watch.owes(kOne, kNew));
+}
+
+TEST(ReachWatch, WaitsForASilentOneOnlySoLong) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  watch.told(kNew, kNew);
+  EXPECT_TRUE(watch.over(all_live, kReachPatience - milliseconds(1)).empty());
+  EXPECT_EQ(watch.over(all_live, milliseconds(1)), std::vector{kNew});
+}
+
+}  // namespace
+}  // namespace muster
