@@ -373,6 +373,7 @@ Computed compute_step(Workbench& bench, Accumulator& accumulator, const std::vec
     LeafHash hash(*bench.device);
     const Metrics metrics = at_shard(item.shard, [&] {
       const ProgressBoard::InCall call(*bench.progress, {ThreadCall::Kind::computes, item.shard, step});
+      bench.model->check_batch(*item.batch);
       return add_gradient(bench, accumulator, leaf, item, key, offering, i + 1 == last, hash);
     });
     if (offering.audited == item.shard) computed.audits.push_back({item.shard, 0, hash.finish()});
@@ -391,6 +392,7 @@ void compute_evaluation(Workbench& bench, const std::vector<Item>& items, std::v
     const Metrics metrics = at_shard(item.shard, [&] {
       const ProgressBoard::InCall call(*bench.progress,
                                        {ThreadCall::Kind::computes, item.shard, bench.applied});
+      bench.model->check_batch(*item.batch);
       return bench.model->evaluate(bench.state.span(), *item.batch);
     });
     auto sum =

@@ -85,7 +85,8 @@ class Model {
   virtual std::string libraries() const { return {}; }
 
   /// Throws JobError if batches like this one are not for this model: another type or shape, a label that it
-  /// does not have. Asked with the first micro-batch before anything starts; computes nothing.
+  /// does not have. Asked with samples before anything starts, and with each micro-batch before it is
+  /// computed: computes nothing, and takes little time beside a gradient.
   virtual void check_batch(const Batch& batch) const { static_cast<void>(batch); }
 
   /// Forward and backward of one micro-batch with at least one row. Writes every element of `gradient` (same

@@ -1,5 +1,7 @@
 // Who listens to a run holds it up neither by waiting nor by hanging.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <future>
 #include <memory>
@@ -118,6 +120,50 @@ TEST(RunListeners, AFunctionThatWaitsHoldsUpNoStep) {
   const Report report = run(small_job(), options);
   EXPECT_EQ(report.outcome, "completed") << report.reason;
   EXPECT_GT(told, 2) << "run returned before it was told all";
+}
+
+/// What this process says on standard error while this lives can be read.
+class Overheard {
+ public:
+  Overheard() : before_(::dup(STDERR_FILENO)) {
+    EXPECT_EQ(::pipe(ends_), 0);
+    ::dup2(ends_[1], STDERR_FILENO);
+  }
+  ~Overheard() {
+    ::dup2(before_, STDERR_FILENO);
+    for (const int end : {before_, ends_[0], ends_[1]}) ::close(end);
+  }
+  /// Waits for it; what was said until then.
+  std::string until(const std::string& word) {
+    while (said_.find(word) == std::string::npos) {
+      pollfd readable{ends_[0], POLLIN, 0};
+      char some[256];
+      if (::poll(&readable, 1, std::chrono::milliseconds(kLong).count()) <= 0) break;
+      said_.append(some, static_cast<std::size_t>(::read(ends_[0], some, sizeof some)));
+    }
+    return said_;
+  }
+
+ private:
+  int before_, ends_[2] = {};
+  std::string said_;
+};
+
+TEST(RunListeners, AFunctionThatIsWaitedForAtTheEndIsNamed) {
+  std::string said;
+  RunOptions options;
+  options.in_process = true;
+  {
+    Overheard overheard;
+    options.on_event = [&](const Event&) {
+      if (said.empty()) said = overheard.until("is waited for");
+    };
+    EXPECT_EQ(run(small_job(), options).outcome, "completed");
+  }
+  EXPECT_NE(
+      said.find("the run has ended; a function of this program that is told of events has not returned"),
+      std::string::npos)
+      << said;
 }
 
 TEST(RunListeners, AnObserverMayAskForTheEnd) {

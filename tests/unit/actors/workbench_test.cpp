@@ -2,6 +2,7 @@
 
 #include "muster/actors/probe.hpp"
 #include "muster/actors/workbench.hpp"
+#include "muster/config/error.hpp"
 #include "muster/gpu/analytic/linear.hpp"
 #include "tests/support/linear_job.hpp"
 
@@ -16,12 +17,17 @@ Job small_job() {
   return job;
 }
 
-// The linear model; says each gradient aloud, and may compute other bits.
+constexpr std::uint32_t kRowsRefused = 2;
+
+// The linear model; says each gradient aloud, refuses batches of two rows, and may compute other bits.
 class WatchedModel : public Model {
  public:
   WatchedModel(const Options& options, const ModelContext& context, std::function<void()> on_gradient)
       : model_(make_linear(options, context)), on_gradient_(std::move(on_gradient)) {}
   const Layout& layout() const override { return model_->layout(); }
+  void check_batch(const Batch& batch) const override {
+    if (batch.rows == kRowsRefused) throw JobError("model.inputs", "not for this model");
+  }
   void initialize(std::uint64_t seed, std::span<float> state) override { model_->initialize(seed, state); }
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
@@ -62,6 +68,31 @@ TEST(Workbench, AStepOfAnEarlierTurnIsGivenUpBetweenTwoShards) {
   const Computed again = compute_step(*bench, accumulator, items, 1, 8);
   EXPECT_EQ(gradients, 6);
   EXPECT_EQ(again.nodes.size(), 1u);
+}
+
+// A source may hand over later what was not seen before the run.
+TEST(Workbench, EachMicroBatchIsShownToTheModelBeforeItIsComputed) {
+  int gradients = 0;
+  const auto bench = bench_of(small_job(), [&] { ++gradients; });
+  std::vector<Item> items;
+  for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(bench->reader->read(shard, Cursor{}));
+  auto odd = std::make_shared<Batch>(*items[2].batch);
+  odd->rows = kRowsRefused;
+  items[2].batch = odd;
+  Accumulator accumulator(4, 0, 4, bench->state.size());
+  const auto expect_refused = [](const std::function<void()>& work) {
+    try {
+      work();
+      ADD_FAILURE() << "it was computed";
+    } catch (const ShardError& error) {
+      EXPECT_EQ(error.shard, 2u);
+      EXPECT_STREQ(error.what(), "not for this model");
+    }
+  };
+  expect_refused([&] { compute_step(*bench, accumulator, items, 1, 0); });
+  EXPECT_EQ(gradients, 2);
+  std::vector<ShardMetrics> sums;
+  expect_refused([&] { compute_evaluation(*bench, items, sums); });
 }
 
 // The last of the shards that have something says its buckets, and those in front of it are in them.
