@@ -393,6 +393,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (outcome != "completed" && !gives_up_silence_) keep_no_damaged();
   ending_ = true;
   ended_ = self_->clock().now();
+  if (trained_to_ == Time{}) trained_to_ = ended_;
   if (parts_.on_conclude) parts_.on_conclude();
   report_.outcome = outcome;
   report_.reason = reason;
@@ -401,8 +402,10 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
   const bool leaves_unheard = gives_up_silence_ || may_be_found_again(outcome);
+  // They have done what they were told.
+  const bool all_good = outcome != "failed" && report_.event_counts.count("state_not_kept") == 0;
   for (const auto& [who, actor] : actors_) {
-    const bool good = outcome == "completed" || roster_->at(who).leaving;
+    const bool good = all_good || roster_->at(who).leaving;
     // A word that waits in the connection would end those who live when their link is good again.
     if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
     if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
@@ -445,6 +448,7 @@ void CoordinatorState::sum_up() {
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
   if (restarted_ && steps_heard_)
     trained_from_ = steps_heard_->from;  // of what was done before nothing is known
+  if (!report_.completed()) report_.steps = std::max(report_.steps, steps_heard_of());
   if (!begun_ || trained_to_ <= trained_from_) return;
   report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
   if (report_.train_seconds <= 0) return;

@@ -114,8 +114,10 @@ class CoordinatorState {
   void ask_another_donor(const NodeName& hanging);
   bool judge_hanging();
   bool judge_standing();
-  bool ends_for_hanging(const NodeName& who);
-  void lose_hanging(const NodeName& who, const std::string& noticed_by, const std::string& reason);
+  void fail_for_standing(const std::vector<NodeName>& standing);
+  bool ends_for_hanging(const NodeName& who, bool stuck);
+  void lose_hanging(const NodeName& who, const std::string& noticed_by, bool stuck,
+                    const std::string& reason);
   bool judge_loaders();
   bool judge_going_back(bool tick);
   bool wait_for_readers(bool tick);
@@ -181,6 +183,9 @@ class CoordinatorState {
   void admit(const Join& message, const node_actor& actor);
   void admit_callers();
   void ask_for_ports(const NodeName& who);
+  std::string why_not_reached(const NodeName& from, const NotReached& closed) const;
+  void refuse_unreached(const NodeName& who, const std::string& reason);
+  void place_is_free(const NodeName& who);
   void take_in_reached(std::chrono::milliseconds passed = {});
   void is_ready(const NodeName& who);
   bool refuse_unlike();
@@ -259,6 +264,7 @@ class CoordinatorState {
   void fail_of(const std::exception_ptr& thrown);
   void finish();
   RunStatus status() const;
+  std::uint64_t steps_heard_of() const;
   std::pair<std::string, std::string> how_it_stands() const;
   void tell_end_waiters();
   void add_where(Event& event) const;
@@ -326,6 +332,7 @@ class CoordinatorState {
   // Nothing is decided for silence while members are silent together (rules/self_doubt).
   SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
   Time unseen_since_{};
+  Time in_force_since_{};  // the view that is
   // The run is to end with this outcome, once a member has written a last checkpoint.
   struct Keeping {
     std::string outcome, reason;

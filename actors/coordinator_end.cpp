@@ -16,6 +16,7 @@ namespace muster {
 // Whether there is anything to keep, and a place for it. Then the run ends within checkpoint.grace.
 bool CoordinatorState::begin_keeping(const std::string& outcome, const std::string& reason) {
   if (parts_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
+  trained_to_ = self_->clock().now();
   keeping_ = Keeping{outcome, reason, self_->clock().now() + parts_.job.checkpoint.grace};
   return true;
 }

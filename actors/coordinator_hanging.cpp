@@ -46,14 +46,14 @@ bool CoordinatorState::judge_hanging() {
   const auto hanging = roster_->hanging(patience);
   const bool any_works = any_works_but(hanging);
   for (const NodeName& who : hanging) {
-    if (ends_for_hanging(who)) return true;
+    if (ends_for_hanging(who, true)) return true;
     const std::string owed = any_works ? owed_by_hanging(who) : "";
     if (owed.empty()) {
       if (!any_works || !starves_newcomers(who)) continue;
       ask_another_donor(who);  // then this one can go
       return true;
     }
-    lose_hanging(who, "coordinator",
+    lose_hanging(who, "coordinator", true,
                  "one of its threads has done nothing for " + std::to_string(patience.count()) + " ms (" +
                      (keeping_ ? "of checkpoint.grace" : "cluster.straggler.stuck_after") + "), and " + owed);
     return true;
@@ -61,50 +61,59 @@ bool CoordinatorState::judge_hanging() {
   return judge_standing();
 }
 
-// Replicas that cannot be spared, or all of them; those that wait for data, too. They are waited for as long
-// as for any other thing.
+// Replicas that cannot be spared, or all of them; those that wait for data, too, unless a loader process owes
+// it. They are waited for as long as for any other thing. What was before the view was in force, or before
+// this coordinator was there, counts for nobody.
 bool CoordinatorState::judge_standing() {
   if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return false;
   const auto& cluster = parts_.job.cluster;
   const auto standing = roster_->standing(cluster.straggler.stuck_after);
   const bool any_works = any_works_but(standing);
-  for (const NodeName& who : standing) say_standing(who, any_works);
-  if (phase_ != Phase::running || canary("standing-has-no-end")) return false;
-  const auto bound = cluster.straggler.stuck_after + cluster.give_up_after;
-  const auto for_long = roster_->standing(bound);
-  if (for_long.empty() || (!any_works && for_long.size() < standing.size())) return false;
-  if (any_works) {
-    lose_hanging(for_long.front(), "coordinator",
-                 "it has done nothing for " + std::to_string(bound.count()) +
-                     " ms (cluster.straggler.stuck_after and cluster.give_up_after)");
-    return true;
+  const auto in_force = self_->clock().now() - in_force_since_;
+  const bool paused = phase_ == Phase::paused;
+  if (paused || in_force >= cluster.straggler.stuck_after) {
+    for (const NodeName& who : standing) say_standing(who, any_works);
   }
+  const auto bound = cluster.straggler.stuck_after + cluster.give_up_after;
+  if (paused || in_force < bound || canary("standing-has-no-end")) return false;
+  auto for_long = roster_->standing(bound);
+  if (any_works && !view_.loaders.empty())
+    std::erase_if(for_long, [this](const NodeName& who) { return roster_->at(who).work.waits_for_data(); });
+  if (for_long.empty() || (!any_works && for_long.size() < standing.size())) return false;
+  if (!any_works) return fail_for_standing(for_long), true;
+  lose_hanging(for_long.front(), "coordinator", true,
+               "it has done nothing for " + std::to_string(bound.count()) +
+                   " ms (cluster.straggler.stuck_after and cluster.give_up_after)");
+  return true;
+}
+
+void CoordinatorState::fail_for_standing(const std::vector<NodeName>& standing) {
   std::string all;
-  for (const NodeName& who : for_long)
+  for (const NodeName& who : standing)
     all += (all.empty() ? "" : ", ") + who.text() + " " + roster_->at(who).work.text();
   const bool any_checkpoint =
       !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
   fail("no replica has done anything for cluster.straggler.stuck_after and cluster.give_up_after: " + all +
        ". " + what_is_left(parts_.job, false, any_checkpoint));
-  return true;
 }
 
-// Where another one has hung at the same micro-batch no view change helps.
-bool CoordinatorState::ends_for_hanging(const NodeName& who) {
+// Where others were lost at the same micro-batch no view change helps.
+bool CoordinatorState::ends_for_hanging(const NodeName& who, bool stuck) {
   if (who.loader || keeping_ || phase_ != Phase::running || canary("hangs-move-on")) return false;
-  const std::string twice = hangs_.twice(who, roster_->at(who).work);
-  if (twice.empty()) return false;
-  if (!keep_state("failed", twice)) fail(twice);
+  const std::string why = hangs_.ends_for(who, roster_->at(who).work, stuck, parts_.job.cluster.replicas);
+  if (why.empty()) return false;
+  if (!keep_state("failed", why)) fail(why);
   return true;
 }
 
-void CoordinatorState::lose_hanging(const NodeName& who, const std::string& noticed_by,
+// `stuck`: else it is late.
+void CoordinatorState::lose_hanging(const NodeName& who, const std::string& noticed_by, bool stuck,
                                     const std::string& reason) {
   if (who.loader) return lost(who, noticed_by, reason);
-  if (ends_for_hanging(who)) return;
+  if (ends_for_hanging(who, stuck)) return;
   const Work work = roster_->at(who).work;
   hangs_.note(who, work);
-  lost(who, noticed_by, work.may_hang() ? reason + "; it " + work.text() : reason);
+  lost(who, noticed_by, stuck && work.may_hang() ? reason + "; it " + work.text() : reason);
 }
 
 bool CoordinatorState::starves_newcomers(const NodeName& who) {

@@ -119,13 +119,17 @@ void CoordinatorState::form() {
 void CoordinatorState::lost_before_begin(const NodeName& who, const std::string& reason, bool again) {
   if (const auto actor = actors_.find(who); actor != actors_.end())
     self_->send(actor->second, Stop{false, "lost before the first view: " + reason, again});
+  place_is_free(who);
+  if (phase_ != Phase::forming) try_to_begin_anew();
+}
+
+void CoordinatorState::place_is_free(const NodeName& who) {
   raise(make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
                                            std::to_string(parts_.job.cluster.start_patience.count()) +
                                            " ms (cluster.start_patience); then the run begins without it, if "
                                            "cluster.min_replicas are there"}}));
   short_ticks_ = 0;
   short_said_ = false;
-  if (phase_ != Phase::forming) try_to_begin_anew();
 }
 
 // Members of a view that the journal lacks would be back by now.

@@ -8,8 +8,8 @@ namespace muster {
 // Within a host nothing is dialled, and nothing waited for.
 void CoordinatorState::ask_for_ports(const NodeName& who) {
   const std::vector<NodeName> others = roster_->ready_elsewhere(who);
-  if (others.empty() || canary("ports-untried")) return is_ready(who);
-  roster_->tried(who, false);
+  roster_->tried(who, others.empty() || canary("ports-untried"));
+  if (roster_->at(who).tried) return is_ready(who);
   Reach dials{who, {}};
   for (const NodeName& other : others) {
     dials.peers.push_back(roster_->member_of(other));
@@ -21,28 +21,48 @@ void CoordinatorState::ask_for_ports(const NodeName& who) {
   reach_.ask(who, std::move(by));
 }
 
+// Where one of the two is not heard here either it may be gone, which is found elsewhere: they are asked
+// again.
 void CoordinatorState::on(const Reached& message) {
   const NodeName& about = message.about;
   if (ending_ || !reach_.owes(message.name, about) || !roster_->alive(about)) return;
   for (const NotReached& closed : message.not_reached) {
     if (!roster_->find(closed.peer) || !roster_->alive(closed.peer)) continue;
-    reach_.forget(about);
-    const std::string reason = roster_->name_at_host(message.name) + " does not reach " + closed.where +
-                               ", where " + roster_->name_at_host(closed.peer) +
-                               " takes data: " + closed.why +
-                               ". Let what runs between the two hosts through: each node takes a port of " +
-                               (parts_.job.cluster.data_ports.empty()
-                                    ? "any number; cluster.data_ports names a range for firewalls"
-                                    : "cluster.data_ports (" + parts_.job.cluster.data_ports + ")");
-    if (!begun_ && !comes_later(about) && !parts_.by_hand) return fail(reason);
-    return turn_away(about, reason, true);
+    const bool heard = watch_->in_touch(message.name, elapsed()) && watch_->in_touch(closed.peer, elapsed());
+    if (!heard) return reach_.again(about);
+    const std::string why = why_not_reached(message.name, closed);
+    if (!message.name.loader && !closed.peer.loader) return refuse_unreached(about, why);
+    raise(make_event("notice", {{"text", why}}));  // the loader may serve others
   }
   reach_.told(message.name, about);
   take_in_reached();
 }
 
+std::string CoordinatorState::why_not_reached(const NodeName& from, const NotReached& closed) const {
+  const std::string& ports = parts_.job.cluster.data_ports;
+  return roster_->name_at_host(from) + " does not reach " + closed.where + ", where " +
+         roster_->name_at_host(closed.peer) + " takes data: " + closed.why +
+         ". Let what runs between the two hosts through: each node takes a port of " +
+         (ports.empty() ? "any number; cluster.data_ports names a range for firewalls"
+                        : "cluster.data_ports (" + ports + ")");
+}
+
+// By hand the others wait for a while: it comes again.
+void CoordinatorState::refuse_unreached(const NodeName& who, const std::string& reason) {
+  reach_.forget(who);
+  const bool before_the_start = !begun_ && !comes_later(who);
+  if (before_the_start && !parts_.by_hand) return fail(reason);
+  turn_away(who, reason, true);
+  if (before_the_start && !short_ticks_) place_is_free(who);
+}
+
 void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {
   const auto alive = [this](const NodeName& who) { return roster_->alive(who); };
+  if (passed > passed.zero()) {
+    for (const NodeName& who : reach_.take_again()) {
+      if (roster_->alive(who)) ask_for_ports(who);
+    }
+  }
   for (const NodeName& who : reach_.over(alive, passed)) {
     if (!roster_->alive(who)) continue;  // one before it has changed that
     roster_->tried(who, true);

@@ -65,7 +65,7 @@ RunStatus CoordinatorState::status() const {
   std::tie(status.state, status.detail) = how_it_stands();
   status.elapsed_s = std::chrono::duration<double>(elapsed()).count();
   status.view = view_.number;
-  status.step = std::max(report_.steps, kept_.step);
+  status.step = std::max({report_.steps, kept_.step, steps_heard_of()});
   status.samples = report_.samples;
   const auto& train = parts_.job.train;
   status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
@@ -82,6 +82,17 @@ RunStatus CoordinatorState::status() const {
                             record.device, record.pid, record.last_step});
   }
   return status;
+}
+
+// By the heartbeats of members: who speaks for all may be gone, or tells of few steps in a second. Not while
+// they go back, and what they did before counts no more.
+std::uint64_t CoordinatorState::steps_heard_of() const {
+  if (suspect_from_ || is_going_back()) return 0;
+  std::uint64_t steps = 0;
+  for (const Member& member : view_.replicas) {
+    if (const NodeRecord* record = roster_->find(member.name)) steps = std::max(steps, record->last_step);
+  }
+  return steps;
 }
 
 // An event that names a node says where that one is, if it has come.

@@ -115,6 +115,10 @@ void CoordinatorState::on(const Closed& message) {
       message.view != roster_->view_of(message.name))
     return;
   roster_->closed(message);
+  if (!message.name.loader) {
+    report_.phases[message.name.slot] = message.phases;
+    report_.traffic[message.name.slot] = message.traffic;
+  }
   if (message.took == view_.number) {  // told of no step: it was the last one, or none is left
     took_effect_ = true;
     missed_.reset();

@@ -58,6 +58,7 @@ void CoordinatorState::on(const HeldUp& message) {
 }
 
 bool CoordinatorState::judge() {
+  if (phase_ != Phase::running) in_force_since_ = self_->clock().now();
   const auto judgement =
       watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed());
   see(judgement.sight);
@@ -181,10 +182,10 @@ bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
   for (const auto& loss : judgement.losses) {
     if (ending_ || !roster_->alive(loss.name)) continue;
-    if (!loss.stuck) {
+    if (loss.pace == ClusterWatch::Pace::unknown) {
       lost(loss.name, loss.noticed_by, loss.reason);
     } else {
-      lose_hanging(loss.name, loss.noticed_by, loss.reason);
+      lose_hanging(loss.name, loss.noticed_by, loss.pace == ClusterWatch::Pace::stuck, loss.reason);
     }
   }
   return !judgement.losses.empty();

@@ -141,9 +141,12 @@ struct Closed {
   bool proven = false;                    ///< its weights and gradients were compared (View::unproven)
   std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
   bool trained = false;                   ///< no round is left behind its records
+  Phases phases = {};                     ///< of this replica, so far; likewise
+  Traffic traffic = {};
 
   static auto fields(Closed& x) {
-    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean, x.trained);
+    return std::tie(x.name, x.view, x.records, x.kept_from, x.took, x.proven, x.clean, x.trained, x.phases,
+                    x.traffic);
   }
 };
 MUSTER_MESSAGE(Closed)
@@ -373,6 +376,8 @@ struct Halted {
   std::uint32_t took = 0;
   bool proven = false;
   bool trained = false;
+  Phases phases = {};
+  Traffic traffic = {};
 };
 
 /// node -> replica: its part in a new view. Owed: nothing before Begin.

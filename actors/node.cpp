@@ -341,10 +341,10 @@ void NodeState::on(const Close& message) {
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(
-      parts_.coordinator,
-      Closed{parts_.name, message.view, message.records, message.kept_from, message.took, message.proven,
-             message.view == view_.number ? clean_ : std::vector<std::uint64_t>{}, message.trained});
+  self_->send(parts_.coordinator,
+              Closed{parts_.name, message.view, message.records, message.kept_from, message.took,
+                     message.proven, message.view == view_.number ? clean_ : std::vector<std::uint64_t>{},
+                     message.trained, message.phases, message.traffic});
 }
 
 // Takes part from outside the view, until one comes that holds this node.

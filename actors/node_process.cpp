@@ -223,8 +223,8 @@ int run_sessions(const JoinOptions& options, const Registry& of_user,
     const auto began = Clock::now();
     const auto stop = Session(system, options, registry, make_seams(), signals).wait(signals);
     if (!stop) return 1;
-    if (stop->good) return 0;
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
+    if (stop->good) return 0;
     // Its launcher starts another one, and sees to it that this one ends.
     const bool replaced = options.node.launched != 0 && stop->reason.starts_with(kEvicted);
     if (!stop->again || !options.node.joins) return 1;

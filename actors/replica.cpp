@@ -127,8 +127,10 @@ void ReplicaState::answer_halt() {
       return trouble(error.what());
     }
   }
+  Phases phases = phases_;
+  waits_.fill(phases);
   self_->send(parts_.node, Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(),
-                                  took_, proven_, course_->finished()});
+                                  took_, proven_, course_->finished(), phases, traffic_});
 }
 
 // In each view one replica speaks for all: the first.

@@ -118,8 +118,9 @@ void ReplicaState::on(const PartTaken& message) {
 
 void ReplicaState::go_back(DiskTries tries) {
   const PartSource& source = part_.view.source;
+  const bool is_here = source.checkpoint.empty() || (from_ && from_->place.records == source.records);
   kept_.clear();
-  parts_.bench->progress->now(Activity::restoring);
+  parts_.bench->progress->now(is_here ? Activity::updating : Activity::restoring);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_, tries,
                         restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](

@@ -20,8 +20,8 @@ constexpr const char* kJoinUsage =
     "that\n"
     "was cut off, and evicted, joins again when it hears the coordinator.\n"
     "Ctrl-C, or a second signal: it ends at once, as in a crash.\n"
-    "Exit codes: 0 the run is completed, or it left in good order; 1 failed, the reason is on stderr;\n"
-    "2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
+    "Exit codes: 0 the run is completed or was told to end, or it left in good order;\n"
+    "1 failed, the reason is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
 
 constexpr std::int64_t kSecondsMax = 366 * 24 * 3600;
 

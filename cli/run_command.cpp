@@ -147,9 +147,11 @@ std::string command_to_go_on(const std::string& command, const Arguments& argume
 void say_how_to_go_on(const Report& report, const std::string& command, OnNotFinite on_not_finite) {
   const bool again = on_not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
   const bool failed = report.outcome == "failed";
+  const bool older = report.kept->step < report.steps;
   std::fprintf(
-      stderr, "muster: the state of step %llu is kept; %s: %s%s\n",
+      stderr, "muster: the state of step %llu is kept%s; %s: %s%s\n",
       static_cast<unsigned long long>(report.kept->step),
+      older ? (" (of " + std::to_string(report.steps) + " that were done)").c_str() : "",
       again    ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
       : failed ? "once the cause is mended go on with"
                : "go on with",

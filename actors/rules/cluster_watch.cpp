@@ -237,10 +237,11 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
                            rounded(message.waited_ms) + " ms (" + message.cause + ")";
   if (message.stuck) {
     judgement.losses.push_back({late->name, message.name.text(),
-                                held + " and has done nothing for cluster.straggler.stuck_after", true});
+                                held + " and has done nothing for cluster.straggler.stuck_after",
+                                Pace::stuck});
   } else if (cluster_.straggler.action == StragglerAction::evict) {
     judgement.losses.push_back(
-        {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
+        {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\"", Pace::late});
   }
   return judgement;
 }

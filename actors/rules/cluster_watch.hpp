@@ -43,11 +43,14 @@ class ClusterWatch {
   /// A view is in force, or was: from now on silence counts after one patience.
   void begun() { begun_ = true; }
 
+  /// late: for longer than cluster.straggler.patience; stuck: it has done nothing for
+  /// cluster.straggler.stuck_after.
+  enum class Pace { unknown, late, stuck };
   struct Loss {
     NodeName name;
     std::string noticed_by;
     std::string reason;
-    bool stuck = false;  ///< it is alive, and has done nothing for cluster.straggler.stuck_after
+    Pace pace = Pace::unknown;  ///< for what it is lost, if it is alive
   };
   struct Judgement {
     std::vector<Event> events;

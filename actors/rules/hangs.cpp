@@ -7,8 +7,8 @@ namespace {
 std::string text_of(const ThreadCall& call) {
   const std::string shard = "shard " + std::to_string(call.shard);
   return call.kind == ThreadCall::Kind::reads
-             ? "has read data of " + shard
-             : "has computed " + shard + " of step " + std::to_string(call.step);
+             ? "has been reading data of " + shard
+             : "has been computing " + shard + " of step " + std::to_string(call.step);
 }
 
 }  // namespace
@@ -19,11 +19,11 @@ std::string Work::text() const {
   const std::string at = " step " + std::to_string(step) + lasts;
   switch (activity) {
     case Activity::loading:
-      return "has waited for data of" + at;
+      return "has been waiting for data of" + at;
     case Activity::computing:
       return "has not begun to compute" + at;
     case Activity::updating:
-      return "has applied, copied or hashed weights at" + at;
+      return "has been applying, copying or hashing weights at" + at;
     default:
       return "has done nothing at" + at;
   }
@@ -40,19 +40,30 @@ Work work_of(const Heartbeat& message) {
           std::chrono::milliseconds(message.call_ms)};
 }
 
-std::string Hangs::twice(const NodeName& who, const Work& work) const {
+std::string Hangs::ends_for(const NodeName& who, const Work& work, bool stuck, std::uint32_t replicas) const {
   if (work.call.kind != ThreadCall::Kind::computes) return {};
-  const auto before = hung_at_.find({work.call.step, work.call.shard});
-  if (before == hung_at_.end() || before->second == who) return {};
-  return "two replicas have hung at shard " + std::to_string(work.call.shard) + " of step " +
-         std::to_string(work.call.step) + ", " + before->second.text() + " and then " + who.text() +
-         ": the model's code does not return there";
+  const auto found = lost_at_.find({work.call.step, work.call.shard});
+  if (found == lost_at_.end()) return {};
+  std::set<NodeName> lost = found->second;
+  lost.insert(who);
+  const std::string at =
+      "shard " + std::to_string(work.call.shard) + " of step " + std::to_string(work.call.step);
+  if (stuck && lost.size() >= 2) {
+    const NodeName& before = *lost.begin() == who ? *std::next(lost.begin()) : *lost.begin();
+    return "two replicas have hung at " + at + ", " + before.text() + " and then " + who.text() +
+           ": the model's code does not return there";
+  }
+  if (lost.size() < std::max(replicas, 2u)) return {};
+  return std::to_string(lost.size()) + " replicas were evicted at " + at + ", the last one " + who.text() +
+         ": whoever computes it takes longer than cluster.straggler.patience, and cluster.straggler.action "
+         "is "
+         "\"evict\"";
 }
 
 void Hangs::note(const NodeName& who, const Work& work) {
   if (work.call.kind != ThreadCall::Kind::computes) return;
-  if (hung_at_.size() >= kPlacesMax) hung_at_.erase(hung_at_.begin());
-  hung_at_.emplace(std::pair{work.call.step, work.call.shard}, who);
+  if (lost_at_.size() >= kPlacesMax) lost_at_.erase(lost_at_.begin());
+  lost_at_[{work.call.step, work.call.shard}].insert(who);
 }
 
 }  // namespace muster

@@ -2,7 +2,8 @@
 // run. Pure rules.
 //
 // One that hangs is lost, and another one takes its shards over. Where that one hangs at the same micro-batch
-// it is the model's code that does not return: no view change helps.
+// it is the model's code that does not return: no view change helps. Nor does one where whoever computes a
+// micro-batch is evicted for being late (cluster.straggler.action), as often as the job has replicas.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,12 +31,13 @@ struct Work {
     return call.kind != ThreadCall::Kind::none || activity == Activity::loading ||
            activity == Activity::computing || activity == Activity::updating;
   }
+  bool waits_for_data() const { return call.kind == ThreadCall::Kind::none && activity == Activity::loading; }
   /// A thread that computes or updates. Who waits for data may have a loader that is slow.
   std::chrono::milliseconds hangs_for() const {
     return std::max(calling, activity == Activity::loading ? std::chrono::milliseconds(0) : doing);
   }
   std::chrono::milliseconds stands_for() const { return std::max(calling, doing); }
-  /// "has computed shard 3 of step 17 for 5000 ms"
+  /// "has been computing shard 3 of step 17 for 5000 ms"
   std::string text() const;
 };
 
@@ -45,13 +48,15 @@ class Hangs {
   /// So many micro-batches at which a replica has hung are remembered.
   static constexpr std::size_t kPlacesMax = 1024;
 
-  /// Why the run ends for one that hangs: another one has hung at the same micro-batch. Empty: none has.
-  std::string twice(const NodeName& who, const Work& work) const;
-  /// It is lost, for it hangs.
+  /// Why the run ends for one that is lost there: so many others were lost at the same micro-batch. `stuck`:
+  /// it hangs, and one other is enough; else it is late, and `replicas` are to be lost in all. Empty: it goes
+  /// on.
+  std::string ends_for(const NodeName& who, const Work& work, bool stuck, std::uint32_t replicas) const;
+  /// It is lost, for it hangs, or is late.
   void note(const NodeName& who, const Work& work);
 
  private:
-  std::map<std::pair<std::uint64_t, std::uint32_t>, NodeName> hung_at_;  // by step and shard
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<NodeName>> lost_at_;  // by step and shard
 };
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "muster/actors/view.hpp"
@@ -26,6 +27,12 @@ class ReachWatch {
   /// It has said that nothing is wrong.
   void told(const NodeName& by, const NodeName& about) { owed_.at(about).by.erase(by); }
   void forget(const NodeName& about) { owed_.erase(about); }
+  /// What was said of it may be due to something else: all are to be asked again, a little later.
+  void again(const NodeName& about) {
+    forget(about);
+    again_.insert(about);
+  }
+  std::set<NodeName> take_again() { return std::exchange(again_, {}); }
   /// Nobody who lives owes a word on these any more, or the time is over; each is named once. Those that are
   /// gone themselves are forgotten. `passed`: since the last call.
   std::vector<NodeName> over(const std::function<bool(const NodeName&)>& alive,
@@ -37,6 +44,7 @@ class ReachWatch {
     std::chrono::milliseconds since{0};
   };
   std::map<NodeName, Owed> owed_;
+  std::set<NodeName> again_;
 };
 
 }  // namespace muster

@@ -31,7 +31,8 @@ Roster::Roster(const Job& job, const FreeNumbers& first)
       in_parts_(job.train.in_parts()),
       buddies_within_hosts_(job.train.shards_have_state() &&
                             job.train.compression.second_copy == SecondCopy::same_host),
-      memory_bytes_(job.data.memory_bytes) {
+      memory_bytes_(job.data.memory_bytes),
+      start_from_(job.checkpoint.start_from) {
   for (std::uint32_t i = 0; i < job.cluster.replicas; ++i) nodes_[{false, free_.replica++}];
   for (std::uint32_t i = 0; i < job.cluster.loaders; ++i) nodes_[{true, free_.loader++}];
 }
@@ -311,7 +312,7 @@ View Roster::first_view() const {
   std::vector<NodeName> names;
   DataFacts facts;
   for (const auto& [name, record] : nodes_) {
-    if (gone(record) || record.stage < NodeStage::prepared) continue;
+    if (gone(record) || record.stage < NodeStage::prepared || !record.tried) continue;
     if (record.prepared.loads) facts = record.prepared.facts;
     names.push_back(name);
   }

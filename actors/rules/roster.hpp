@@ -264,6 +264,7 @@ class Roster {
   std::string missing_replicas(std::uint64_t here) const;
   std::string misfit(const NodeName& who) const;
   std::string differs(const NodeName& who, const NodeName& from) const;
+  std::string why_other_weights(const Prepared& one, const Prepared& other) const;
   std::string differs_in_probe(const NodeName& who, const NodeName& from) const;
   std::vector<NodeName> ready_but(const NodeName& who) const;
   std::vector<NodeName> side_by_side(std::vector<NodeName> names) const;
@@ -290,6 +291,7 @@ class Roster {
   bool needs_loader_, loads_here_;
   bool in_parts_, buddies_within_hosts_;
   std::uint64_t memory_bytes_;
+  std::string start_from_;
   View view_;
   std::map<NodeName, NodeRecord> nodes_;
 };

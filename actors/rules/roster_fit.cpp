@@ -36,9 +36,17 @@ std::string Roster::differs(const NodeName& who, const NodeName& from) const {
   if (one.shapes != other.shapes) return it + " has other parameters (names or shapes) than " + others;
   if (one.state_sha256 != other.state_sha256) {
     return it + " begins with other weights than " + others + " (" + short_hash(one.state_sha256) + " and " +
-           short_hash(other.state_sha256) + "); " + why_other_bits(one, other);
+           short_hash(other.state_sha256) + ")" + why_other_weights(one, other);
   }
   return strict_ ? differs_in_probe(who, from) : std::string{};
+}
+
+// Alike in the gradient that all compute with the model's own first weights: it is the file.
+std::string Roster::why_other_weights(const Prepared& one, const Prepared& other) const {
+  const bool alike = !one.probe_sha256.empty() && one.probe_sha256 == other.probe_sha256;
+  if (alike && !start_from_.empty())
+    return ": the file of checkpoint.start_from (" + start_from_ + ") is not the same on both hosts";
+  return "; " + why_other_bits(one, other);
 }
 
 std::string Roster::differs_in_probe(const NodeName& who, const NodeName& from) const {

@@ -194,7 +194,7 @@ TEST(Membership, SigtermToTheCoordinatorKeepsTheStateAndTheRunGoesOn) {
   EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
   for (const auto& process : run.joined) {
     const Outcome told = process->wait();
-    EXPECT_EQ(told.code, 1);
+    EXPECT_EQ(told.code, 0);  // it has done what it was told
     EXPECT_NE(told.err.find("SIGTERM"), std::string::npos) << told.err;
   }
   expect_resumed_to_the_end(run.folder);

@@ -83,6 +83,14 @@ void expect_goes_on(int number, int code, const Arguments& more = {}) {
   const Json report = run.report();
   EXPECT_EQ(report["outcome"], "interrupted");
   ASSERT_EQ(report["event_counts"]["state_kept"], 1) << outcome.err;
+  ASSERT_FALSE(report["phases"].empty());
+  for (const Json& phases : report["phases"]) {
+    EXPECT_GT(phases["compute_s"], 0) << phases;
+    EXPECT_LE(phases["compute_s"], report["wall_seconds"]) << phases;
+  }
+  EXPECT_EQ(report["traffic"].size(), report["phases"].size());
+  EXPECT_GT(report["train_seconds"], 0);
+  EXPECT_GT(report["samples_per_second"], 0);
 
   const Folder folder;
   const std::string job = folder.write("job.toml", linear_job());

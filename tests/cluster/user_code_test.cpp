@@ -242,8 +242,9 @@ TEST(UserCode, ASuccessorThatHangsInTheSameShardEndsTheRun) {
 }
 
 TEST(UserCode, AHangOfAllReplicasIsNamedAndBounded) {
-  for (const auto& [flaw, said] : {std::pair("model.flaw=hang-later", " has computed shard 0 of step 3 for "),
-                                   std::pair("data.flaw=read-hang-later", " has waited for data of step ")}) {
+  for (const auto& [flaw, said] :
+       {std::pair("model.flaw=hang-later", " has been computing shard 0 of step 3 for "),
+        std::pair("data.flaw=read-hang-later", " has been reading data of shard ")}) {
     const Outcome outcome = run_broken({flaw, "cluster.give_up_after=3s"}, "run", {"--quiet"});
     EXPECT_EQ(outcome.code, 1) << flaw;
     expect_parts(outcome.err,

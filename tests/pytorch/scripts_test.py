@@ -168,12 +168,20 @@ def a_replica_with_another_file_is_refused():
 
     coordinator = start(folder, "coordinate", str(job), "--listen", where)
     joins = [start(place, "join", "--coordinator", where) for place in (folder, folder / "other")]
-    said = coordinator.communicate(timeout=60)[0]
+    said = ""
+    while "has another model.file or model.library than" not in said:  # then one of the two is refused
+        line = coordinator.stdout.readline()
+        assert line, said
+        said += line
+    coordinator.terminate()  # it waits for another one
+    said += coordinator.communicate(timeout=60)[0]
     print(said, end="")
-    assert coordinator.returncode == 1, coordinator.returncode
-    assert "has another model.file or model.library than" in said, said
+    assert coordinator.returncode == 143, coordinator.returncode
+    codes = []
     for join in joins:
         join.communicate(timeout=60)
+        codes.append(join.returncode)
+    assert sorted(codes) == [0, 1], codes
 
 
 net = Net()

@@ -152,13 +152,19 @@ void Cluster::named(ProcessId process, const NodeName& name) {
   if (watch_) watch_->process_named(process, name);
 }
 
+// They are never mended.
+constexpr std::uint64_t kWalls = ~0ull;
+
 // The network tells a node its address after its name. Within a host no wall is.
 void Cluster::build_wall(const NodeProcess& who) {
   const auto host = [](const std::string& name) { return simulated_host(name + "#1"); };
   if (who.walled_from.empty() || host(who.name) == host(who.walled_from)) return;
   const Disturbance wall{.blocked = true, .times_out = false};
-  network_->disturb(who.name, who.walled_from, wall);
-  network_->disturb(who.walled_from, who.name, wall);
+  const std::uint64_t before = fault_;
+  on_behalf_of(kWalls);
+  disturb_data(who.name, who.walled_from, wall);
+  disturb_data(who.walled_from, who.name, wall);
+  on_behalf_of(before);
 }
 
 void Cluster::look_for_coordinator(ProcessId process) {

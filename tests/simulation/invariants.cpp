@@ -458,7 +458,7 @@ void Invariants::event(const Event& event) {
 // Where no member is left, the first one that comes is what others are compared with.
 bool Invariants::any_to_compare_with() const {
   const View* view = views_.latest();
-  if (!view) return false;  // before the first one those count of whom there are more
+  if (!view || tally_.of("event: view") == 0) return false;  // those count of whom there are more
   return std::ranges::any_of(members_of(view->number), [this](ProcessId member) {
     return cluster_->world().alive(member) && !cluster_->unlike(seen_.at(member).name.text());
   });

@@ -1,4 +1,4 @@
-// What is owed while a run goes on, and at its end.
+// What is owed at the end of a run.
 #include <algorithm>
 
 #include "muster/actors/checkpoint_store.hpp"
@@ -27,54 +27,6 @@ bool reason_is_planted(const Report& report) {
 }
 
 }  // namespace
-
-void Invariants::expect_progress(Nanoseconds patience) {
-  if (paused_ || unheard_) patience += job_.cluster.give_up_after;
-  if (adopting_) patience += job_.cluster.orphan_after;
-  if (!in_force_)
-    patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
-  if (tally_.of("fault: freeze-for-good") + tally_.of("fault: hang-everywhere") > 0) {
-    patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
-    patience += job_.cluster.give_up_after + job_.cluster.straggler.stuck_after;  // or cannot be spared
-  }
-  if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && faults_ > 0 && waits_to_begin()) {
-    tally_.count("run: waits for nodes that are started by hand");
-    over_ = true;
-    return;
-  }
-  say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
-               " s of virtual time; " + std::to_string(commits_) + " of " +
-               std::to_string(oracle_.records.size()) + " records are committed"});
-}
-
-// Two have hung at one micro-batch, or nobody works.
-bool Invariants::fails_for_hanging(const Report& report) const {
-  const auto froze = tally_.of("fault: freeze-for-good") + tally_.of("fault: freeze-replica");
-  const bool everywhere = tally_.of("fault: hang-everywhere") > 0;
-  if (report.reason.starts_with("two replicas have hung at")) return everywhere || froze > 1;
-  return report.reason.starts_with("no replica has done anything for") && (everywhere || froze > 0);
-}
-
-// The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
-// whose place nobody takes; or each of two coordinators has some of the nodes, until one of them is ended.
-bool Invariants::waits_to_begin() const {
-  const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
-  const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
-  const bool shared_out = cluster_->two_coordinators();
-  const bool refused = tally_.of("fault: join-unlike") > 0;  // others may have been, for one that came first
-  return too_few_to_begin() || ((may_hang || shared_out || refused) && !views_.latest());
-}
-
-bool Invariants::too_few_to_begin() const {
-  if (tally_.of("event: view") > 0) return false;
-  std::map<bool, std::uint32_t> here;
-  for (const auto& [process, who] : seen_) {
-    if (who.named && cluster_->world().alive(process)) ++here[who.name.loader];
-  }
-  const bool loads = job_.cluster.loaders == 0 || job_.cluster.on_loader_loss == OnLoaderLoss::load_here;
-  return here[false] < std::max(job_.cluster.min_replicas, 1u) || (!loads && here[true] == 0);
-}
 
 // Members of a kind that were neither lost nor left.
 std::uint32_t Invariants::members_left(const std::string& kind) const {
@@ -278,8 +230,9 @@ void Invariants::expect_kept_before_it(const Report& report) {
 // A coordinator that hears nobody ends: a word that comes when the link is good again would throw away what
 // its members have done since, and another coordinator can find them. Who was to join holds nothing.
 void Invariants::expect_unheard_are_left_alone(ProcessId member, const Stop& stop) {
+  const bool leaves = stop.good && leaving_.contains(seen(member).name.text());
   const bool of_the_end =
-      ends_ && is_member(member) && !stop.good && !stop.again && !stop.keep && stop.suspect_from == 0;
+      ends_ && is_member(member) && !leaves && !stop.again && !stop.keep && stop.suspect_from == 0;
   const bool is_silent = now() - heard_at_[member] > Nanoseconds(job_.cluster.detect.patience);
   if (of_the_end && unheard_ && is_silent && cluster_->by_hand() && cluster_->cut_from_coordinator(member))
     say({8, seen(member).name.text() + " is told of the end by a coordinator that does not hear it"});

@@ -29,10 +29,10 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
     return true;
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
-  if (tally_.of("fault: hang-everywhere") > 0 && cluster_->stands_still(who, "muster-compute")) return true;
   // Another one may find it stuck before a coordinator that was started anew hears of its error.
   const bool stuck = reason.find("has done nothing for cluster.straggler.stuck_after") != std::string::npos;
   const auto errors = cluster_->errors_of(who);
+  if (errors && errors->hangs) return true;
   if (stuck && tally_.of("event: restarted") > 0 && errors && errors->thrown) return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
   if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late

@@ -67,7 +67,10 @@ class FailingModel final : public Model {
     if (cursed.planted != Planted::in_model && cursed.planted != Planted::hangs) return;
     if (!cursed.key) cursed.key = key;
     if (!same(*cursed.key, key)) return;
-    if (cursed.planted == Planted::hangs) throw DoesNotReturn{key};
+    if (cursed.planted == Planted::hangs) {
+      errors_->hangs = true;
+      throw DoesNotReturn{key};
+    }
     fail(*errors_);
   }
 

@@ -41,6 +41,7 @@ struct PlantedErrors {
   std::shared_ptr<CursedBatch> cursed;
   std::shared_ptr<SpoiledBatch> spoiled;
   bool thrown = false;  ///< one of these errors has been met
+  bool hangs = false;   ///< a call that does not return was made
   bool unlike = false;  ///< its weights begin an ulp beside those of the others
 };
 

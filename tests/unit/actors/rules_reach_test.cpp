@@ -41,6 +41,16 @@ TEST(ReachWatch, ForgetsOneThatIsGoneItself) {
   EXPECT_FALSE(watch.owes(kOne, kNew));
 }
 
+TEST(ReachWatch, WhoIsToBeAskedAgainIsNamedOnceAndNotOver) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  watch.again(kNew);
+  EXPECT_TRUE(watch.over(all_live, kReachPatience).empty());
+  EXPECT_FALSE(watch.owes(kOne, kNew)) << "a late word on what was asked before";
+  EXPECT_EQ(watch.take_again(), std::set{kNew});
+  EXPECT_TRUE(watch.take_again().empty());
+}
+
 TEST(ReachWatch, WaitsForASilentOneOnlySoLong) {
   ReachWatch watch;
   watch.ask(kNew, {kNew, kOne});

@@ -74,6 +74,20 @@ TEST(RosterFit, HostsAreNamed) {
       << why;
 }
 
+TEST(RosterFit, AnotherFileToStartFromIsCalledThat) {
+  Job job = job_of(2, 0);
+  job.checkpoint.start_from = "/data/begin.safetensors";
+  Roster roster(job);
+  for (const NodeName& name : {kReplica0, kReplica1}) roster.join(join_of(name));
+  Prepared one = with_weights(kReplica0, "aa"), other = with_weights(kReplica1, "bb");
+  one.probe_sha256 = other.probe_sha256 = "same";
+  roster.prepared(one);
+  const std::string why = roster.prepared(other);
+  EXPECT_NE(why.find("the file of checkpoint.start_from (/data/begin.safetensors) is not the same"),
+            std::string::npos)
+      << why;
+}
+
 // The place of one that is refused is free, and is waited for.
 TEST(RosterFit, APlaceIsCountedUntilItIsTakenAgain) {
   Roster roster = joined_roster(2, 0);
@@ -111,6 +125,7 @@ TEST(RosterFit, WhoIsNotTriedIsNotTakenIn) {
   roster.prepared(prepared_of(kReplica1));
   roster.tried(kReplica1, false);
   EXPECT_FALSE(roster.full());
+  EXPECT_EQ(roster.first_view().replicas.size(), 1u);
   roster.tried(kReplica1, true);
   EXPECT_TRUE(roster.full());
   View view;

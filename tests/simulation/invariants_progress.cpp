@@ -1,0 +1,70 @@
+// What is owed while a run goes on: steps in time, and an end where replicas hang.
+#include <algorithm>
+
+#include "tests/simulation/invariants.hpp"
+
+namespace muster::simulation {
+
+namespace {
+
+// A disk may be slow, and is given much time while all go back.
+constexpr std::chrono::minutes kReadingTakes{10};
+
+}  // namespace
+
+void Invariants::expect_progress(Nanoseconds patience) {
+  if (paused_ || unheard_) patience += job_.cluster.give_up_after;
+  if (adopting_) patience += job_.cluster.orphan_after;
+  if (!in_force_)
+    patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
+  if (tally_.of("fault: freeze-for-good") + tally_.of("fault: hang-everywhere") > 0) {
+    patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
+    patience += job_.cluster.give_up_after + job_.cluster.straggler.stuck_after;  // or cannot be spared
+    const View* view = views_.latest();
+    const bool from_disk = view && (view->back || (job_.train.in_parts() && view->source.view == 0));
+    if (from_disk) patience += std::max<Nanoseconds>(5 * job_.cluster.give_up_after, kReadingTakes);
+  }
+  if (now() - progress_at_ <= patience) return;
+  if (!in_force_ && faults_ > 0 && waits_to_begin()) {
+    tally_.count("run: waits for nodes that are started by hand");
+    over_ = true;
+    return;
+  }
+  say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
+               " s of virtual time; " + std::to_string(commits_) + " of " +
+               std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// Two have hung at one micro-batch, or nobody works.
+bool Invariants::fails_for_hanging(const Report& report) const {
+  const auto froze = tally_.of("fault: freeze-for-good") + tally_.of("fault: freeze-replica");
+  const bool everywhere = tally_.of("fault: hang-everywhere") > 0;
+  if (report.reason.starts_with("two replicas have hung at")) return everywhere || froze > 1;
+  if (report.reason.find(" replicas were evicted at ") != std::string::npos) return everywhere || froze > 1;
+  if (everywhere && report.reason.starts_with("no nodes came")) return true;  // none becomes ready
+  return report.reason.starts_with("no replica has done anything for") && (everywhere || froze > 0);
+}
+
+// The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
+// whose place nobody takes; or each of two coordinators has some of the nodes, until one of them is ended.
+bool Invariants::waits_to_begin() const {
+  const auto froze = [this](const char* kind) { return tally_.of(std::string("fault: freeze-") + kind) > 0; };
+  const bool may_hang = froze("for-good") || froze("replica") || froze("loader") || froze("disk");
+  const bool shared_out = cluster_->two_coordinators();
+  const bool refused = tally_.of("fault: join-unlike") > 0;  // others may have been, for one that came first
+  if (tally_.of("fault: hang-everywhere") > 0 && tally_.of("event: view") == 0)
+    return true;  // in the gradient with which each shows that it is ready
+  return too_few_to_begin() || ((may_hang || shared_out || refused) && !views_.latest());
+}
+
+bool Invariants::too_few_to_begin() const {
+  if (tally_.of("event: view") > 0) return false;
+  std::map<bool, std::uint32_t> here;
+  for (const auto& [process, who] : seen_) {
+    if (who.named && cluster_->world().alive(process)) ++here[who.name.loader];
+  }
+  const bool loads = job_.cluster.loaders == 0 || job_.cluster.on_loader_loss == OnLoaderLoss::load_here;
+  return here[false] < std::max(job_.cluster.min_replicas, 1u) || (!loads && here[true] == 0);
+}
+
+}  // namespace muster::simulation
