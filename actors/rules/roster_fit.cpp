@@ -93,8 +93,8 @@ std::vector<Roster::Unlike> Roster::unlike() const {
   for (const auto& [name, record] : nodes_) {
     if (record.stage < NodeStage::prepared || gone(record)) continue;
     const auto others = ready_but(name);
-    const auto misfits =
-        std::ranges::count_if(others, [&](const NodeName& other) { return !differs(name, other).empty(); });
+    const auto misfits = std::ranges::count_if(
+        others, [&, &who = name](const NodeName& other) { return !differs(who, other).empty(); });
     by_misfits.emplace_back(static_cast<std::size_t>(misfits), name);
   }
   std::ranges::sort(by_misfits);
