@@ -329,7 +329,10 @@ void Invariants::keeps_alone(ProcessId process) {
   orphans_.insert(process);
   gave_up_looking_.insert(process);
   const View* view = views_.latest();
-  const bool had_a_fault = !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
+  const auto errors = cluster_->errors_of(who.name.text());
+  const bool hangs = errors && errors->hangs;  // then it copies nothing
+  const bool had_a_fault =
+      hangs || !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
   if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
   tally_.count("orphan: a member of the last view");
   if (!who.replica.is_astray()) orphans_held_ = std::max(orphans_held_, who.replica.steps_applied());
