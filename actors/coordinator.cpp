@@ -448,7 +448,8 @@ void CoordinatorState::sum_up() {
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
   if (restarted_ && steps_heard_)
     trained_from_ = steps_heard_->from;  // of what was done before nothing is known
-  if (!report_.completed()) report_.steps = std::max(report_.steps, steps_heard_of());
+  if (!report_.completed())
+    std::tie(report_.steps, report_.samples) = std::pair(heard_of().steps, heard_of().samples);
   if (!begun_ || trained_to_ <= trained_from_) return;
   report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
   if (report_.train_seconds <= 0) return;

@@ -184,6 +184,7 @@ class CoordinatorState {
   void admit_callers();
   void ask_for_ports(const NodeName& who);
   std::string why_not_reached(const NodeName& from, const NotReached& closed) const;
+  bool any_reaches(const NodeName& loader, const NodeName& not_this_one);
   void refuse_unreached(const NodeName& who, const std::string& reason);
   void place_is_free(const NodeName& who);
   void take_in_reached(std::chrono::milliseconds passed = {});
@@ -264,7 +265,10 @@ class CoordinatorState {
   void fail_of(const std::exception_ptr& thrown);
   void finish();
   RunStatus status() const;
-  std::uint64_t steps_heard_of() const;
+  struct Heard {
+    std::uint64_t steps, samples;
+  };
+  Heard heard_of() const;
   std::pair<std::string, std::string> how_it_stands() const;
   void tell_end_waiters();
   void add_where(Event& event) const;

@@ -103,7 +103,7 @@ void CoordinatorState::not_kept(const std::string& reason) {
   if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},
-                    {"step", number(report_.steps)},
+                    {"step", number(heard_of().steps)},
                     {"last_checkpoint", kept_.manifest.empty() ? std::string("none") : kept_.manifest}}));
   end_as_asked();
 }

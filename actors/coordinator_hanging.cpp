@@ -61,9 +61,9 @@ bool CoordinatorState::judge_hanging() {
   return judge_standing();
 }
 
-// Replicas that cannot be spared, or all of them; those that wait for data, too, unless a loader process owes
-// it. They are waited for as long as for any other thing. What was before the view was in force, or before
-// this coordinator was there, counts for nobody.
+// Replicas that cannot be spared, or all of them; those that wait for data, too, unless there are loader
+// processes. They are waited for as long as for any other thing. What was before the view was in force, or
+// before this coordinator was there, counts for nobody.
 bool CoordinatorState::judge_standing() {
   if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return false;
   const auto& cluster = parts_.job.cluster;
@@ -76,9 +76,7 @@ bool CoordinatorState::judge_standing() {
   }
   const auto bound = cluster.straggler.stuck_after + cluster.give_up_after;
   if (paused || in_force < bound || canary("standing-has-no-end")) return false;
-  auto for_long = roster_->standing(bound);
-  if (any_works && !view_.loaders.empty())
-    std::erase_if(for_long, [this](const NodeName& who) { return roster_->at(who).work.waits_for_data(); });
+  const auto for_long = roster_->standing(bound);
   if (for_long.empty() || (!any_works && for_long.size() < standing.size())) return false;
   if (!any_works) return fail_for_standing(for_long), true;
   lose_hanging(for_long.front(), "coordinator", true,
@@ -112,7 +110,7 @@ void CoordinatorState::lose_hanging(const NodeName& who, const std::string& noti
   if (who.loader) return lost(who, noticed_by, reason);
   if (ends_for_hanging(who, stuck)) return;
   const Work work = roster_->at(who).work;
-  hangs_.note(who, work);
+  hangs_.note(who, work, stuck);
   lost(who, noticed_by, stuck && work.may_hang() ? reason + "; it " + work.text() : reason);
 }
 

@@ -75,8 +75,7 @@ void CoordinatorState::on(const Prepared& message) {
       return refuse(actors_.at(message.name), message.name, reason);
     }
     if (!roster_->full()) raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
-  }
-  if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
+  } else if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
     raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   ask_for_ports(message.name);
 }
@@ -155,6 +154,11 @@ bool CoordinatorState::begin_with_those_here() {
   }
   roster_->drop_expected();
   form();
+  if (phase_ != Phase::forming && view_.replicas.size() < parts_.job.cluster.replicas)
+    raise(make_event("notice", {{"text", "the run begins with " + std::to_string(view_.replicas.size()) +
+                                             " of " + std::to_string(parts_.job.cluster.replicas) +
+                                             " replicas, for cluster.start_patience is over; others may "
+                                             "join it later"}}));
   return true;
 }
 

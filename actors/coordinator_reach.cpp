@@ -1,6 +1,9 @@
 // A node that is ready is taken in when it and those of other hosts reach each other's ports of data: a
 // firewall is named before anything depends on what it drops.
+#include <algorithm>
+
 #include "muster/actors/coordinator.hpp"
+#include "muster/actors/event_fields.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
@@ -31,11 +34,24 @@ void CoordinatorState::on(const Reached& message) {
     const bool heard = watch_->in_touch(message.name, elapsed()) && watch_->in_touch(closed.peer, elapsed());
     if (!heard) return reach_.again(about);
     const std::string why = why_not_reached(message.name, closed);
-    if (!message.name.loader && !closed.peer.loader) return refuse_unreached(about, why);
+    const bool of_replicas = !message.name.loader && !closed.peer.loader;
+    const NodeName& replica = message.name.loader ? closed.peer : message.name;
+    if (of_replicas || !any_reaches(about, replica)) return refuse_unreached(about, why);
     raise(make_event("notice", {{"text", why}}));  // the loader may serve others
   }
   reach_.told(message.name, about);
   take_in_reached();
+}
+
+// Whether a replica is left that the loader can serve, as far as is known.
+bool CoordinatorState::any_reaches(const NodeName& loader, const NodeName& not_this_one) {
+  if (!loader.loader) return true;  // it may have other loaders
+  reach_.failed(loader, not_this_one);
+  return std::ranges::any_of(roster_->nodes(), [&](const auto& node) {
+    const auto& [who, record] = node;
+    return !who.loader && roster_->alive(who) && record.stage >= NodeStage::prepared &&
+           !reach_.has_failed(loader, who);
+  });
 }
 
 std::string CoordinatorState::why_not_reached(const NodeName& from, const NotReached& closed) const {

@@ -65,8 +65,9 @@ RunStatus CoordinatorState::status() const {
   std::tie(status.state, status.detail) = how_it_stands();
   status.elapsed_s = std::chrono::duration<double>(elapsed()).count();
   status.view = view_.number;
-  status.step = std::max({report_.steps, kept_.step, steps_heard_of()});
-  status.samples = report_.samples;
+  const Heard heard = heard_of();
+  status.step = std::max(heard.steps, kept_.step);
+  status.samples = heard.samples;
   const auto& train = parts_.job.train;
   status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
   if (steps_heard_) {
@@ -86,13 +87,14 @@ RunStatus CoordinatorState::status() const {
 
 // By the heartbeats of members: who speaks for all may be gone, or tells of few steps in a second. Not while
 // they go back, and what they did before counts no more.
-std::uint64_t CoordinatorState::steps_heard_of() const {
-  if (suspect_from_ || is_going_back()) return 0;
-  std::uint64_t steps = 0;
+CoordinatorState::Heard CoordinatorState::heard_of() const {
+  Heard heard{report_.steps, report_.samples};
+  if (suspect_from_ || is_going_back()) return heard;
   for (const Member& member : view_.replicas) {
-    if (const NodeRecord* record = roster_->find(member.name)) steps = std::max(steps, record->last_step);
+    const NodeRecord* record = roster_->find(member.name);
+    if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};
   }
-  return steps;
+  return heard;
 }
 
 // An event that names a node says where that one is, if it has come.
@@ -151,7 +153,10 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
     case Phase::running:
       break;
   }
-  return {kTraining, ""};
+  std::string standing;
+  for (const NodeName& who : roster_->standing(parts_.job.cluster.straggler.stuck_after))
+    standing += (standing.empty() ? "" : ", ") + who.text() + " " + roster_->at(who).work.text();
+  return {kTraining, standing};
 }
 
 }  // namespace muster

@@ -13,7 +13,11 @@ Item read(Workbench& bench, const Demand& demand) {
   std::optional<ProgressBoard::InCall> call;
   if (bench.reads_with_compute)
     call.emplace(*bench.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
-  if (bench.model) return reader_of(bench).read(demand.shard, demand.cursor);
+  if (bench.model) {
+    Item item = reader_of(bench).read(demand.shard, demand.cursor);
+    bench.progress->moved();  // a sign of life, whichever shard is waited for
+    return item;
+  }
   bench.progress->now(Activity::loading, demand.shard);
   Item item = reader_of(bench).read(demand.shard, demand.cursor);
   bench.progress->now(Activity::idle);

@@ -476,10 +476,11 @@ struct Heartbeat {
   std::uint32_t call_shard = 0;
   std::uint64_t call_step = 0;
   std::uint64_t call_ms = 0;  ///< and for how long
+  std::uint64_t samples = 0;  ///< in the steps that it has applied
 
   static auto fields(Heartbeat& x) {
     return std::tie(x.name, x.step, x.measured, x.seconds, x.still_ms, x.activity, x.doing_ms, x.call,
-                    x.call_shard, x.call_step, x.call_ms);
+                    x.call_shard, x.call_step, x.call_ms, x.samples);
   }
 };
 MUSTER_MESSAGE(Heartbeat)

@@ -61,11 +61,12 @@ void NodeState::watch() {
   self_->send(parts_.coordinator,
               Heartbeat{parts_.name, applied, progress_->measured_step(), progress_->measured_seconds(),
                         still_ms(), static_cast<std::uint32_t>(word.activity), doing_ms(word),
-                        static_cast<std::uint32_t>(call.kind), call.shard, call.step, call_ms(call)});
+                        static_cast<std::uint32_t>(call.kind), call.shard, call.step, call_ms(call),
+                        progress_->samples()});
   if (parts_.name.loader || !view_.loaders.empty()) return;  // a replica says so of its loader
   if (!awake_) awake_.emplace(job_->cluster.detect.heartbeat);
   const auto now = awake_->look(self_->clock().now().time_since_epoch());
-  if (auto late = stalls_->of_self(progress_->word(), view_.number, applied + 1, now))
+  if (auto late = stalls_->of_self(progress_->told(), view_.number, applied + 1, now))
     self_->send(parts_.coordinator, *late);
 }
 

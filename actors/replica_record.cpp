@@ -118,6 +118,7 @@ void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
   if (!count_step(*record_)) return;
+  parts_.bench->progress->trained(samples_);
   weights_ = message.weights;
   prove(*record_);
   if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the card

@@ -33,6 +33,7 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   record_hash_ = place.record_hash;
   course_->restore(place.cursor, place.steps, place.finished, place.debt);
   samples_ = place.samples;
+  parts_.bench->progress->trained(samples_);
   ledger_ = place.ledger;
   dropped_ = place.dropped;
   epoch_loss_ = place.epoch_loss;

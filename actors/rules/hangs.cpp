@@ -44,26 +44,27 @@ std::string Hangs::ends_for(const NodeName& who, const Work& work, bool stuck, s
   if (work.call.kind != ThreadCall::Kind::computes) return {};
   const auto found = lost_at_.find({work.call.step, work.call.shard});
   if (found == lost_at_.end()) return {};
-  std::set<NodeName> lost = found->second;
-  lost.insert(who);
+  const auto& [hung, late] = found->second;
   const std::string at =
       "shard " + std::to_string(work.call.shard) + " of step " + std::to_string(work.call.step);
-  if (stuck && lost.size() >= 2) {
-    const NodeName& before = *lost.begin() == who ? *std::next(lost.begin()) : *lost.begin();
-    return "two replicas have hung at " + at + ", " + before.text() + " and then " + who.text() +
-           ": the model's code does not return there";
+  const auto before = std::ranges::find_if(hung, [&](const NodeName& each) { return each != who; });
+  if (stuck && before != hung.end()) {
+    return "two replicas have hung at " + at + ", " + before->text() + " and then " + who.text() +
+           ", each for cluster.straggler.stuck_after: the model's code does not return there; if it needs "
+           "longer, raise that time";
   }
-  if (lost.size() < std::max(replicas, 2u)) return {};
-  return std::to_string(lost.size()) + " replicas were evicted at " + at + ", the last one " + who.text() +
+  if (late.size() < kEvictionsOfEach * std::max(replicas, 1u)) return {};
+  return std::to_string(late.size()) + " replicas were evicted at " + at +
          ": whoever computes it takes longer than cluster.straggler.patience, and cluster.straggler.action "
          "is "
-         "\"evict\"";
+         "\"evict\"; raise the one, or take another action";
 }
 
-void Hangs::note(const NodeName& who, const Work& work) {
+void Hangs::note(const NodeName& who, const Work& work, bool stuck) {
   if (work.call.kind != ThreadCall::Kind::computes) return;
   if (lost_at_.size() >= kPlacesMax) lost_at_.erase(lost_at_.begin());
-  lost_at_[{work.call.step, work.call.shard}].insert(who);
+  Lost& lost = lost_at_[{work.call.step, work.call.shard}];
+  (stuck ? lost.hung : lost.late).insert(who);
 }
 
 }  // namespace muster

@@ -3,7 +3,7 @@
 //
 // One that hangs is lost, and another one takes its shards over. Where that one hangs at the same micro-batch
 // it is the model's code that does not return: no view change helps. Nor does one where whoever computes a
-// micro-batch is evicted for being late (cluster.straggler.action), as often as the job has replicas.
+// micro-batch is evicted for being late (cluster.straggler.action), again and again.
 #pragma once
 
 #include <algorithm>
@@ -48,15 +48,20 @@ class Hangs {
   /// So many micro-batches at which a replica has hung are remembered.
   static constexpr std::size_t kPlacesMax = 1024;
 
-  /// Why the run ends for one that is lost there: so many others were lost at the same micro-batch. `stuck`:
-  /// it hangs, and one other is enough; else it is late, and `replicas` are to be lost in all. Empty: it goes
-  /// on.
+  /// So often each place of the job may have lost its replica at one micro-batch for being late.
+  static constexpr std::uint32_t kEvictionsOfEach = 3;
+
+  /// Why the run ends for one that is to be lost, for it hangs (`stuck`), or is late: another one has hung at
+  /// the same micro-batch, or kEvictionsOfEach * replicas were evicted there. Empty: it goes on.
   std::string ends_for(const NodeName& who, const Work& work, bool stuck, std::uint32_t replicas) const;
-  /// It is lost, for it hangs, or is late.
-  void note(const NodeName& who, const Work& work);
+  /// It is lost for that.
+  void note(const NodeName& who, const Work& work, bool stuck);
 
  private:
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<NodeName>> lost_at_;  // by step and shard
+  struct Lost {
+    std::set<NodeName> hung, late;
+  };
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Lost> lost_at_;  // by step and shard
 };
 
 }  // namespace muster

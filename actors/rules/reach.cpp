@@ -7,6 +7,11 @@ bool ReachWatch::owes(const NodeName& by, const NodeName& about) const {
   return found != owed_.end() && found->second.by.contains(by);
 }
 
+bool ReachWatch::has_failed(const NodeName& about, const NodeName& other) const {
+  const auto found = owed_.find(about);
+  return found != owed_.end() && found->second.failed.contains(other);
+}
+
 std::vector<NodeName> ReachWatch::over(const std::function<bool(const NodeName&)>& alive,
                                        std::chrono::milliseconds passed) {
   std::vector<NodeName> over;

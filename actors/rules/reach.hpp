@@ -22,7 +22,10 @@ inline constexpr std::chrono::milliseconds kReachPatience{5000};
 class ReachWatch {
  public:
   /// All of `by` have been asked to say something about it.
-  void ask(const NodeName& about, std::set<NodeName> by) { owed_[about] = {std::move(by), {}}; }
+  void ask(const NodeName& about, std::set<NodeName> by) { owed_[about] = {std::move(by), {}, {}}; }
+  /// Nothing goes between it and that one; known until it is over, or asked again.
+  void failed(const NodeName& about, const NodeName& other) { owed_[about].failed.insert(other); }
+  bool has_failed(const NodeName& about, const NodeName& other) const;
   bool owes(const NodeName& by, const NodeName& about) const;
   /// It has said that nothing is wrong.
   void told(const NodeName& by, const NodeName& about) { owed_.at(about).by.erase(by); }
@@ -42,6 +45,7 @@ class ReachWatch {
   struct Owed {
     std::set<NodeName> by;
     std::chrono::milliseconds since{0};
+    std::set<NodeName> failed;
   };
   std::map<NodeName, Owed> owed_;
   std::set<NodeName> again_;

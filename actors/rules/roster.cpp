@@ -126,6 +126,7 @@ void Roster::heard(const Heartbeat& message) {
   const auto found = nodes_.find(message.name);
   if (found == nodes_.end()) return;
   if (message.step > found->second.last_step) found->second.gives_nothing = false;  // it has gone on
+  found->second.last_samples = message.samples;
   found->second.last_step = message.step;  // a lower one than before, if all have gone back
   if (!found->first.loader) found->second.work = work_of(message);
   const auto busy = found->second.work.hangs_for();

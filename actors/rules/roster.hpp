@@ -48,7 +48,7 @@ struct NodeRecord {
   bool feed_again = false;     ///< in the same view
   bool gives_nothing = false;  ///< it hung while a newcomer waited for its state, and has done no step since
   std::set<std::uint32_t> holds_of;  ///< as in Member
-  std::uint64_t last_step = 0;
+  std::uint64_t last_step = 0, last_samples = 0;
   std::chrono::milliseconds hangs{0};  ///< one of its threads, as its last heartbeat says
   Work work;                           ///< a replica's, by its last heartbeat
   bool tried = true;                   ///< it and the others reach each other, as far as is known
@@ -207,7 +207,7 @@ class Roster {
   /// The replicas of the view one of whose threads has done nothing for so long, and its loaders whose data
   /// planes have; a loader's other thread is watched by those who wait for it.
   std::vector<NodeName> hanging(std::chrono::milliseconds stuck_after) const;
-  /// Likewise, and replicas that have waited for data for so long.
+  /// Likewise, and replicas that have waited for so long for data that they read themselves.
   std::vector<NodeName> standing(std::chrono::milliseconds stuck_after) const;
   /// Some have joined and are not ready; those of them who have had so many calls of `late_to_prepare` now.
   bool any_prepares() const;

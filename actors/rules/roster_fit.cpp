@@ -16,8 +16,9 @@ std::string short_hash(const std::string& hash) {
 }  // namespace
 
 std::string Roster::name_at_host(const NodeName& who) const {
-  const std::string& host = at(who).host;
-  return host.empty() ? who.text() : who.text() + " on " + host;
+  const NodeRecord& record = at(who);
+  if (record.host.empty()) return who.text();
+  return who.text() + " on " + record.host + (record.address.empty() ? "" : " (" + record.address + ")");
 }
 
 std::string Roster::differs(const NodeName& who, const NodeName& from) const {

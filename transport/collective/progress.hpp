@@ -34,7 +34,8 @@ struct ThreadCall {
   enum class Kind : std::uint32_t { none = 0, computes = 1, reads = 2 };
   Kind kind = Kind::none;
   std::uint32_t shard = 0;
-  std::uint64_t step = 0;  ///< of the job, from 1; reads: 0
+  std::uint64_t step = 0;    ///< of the job, from 1; reads: 0
+  std::uint64_t number = 0;  ///< no two calls of a process have the same
 
   bool operator==(const ThreadCall&) const = default;
 };
@@ -68,6 +69,7 @@ class ProgressBoard {
   class InCall {
    public:
     InCall(ProgressBoard& board, const ThreadCall& call) : board_(board) {
+      board_.calls_.fetch_add(1, std::memory_order_relaxed);
       board_.call_shard_.store(call.shard, std::memory_order_relaxed);
       board_.call_step_.store(call.step, std::memory_order_relaxed);
       board_.call_kind_.store(call.kind, std::memory_order_release);
@@ -82,7 +84,8 @@ class ProgressBoard {
   /// A reader may see a new kind with the old shard and step.
   ThreadCall call() const {
     const auto kind = call_kind_.load(std::memory_order_acquire);
-    return {kind, call_shard_.load(std::memory_order_relaxed), call_step_.load(std::memory_order_relaxed)};
+    return {kind, call_shard_.load(std::memory_order_relaxed), call_step_.load(std::memory_order_relaxed),
+            calls_.load(std::memory_order_relaxed)};
   }
 
   /// Something was done, in whatever activity.
@@ -92,17 +95,24 @@ class ProgressBoard {
     seconds_.store(seconds, std::memory_order_relaxed);
     measured_step_.store(step, std::memory_order_relaxed);
   }
+  /// Of all steps that it has applied. One thread writes.
+  void trained(std::uint64_t samples) { samples_.store(samples, std::memory_order_relaxed); }
+  std::uint64_t samples() const { return samples_.load(std::memory_order_relaxed); }
   std::uint64_t measured_step() const { return measured_step_.load(std::memory_order_relaxed); }
   double measured_seconds() const { return seconds_.load(std::memory_order_relaxed); }
 
   ProgressWord word() const {
     return {activity(), shard_.load(std::memory_order_relaxed), counter_.load(std::memory_order_relaxed)};
   }
-  /// As those are told who wait for this member: what its compute thread reads is waited for like other data.
+  /// As those are told who wait for this member: what its compute thread reads is waited for like other data;
+  /// and where that is in a gradient, of an older view perhaps, no data is waited for.
   ProgressWord told() const {
     ProgressWord told = word();
-    const bool reads = call().kind == ThreadCall::Kind::reads;
-    if (reads && told.activity == Activity::computing) told.activity = Activity::loading;
+    const ThreadCall::Kind kind = call().kind;
+    if (kind == ThreadCall::Kind::reads && told.activity == Activity::computing)
+      told.activity = Activity::loading;
+    if (kind == ThreadCall::Kind::computes && told.activity == Activity::loading)
+      told.activity = Activity::computing;
     return told;
   }
 
@@ -114,7 +124,7 @@ class ProgressBoard {
 
   std::atomic<ThreadCall::Kind> call_kind_{ThreadCall::Kind::none};
   std::atomic<std::uint32_t> call_shard_{0};
-  std::atomic<std::uint64_t> call_step_{0};
+  std::atomic<std::uint64_t> call_step_{0}, calls_{0}, samples_{0};
   std::atomic<std::uint64_t> turn_{0};  // the activity; above its bits, how often one was begun
   std::atomic<std::uint32_t> shard_{0};
   std::atomic<std::uint64_t> counter_{0};

@@ -59,5 +59,15 @@ TEST(ReachWatch, WaitsForASilentOneOnlySoLong) {
   EXPECT_EQ(watch.over(all_live, milliseconds(1)), std::vector{kNew});
 }
 
+TEST(ReachWatch, KnowsWhomItDoesNotReachUntilItIsAskedAgain) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne, kOther});
+  watch.failed(kNew, kOne);
+  EXPECT_TRUE(watch.has_failed(kNew, kOne));
+  EXPECT_FALSE(watch.has_failed(kNew, kOther));
+  watch.ask(kNew, {kNew});
+  EXPECT_FALSE(watch.has_failed(kNew, kOne));
+}
+
 }  // namespace
 }  // namespace muster

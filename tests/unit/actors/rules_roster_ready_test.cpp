@@ -105,5 +105,20 @@ TEST(Roster, NoRoundIsLeftOnlyIfOneIsThereThatHoldsTheLast) {
   EXPECT_FALSE(roster.trained()) << "the others have to do the last step again";
 }
 
+// Others watch over loaders: that a replica waits for a slow one is no standstill of its own.
+TEST(Roster, WhoWaitsForALoaderProcessDoesNotStand) {
+  for (const std::uint32_t loaders : {0u, 1u}) {
+    View view;
+    Roster roster = roster_in_view(2, loaders, view);
+    Heartbeat waits;
+    waits.name = kReplica0;
+    waits.activity = static_cast<std::uint32_t>(Activity::loading);
+    waits.doing_ms = 5000;
+    roster.heard(waits);
+    const auto standing = roster.standing(std::chrono::seconds(2));
+    EXPECT_EQ(standing, loaders == 0 ? std::vector{kReplica0} : std::vector<NodeName>{});
+  }
+}
+
 }  // namespace
 }  // namespace muster
