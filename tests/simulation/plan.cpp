@@ -363,11 +363,9 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
     plan.faults.push_back(std::move(fault));
   };
   if (!dice.one_in(3)) draw(faults_of_disks());
-  if (!dice.one_in(3)) {
-    const bool everywhere = dice.one_in(5);
-    draw(!everywhere ? ends()
-                     : std::vector{fault_kind(dice.one_in(3) ? "hang-everywhere" : "error-everywhere")});
-  }
+  if (!dice.one_in(3))
+    draw(!dice.one_in(5) ? ends()
+                         : std::vector{fault_kind(dice.one_in(3) ? "hang-everywhere" : "error-everywhere")});
   auto& stuck_after = plan.job.cluster.straggler.stuck_after;  // many messages go by in a minute
   for (const Fault& fault : plan.faults)
     if (fault.kind == "hang-everywhere") stuck_after = std::min(stuck_after, milliseconds(8000));
