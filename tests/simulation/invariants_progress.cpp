@@ -42,7 +42,9 @@ bool Invariants::fails_for_hanging(const Report& report) const {
   if (report.reason.starts_with("two replicas have hung at")) return everywhere || froze > 1;
   if (report.reason.find(" replicas were evicted at ") != std::string::npos) return everywhere || froze > 1;
   if (everywhere && report.reason.starts_with("no nodes came")) return true;  // none becomes ready
-  return report.reason.starts_with("no replica has done anything for") && (everywhere || froze > 0);
+  const bool nobody = report.reason.starts_with("no replica has done anything for") ||
+                      report.reason.starts_with("no replica has read ");  // it hangs while all go back
+  return nobody && (everywhere || froze > 0);
 }
 
 // The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
