@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <caf/io/all.hpp>
 
@@ -85,17 +86,33 @@ struct RemoteRun::Link {
 
   Link() { system.await_actors_before_shutdown(false); }
 
+  using Answer = decltype(std::declval<caf::scoped_actor&>()->request(
+      std::declval<coordinator_actor&>(), kAskAgain, std::declval<StatusRequest>()));
+
+  Answer request(bool at_end, std::chrono::milliseconds most) {
+    return self->request(coordinator, most, StatusRequest{at_end});
+  }
+
+  // The answer to what was asked before counts first.
+  Answer next_answer(bool at_end, std::chrono::milliseconds most) {
+    if (!at_end || !last_word) return request(at_end, most);
+    Answer asked = std::move(*last_word);
+    last_word.reset();
+    return asked;
+  }
+
   // As it is now, or at its end; nothing if that takes longer. Nobody answers for one that has died: it is
   // asked anew, and looked after, every now and then.
   std::optional<RunStatus> ask(bool at_end, std::chrono::milliseconds most) {
-    std::optional<RunStatus> answer;
     const auto until = std::chrono::steady_clock::now() + most;
     for (;;) {
-      const auto left = until - std::chrono::steady_clock::now();
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
       if (left <= left.zero()) return std::nullopt;
-      self->request(coordinator, std::min<std::chrono::nanoseconds>(left, kAskAgain), StatusRequest{at_end})
-          .receive([&](const RunStatus& status) { answer = status; }, [](const caf::error&) {});
-      if (answer) return answer;
+      std::optional<RunStatus> status;
+      next_answer(at_end, std::min(left, kAskAgain))
+          .receive([&](const RunStatus& said) { status = said; }, [](const caf::error&) {});
+      if (status) return status;
       self->receive([&](const caf::down_msg&) { is_down = true; }, caf::after(kNoWait) >> [] {});
       if (is_down) gone("the coordinator at " + address + " has ended without its last word");
     }
@@ -106,6 +123,7 @@ struct RemoteRun::Link {
   caf::scoped_actor self{system};
   coordinator_actor coordinator;
   std::string address;
+  std::optional<Answer> last_word;  // asked for before it was told to end: its end may come at once
   bool is_down = false;
 };
 
@@ -132,6 +150,7 @@ RunStatus RemoteRun::status() {
 }
 
 void RemoteRun::stop(const std::string& reason, bool now) {
+  if (!link_->last_word) link_->last_word.emplace(link_->request(true, kAskAgain));
   link_->self->send(link_->coordinator, StopRequest{reason, true});
   if (now) link_->self->send(link_->coordinator, StopRequest{reason + ", at once", false});
 }

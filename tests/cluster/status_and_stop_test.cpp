@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "muster/actors/remote_run.hpp"
 #include "tests/cluster/paced_job.hpp"
 
 namespace {
@@ -239,6 +240,21 @@ TEST(StatusAndStop, ARunThatWaitsForItsNodesSaysForWhom) {
     EXPECT_TRUE(json[unknown].is_null()) << unknown << " in " << json;
   EXPECT_EQ(run_muster({"stop", address}).code, 0);
   EXPECT_EQ(coordinator.wait().code, 143);
+}
+
+// Who tells it to end asked for its last word first: its process is gone before anybody could ask again.
+TEST(StatusAndStop, ARunThatEndsAtOnceHasALastWord) {
+  const Folder folder;
+  const std::string address = free_address();
+  MusterProcess coordinator(
+      {"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-"});
+  ASSERT_TRUE(coordinator.event("listening").is_object());
+  muster::RemoteRun run(address);
+  run.stop("muster stop, by a test");
+  EXPECT_EQ(coordinator.wait().code, 143);
+  const auto last = run.wait(5s);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->state, "interrupted");
 }
 
 // The nodes of a coordinator were started elsewhere: nobody else would end them.
