@@ -21,7 +21,9 @@ void Invariants::expect_progress(Nanoseconds patience) {
     patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
     patience += job_.cluster.give_up_after + job_.cluster.straggler.stuck_after;  // or cannot be spared
     const View* view = views_.latest();
-    const bool from_disk = view && (view->back || (job_.train.in_parts() && view->source.view == 0));
+    const bool has_begun = tally_.of("event: view") > 0;  // the first view reads nothing
+    const bool from_disk =
+        view && has_begun && (view->back || (job_.train.in_parts() && view->source.view == 0));
     if (from_disk) patience += std::max<Nanoseconds>(5 * job_.cluster.give_up_after, kReadingTakes);
   }
   if (now() - progress_at_ <= patience) return;
