@@ -22,10 +22,12 @@ set(pages "")
 # muster_page(<page> <what follows the program's name, a blank behind it> <summary>)
 function(muster_page page command summary)
   set(output "${PROJECT_BINARY_DIR}/man/${page}.1")
+  set(named "${PROJECT_BINARY_DIR}/man/${page}")  # the page is called as the program that prints its help
   add_custom_command(OUTPUT "${output}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_FILE:muster_program> "${named}"
     COMMAND "${MUSTER_HELP2MAN}" --no-info --no-discard-stderr "--name=${summary}" "--help-option=${command}--help"
-            "--output=${output}" $<TARGET_FILE:muster_program>
+            "--version-string=${PROJECT_VERSION}" "--output=${output}" "${named}"
     DEPENDS muster_program VERBATIM COMMENT "Making the man page of ${page}")
   set(pages "${pages};${output}" PARENT_SCOPE)
 endfunction()

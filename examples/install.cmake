@@ -19,6 +19,14 @@ foreach(file IN LISTS wanted)
   endif()
 endforeach()
 
+# apropos finds a page by the name that man shows it under.
+if(MANUAL)
+  file(STRINGS "${PREFIX}/share/man/man1/muster-stop.1" name REGEX "^muster-stop ")
+  if(NOT name)
+    message(FATAL_ERROR "the man page muster-stop calls itself something else")
+  endif()
+endif()
+
 # Where the links of the pages lead to there is something.
 file(GLOB_RECURSE documents "${PREFIX}/share/doc/*.md")
 foreach(page IN LISTS documents)
