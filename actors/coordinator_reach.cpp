@@ -79,7 +79,8 @@ void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {
       if (roster_->alive(who)) ask_for_ports(who);
     }
   }
-  for (const NodeName& who : reach_.over(alive, passed)) {
+  const auto heard = [this](const NodeName& who) { return watch_->in_touch(who, elapsed()); };
+  for (const NodeName& who : reach_.over(alive, heard, passed)) {
     if (!roster_->alive(who)) continue;  // one before it has changed that
     roster_->tried(who, true);
     is_ready(who);

@@ -1,5 +1,7 @@
 #include "muster/actors/rules/reach.hpp"
 
+#include <algorithm>
+
 namespace muster {
 
 bool ReachWatch::owes(const NodeName& by, const NodeName& about) const {
@@ -12,14 +14,13 @@ bool ReachWatch::has_failed(const NodeName& about, const NodeName& other) const 
   return found != owed_.end() && found->second.failed.contains(other);
 }
 
-std::vector<NodeName> ReachWatch::over(const std::function<bool(const NodeName&)>& alive,
-                                       std::chrono::milliseconds passed) {
+std::vector<NodeName> ReachWatch::over(const Ask& alive, const Ask& heard, std::chrono::milliseconds passed) {
   std::vector<NodeName> over;
   for (auto each = owed_.begin(); each != owed_.end();) {
     const NodeName about = each->first;
     Owed& owed = each->second;
-    owed.since += passed;
     std::erase_if(owed.by, [&](const NodeName& by) { return !alive(by); });
+    if (std::ranges::all_of(owed.by, heard)) owed.since += passed;
     const bool lives = alive(about);
     const bool is_over = owed.by.empty() || owed.since >= kReachPatience;
     if (lives && is_over) over.push_back(about);

@@ -1,7 +1,8 @@
 // Who still owes a word on the ports of a newcomer, or of others that the newcomer dials: a pure rule.
 //
 // A node that is ready dials those of other hosts that are, and they dial it. It counts as ready when all
-// have said that they reach each other. Who does not answer is not waited for: others watch over that.
+// have said that they reach each other. Who does not answer is not waited for: others watch over that. The
+// time in which one of those is not heard does not count, for its answer may be under way.
 #pragma once
 
 #include <chrono>
@@ -36,10 +37,11 @@ class ReachWatch {
     again_.insert(about);
   }
   std::set<NodeName> take_again() { return std::exchange(again_, {}); }
+  using Ask = std::function<bool(const NodeName&)>;
+
   /// Nobody who lives owes a word on these any more, or the time is over; each is named once. Those that are
-  /// gone themselves are forgotten. `passed`: since the last call.
-  std::vector<NodeName> over(const std::function<bool(const NodeName&)>& alive,
-                             std::chrono::milliseconds passed);
+  /// gone themselves are forgotten. `heard`: whether that one is, now. `passed`: since the last call.
+  std::vector<NodeName> over(const Ask& alive, const Ask& heard, std::chrono::milliseconds passed);
 
  private:
   struct Owed {
