@@ -96,8 +96,10 @@ std::vector<NodeName> Roster::standing(std::chrono::milliseconds stuck_after) co
   std::vector<NodeName> names;
   for (const auto& [name, record] : nodes_) {
     if (name.loader || !member(name) || !view_.holds(name) || record.stage == NodeStage::done) continue;
-    if (record.work.waits_for_data() && !view_.loaders.empty()) continue;  // others watch over loaders
-    if (std::max(record.hangs, record.work.stands_for()) >= stuck_after) names.push_back(name);
+    // Others watch over loaders; but nobody serves one whose own data plane takes nothing.
+    const bool is_served = record.work.waits_for_data() && !view_.loaders.empty();
+    const auto stands_for = is_served ? record.hangs : std::max(record.hangs, record.work.stands_for());
+    if (stands_for >= stuck_after) names.push_back(name);
   }
   return names;
 }

@@ -120,5 +120,19 @@ TEST(Roster, WhoWaitsForALoaderProcessDoesNotStand) {
   }
 }
 
+TEST(Roster, WhoseOwnDataPlaneTakesNothingStandsWhateverItWaitsFor) {
+  View view;
+  Roster roster = roster_in_view(2, 1, view);
+  Heartbeat waits;
+  waits.name = kReplica0;
+  waits.activity = static_cast<std::uint32_t>(Activity::loading);
+  waits.doing_ms = waits.still_ms = 5000;
+  roster.heard(waits);
+  EXPECT_EQ(roster.standing(std::chrono::seconds(2)), std::vector{kReplica0});
+  waits.still_ms = 0;
+  roster.heard(waits);
+  EXPECT_TRUE(roster.standing(std::chrono::seconds(2)).empty());
+}
+
 }  // namespace
 }  // namespace muster
