@@ -109,6 +109,8 @@ class CoordinatorState {
   std::chrono::milliseconds in_time(std::chrono::milliseconds usual, int share) const;
   std::string owed_by_hanging(const NodeName& who) const;
   bool any_works_but(const std::vector<NodeName>& standing) const;
+  bool reads_itself(const NodeName& who) const;
+  std::string what_it_does(const NodeName& who) const;
   void say_standing(const NodeName& who, bool any_works);
   bool starves_newcomers(const NodeName& who);
   void ask_another_donor(const NodeName& hanging);

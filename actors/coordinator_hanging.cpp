@@ -85,10 +85,19 @@ bool CoordinatorState::judge_standing() {
   return true;
 }
 
+// Of one that stands still. A loader that serves it is not why.
+std::string CoordinatorState::what_it_does(const NodeName& who) const {
+  const NodeRecord& record = roster_->at(who);
+  const bool is_served = record.work.waits_for_data() && !view_.loaders.empty();
+  if (record.work.may_hang() && !is_served) return record.work.text();
+  return "has done nothing in the thread of its data plane for " + std::to_string(record.hangs.count()) +
+         " ms";
+}
+
 void CoordinatorState::fail_for_standing(const std::vector<NodeName>& standing) {
   std::string all;
   for (const NodeName& who : standing)
-    all += (all.empty() ? "" : ", ") + who.text() + " " + roster_->at(who).work.text();
+    all += (all.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
   const bool any_checkpoint =
       !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
   fail("no replica has done anything for cluster.straggler.stuck_after and cluster.give_up_after: " + all +
@@ -100,7 +109,12 @@ bool CoordinatorState::ends_for_hanging(const NodeName& who, bool stuck) {
   if (who.loader || keeping_ || phase_ != Phase::running || canary("hangs-move-on")) return false;
   const std::string why = hangs_.ends_for(who, roster_->at(who).work, stuck, parts_.job.cluster.replicas);
   if (why.empty()) return false;
-  if (!keep_state("failed", why)) fail(why);
+  // Nobody is left who could write a checkpoint: there is nothing to wait for.
+  const bool any_left = any_works_but({who}) || roster_->newcomers(NodeStage::caught_up) > 0;
+  if (any_left && keep_state("failed", why)) return true;
+  if (!any_left && begin_keeping("failed", why))
+    return not_kept("no replica is left that does not hang"), true;
+  fail(why);
   return true;
 }
 
@@ -129,15 +143,12 @@ void CoordinatorState::ask_another_donor(const NodeName& hanging) {
 void CoordinatorState::say_standing(const NodeName& who, bool any_works) {
   if (!hangs_said_.emplace(view_.number, who).second) return;
   const auto& cluster = parts_.job.cluster;
-  const Work work = roster_->at(who).work;
   const std::string given_up =
       "for cluster.give_up_after (" + std::to_string(cluster.give_up_after.count()) + " ms)";
   raise(make_event(
       "notice",
       {{"text",
-        who.text() + " " +
-            (work.may_hang() ? work.text() : "has done nothing in the thread of its data plane") +
-            " without a sign of life (cluster.straggler.stuck_after); " +
+        who.text() + " " + what_it_does(who) + " (cluster.straggler.stuck_after); " +
             (phase_ == Phase::paused ? "it may hold what no other replica does, and is waited for"
              : any_works ? "it cannot be spared (cluster.min_replicas), and is waited for " + given_up
                          : "no replica works, and if none goes on " + given_up + " the run fails")}}));

@@ -5,6 +5,7 @@
 #include "muster/actors/coordinator.hpp"
 #include "muster/actors/event_fields.hpp"
 #include "muster/actors/rules/given_up.hpp"
+#include "muster/actors/rules/straggling.hpp"
 #include "muster/config/canary.hpp"
 
 namespace muster {
@@ -50,8 +51,16 @@ void CoordinatorState::on(const Heartbeat& message) {
   }
 }
 
-void CoordinatorState::on(const HeldUp& message) {
-  if (ending_ || !in_force() || !roster_->alive(message.late())) return;
+// The others see only that its compute thread is busy; its heartbeats say that this is a read.
+bool CoordinatorState::reads_itself(const NodeName& who) const {
+  return view_.loaders.empty() && roster_->at(who).work.call.kind == ThreadCall::Kind::reads;
+}
+
+void CoordinatorState::on(const HeldUp& said) {
+  if (ending_ || !in_force() || !roster_->alive(said.late())) return;
+  HeldUp message = said;
+  if (message.cause == text_of(LateCause::compute) && reads_itself(message.late()))
+    message.cause = text_of(LateCause::data);
   const ClusterWatch::Judgement judgement =
       watch_->held_up(message, elapsed(), roster_->newcomers(NodeStage::caught_up));
   if (!follow(judgement) && judgement.drops) close_view();

@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// What a replica does, and for how long without a sign of life.
+/// What a replica does, and for how long without any progress.
 struct Work {
   Activity activity = Activity::idle;
   ThreadCall call;         ///< that its compute thread is in, whatever else is asked of it

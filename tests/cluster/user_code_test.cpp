@@ -241,6 +241,18 @@ TEST(UserCode, ASuccessorThatHangsInTheSameShardEndsTheRun) {
   EXPECT_LT(outcome.seconds.count(), 30);
 }
 
+// No replica is left that could write a last checkpoint: none is waited for.
+TEST(UserCode, WhereAllHangTheRunEndsWithoutWaitingForALastCheckpoint) {
+  const Folder folder;
+  const Outcome outcome = run_broken({"model.flaw=hang-in-shard", "checkpoint.grace=50s",
+                                      "checkpoint.folder=\"" + folder.path("kept") + "\""},
+                                     "run", {"--quiet"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"two replicas have hung at shard 1 of step 3, replica ",
+                             "no replica is left that does not hang"});
+  EXPECT_LT(outcome.seconds.count(), 30);
+}
+
 TEST(UserCode, AHangOfAllReplicasIsNamedAndBounded) {
   for (const auto& [flaw, said] :
        {std::pair("model.flaw=hang-later", " has been computing shard 0 of step 3 for "),
