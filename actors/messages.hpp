@@ -414,7 +414,7 @@ struct Ready {
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
   std::string probe_sha256, computes_with;  ///< as in Prepared
   std::string cannot_read;                  ///< why this replica cannot load where no loader is left
-  std::string error;
+  std::string error, notice;                ///< why it is not; what people should know
 };
 
 // ------------------------------------------------------------ 3. telling others
@@ -471,7 +471,7 @@ struct Heartbeat {
   double seconds = 0;          ///< for data and computation of its shards at that step
   std::uint64_t still_ms = 0;  ///< for how long the thread of its data plane has not done what it was told
   std::uint32_t activity = 0;  ///< Activity
-  std::uint64_t doing_ms = 0;  ///< for how long without a sign of life; 0: it waits for others
+  std::uint64_t doing_ms = 0;  ///< for how long without any progress; 0: it waits for others
   std::uint32_t call = 0;      ///< ThreadCall::Kind: the call that its compute thread is in,
   std::uint32_t call_shard = 0;
   std::uint64_t call_step = 0;

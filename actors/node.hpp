@@ -42,6 +42,9 @@ struct NodeSeams {
   /// does not keep its contract here. Empty: that is known. `computes`: it has the model; `loads`: it reads
   /// the data.
   std::function<void(const Job& job, const Registry& registry, bool computes, bool loads)> check_contract;
+  /// Asked on the compute thread of a replica, too: what people should know of this host before the run.
+  /// Empty: nothing is asked.
+  std::function<std::string(const Job& job, const Registry& registry)> look_around;
   /// Dials the ports of these, and hands over those that do not answer, on another thread, within
   /// kDialPatience. `own`: this node's address. Empty: nothing is between the nodes.
   std::function<void(const std::string& own, const std::vector<Member>& peers,

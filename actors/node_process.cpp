@@ -20,6 +20,7 @@
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
+#include "muster/actors/mathematics_text.hpp"
 #include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/rules/looking.hpp"
 #include "muster/actors/rules/return_time.hpp"
@@ -284,6 +285,7 @@ int run_joining_node(const JoinOptions& options, const Registry& registry) {
       if (!*checked) check_contract_of_node_apart(job, all, {computes, loads}, {this_executable(), "node"});
       *checked = true;
     };
+    seams.look_around = unseen_folder;
     return seams;
   });
 }

@@ -1,6 +1,9 @@
 // What a person meets who starts nodes by hand, with a slip in the address, the port or the device.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <memory>
+
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
 
@@ -49,6 +52,45 @@ TEST(Join, ADeviceThatIsNotThereIsRefusedAtOnce) {
   EXPECT_EQ(outcome.code, 2);
   expect_parts(outcome.err,
                {"--device: a device that is not there; found \"cpu:4096\"", "this node has cpu:0"});
+}
+
+/// What is started meanwhile begins in this folder.
+class Within {
+ public:
+  explicit Within(const std::string& folder) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  ~Within() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+// A relative path means another folder to each process.
+TEST(Join, ACheckpointFolderThatIsNotTheCoordinatorsIsNamed) {
+  const Folder folder, elsewhere;
+  const std::string address = free_address();
+  std::unique_ptr<MusterProcess> coordinator, same;
+  {
+    const Within within(folder.path("."));
+    coordinator = std::make_unique<MusterProcess>(
+        Arguments{"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-",
+                  "--set", "checkpoint.folder=kept"});
+    ASSERT_TRUE(coordinator->event("listening").is_object());
+    same = std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", address});
+  }
+  const Within within(elsewhere.path("."));
+  MusterProcess other({"join", "--coordinator", address});
+  const Json notice = coordinator->event("notice", [](const Json& event) {
+    return event["text"].get<std::string>().find("checkpoint.folder is ") != std::string::npos;
+  });
+  ASSERT_TRUE(notice.is_object());
+  expect_parts(notice["text"], {std::filesystem::path(elsewhere.path("kept")).lexically_normal().string(),
+                                "give the absolute path of a folder that all hosts share"});
+  const Outcome outcome = coordinator->wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find(folder.path("kept")), std::string::npos)
+      << "it sees that folder: " << outcome.out;
 }
 
 TEST(Join, ATakenPortIsCalledTaken) {

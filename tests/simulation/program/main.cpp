@@ -14,6 +14,7 @@
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/plan_file.hpp"
 #include "tests/simulation/plan_near.hpp"
+#include "tests/simulation/plan_swarm.hpp"
 #include "tests/simulation/program/canaries.hpp"
 #include "tests/simulation/scale.hpp"
 #include "tests/simulation/sources.hpp"
@@ -40,7 +41,7 @@ struct Request {
 };
 
 Plan plan_of(std::uint64_t seed, const Request& request) {
-  return request.near ? request.near->draw(seed) : draw_plan(seed, request.plan);
+  return request.near ? request.near->draw(seed) : draw_plan(seed, swarm(seed, request.plan));
 }
 
 [[noreturn]] void refuse(const std::string& why) {
