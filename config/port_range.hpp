@@ -1,4 +1,4 @@
-// "7100-7199": ports of a host, the first and the last one.
+// "7200-7299": ports of a host, the first and the last one.
 #pragma once
 
 #include <cstdint>

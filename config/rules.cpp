@@ -73,7 +73,7 @@ void check_data_ports(const Job& job, const Places& places, std::vector<Mistake>
   if (parse_port_range(ports)) return;
   mistakes.push_back(mistake_at(places, "cluster.data_ports", "no range of ports",
                                 shortened(in_quotes(ports)),
-                                "\"FIRST-LAST\", each from 1 to 65535, as \"7100-7199\""));
+                                "\"FIRST-LAST\", each from 1 to 65535, as \"7200-7299\""));
 }
 
 void check_min_replicas(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {

@@ -313,8 +313,9 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.listen)),
       bind(
           key("cluster.data_ports", of(ValueType::text),
-              "Ports that nodes listen on for the data of other hosts, as \"7100-7199\", for firewalls: each "
-              "node takes one that is free. Not for RDMA; where UCX_NET_DEVICES lets UCX carry TCP, set "
+              "Ports that nodes listen on for the data of other hosts, as \"7200-7299\", for firewalls: each "
+              "node takes one that is free. Leave the port of the coordinator out. Not for RDMA; where "
+              "UCX_NET_DEVICES lets UCX carry TCP, set "
               "UCX_TCP_PORT_RANGE, too.",
               "any"),
           MUSTER_MEMBER(cluster.data_ports)),
