@@ -355,6 +355,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   }
   actors_[who] = actor;
   self_->monitor(actor);
+  reach_.came_back(who);
   if (!begun_ && (phase_ == Phase::forming || phase_ == Phase::noting)) return returned_early(message, actor);
   if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;

@@ -19,11 +19,13 @@ namespace muster {
 /// How long a port is dialled, and within what time a node says what came of it.
 inline constexpr std::chrono::milliseconds kDialPatience{3000};
 inline constexpr std::chrono::milliseconds kReachPatience{5000};
+/// And in all, whoever is not heard meanwhile.
+inline constexpr std::chrono::milliseconds kReachMax = 12 * kReachPatience;
 
 class ReachWatch {
  public:
   /// All of `by` have been asked to say something about it.
-  void ask(const NodeName& about, std::set<NodeName> by) { owed_[about] = {std::move(by), {}, {}}; }
+  void ask(const NodeName& about, std::set<NodeName> by) { owed_[about] = {std::move(by), {}, {}, {}}; }
   /// Nothing goes between it and that one; known until it is over, or asked again.
   void failed(const NodeName& about, const NodeName& other) { owed_[about].failed.insert(other); }
   bool has_failed(const NodeName& about, const NodeName& other) const;
@@ -36,6 +38,8 @@ class ReachWatch {
     forget(about);
     again_.insert(about);
   }
+  /// Over another connection: what it said of others on the one before may be lost.
+  void came_back(const NodeName& who);
   std::set<NodeName> take_again() { return std::exchange(again_, {}); }
   using Ask = std::function<bool(const NodeName&)>;
 
@@ -46,7 +50,7 @@ class ReachWatch {
  private:
   struct Owed {
     std::set<NodeName> by;
-    std::chrono::milliseconds since{0};
+    std::chrono::milliseconds since{0}, in_all{0};
     std::set<NodeName> failed;
   };
   std::map<NodeName, Owed> owed_;

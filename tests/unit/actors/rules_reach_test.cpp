@@ -69,6 +69,25 @@ TEST(ReachWatch, TheTimeInWhichAnOwerIsNotHeardDoesNotCount) {
   EXPECT_EQ(watch.over(all_live, all_live, kReachPatience), std::vector{kNew});
 }
 
+TEST(ReachWatch, WhatCannotBeHeardIsWaitedForOnlySoLong) {
+  const auto none = [](const NodeName&) { return false; };
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  EXPECT_TRUE(watch.over(all_live, none, kReachMax - milliseconds(1)).empty());
+  EXPECT_EQ(watch.over(all_live, none, milliseconds(1)), std::vector{kNew});
+}
+
+TEST(ReachWatch, WhoComesBackOverAnotherConnectionIsAskedAgain) {
+  ReachWatch watch;
+  watch.ask(kNew, {kNew, kOne});
+  watch.told(kNew, kNew);
+  watch.came_back(kNew);
+  EXPECT_TRUE(watch.take_again().empty()) << "it has said what it owed";
+  watch.came_back(kOne);
+  EXPECT_EQ(watch.take_again(), std::set{kNew});
+  EXPECT_TRUE(watch.over(all_live, all_live, kReachMax).empty());
+}
+
 TEST(ReachWatch, KnowsWhomItDoesNotReachUntilItIsAskedAgain) {
   ReachWatch watch;
   watch.ask(kNew, {kNew, kOne, kOther});
