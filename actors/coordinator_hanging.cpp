@@ -85,11 +85,12 @@ bool CoordinatorState::judge_standing() {
   return true;
 }
 
-// Of one that stands still. A loader that serves it is not why.
+// Of one that stands still: what it does for longest. A loader that serves it is not why.
 std::string CoordinatorState::what_it_does(const NodeName& who) const {
   const NodeRecord& record = roster_->at(who);
   const bool is_served = record.work.waits_for_data() && !view_.loaders.empty();
-  if (record.work.may_hang() && !is_served) return record.work.text();
+  const bool plane_hangs = record.hangs > record.work.stands_for();
+  if (record.work.may_hang() && !is_served && !plane_hangs) return record.work.text();
   return "has done nothing in the thread of its data plane for " + std::to_string(record.hangs.count()) +
          " ms";
 }
@@ -109,12 +110,7 @@ bool CoordinatorState::ends_for_hanging(const NodeName& who, bool stuck) {
   if (who.loader || keeping_ || phase_ != Phase::running || canary("hangs-move-on")) return false;
   const std::string why = hangs_.ends_for(who, roster_->at(who).work, stuck, parts_.job.cluster.replicas);
   if (why.empty()) return false;
-  // Nobody is left who could write a checkpoint: there is nothing to wait for.
-  const bool any_left = any_works_but({who}) || roster_->newcomers(NodeStage::caught_up) > 0;
-  if (any_left && keep_state("failed", why)) return true;
-  if (!any_left && begin_keeping("failed", why))
-    return not_kept("no replica is left that does not hang"), true;
-  fail(why);
+  if (!keep_state("failed", why)) fail(why);  // a call that only takes long returns within checkpoint.grace
   return true;
 }
 
@@ -125,7 +121,7 @@ void CoordinatorState::lose_hanging(const NodeName& who, const std::string& noti
   if (ends_for_hanging(who, stuck)) return;
   const Work work = roster_->at(who).work;
   hangs_.note(who, work, stuck);
-  lost(who, noticed_by, stuck && work.may_hang() ? reason + "; it " + work.text() : reason);
+  lost(who, noticed_by, stuck && work.may_hang() ? reason + "; it " + what_it_does(who) : reason);
 }
 
 bool CoordinatorState::starves_newcomers(const NodeName& who) {

@@ -155,7 +155,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   }
   std::string standing;
   for (const NodeName& who : roster_->standing(parts_.job.cluster.straggler.stuck_after))
-    standing += (standing.empty() ? "" : ", ") + who.text() + " " + roster_->at(who).work.text();
+    standing += (standing.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
   return {kTraining, standing};
 }
 

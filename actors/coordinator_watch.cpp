@@ -51,15 +51,18 @@ void CoordinatorState::on(const Heartbeat& message) {
   }
 }
 
-// The others see only that its compute thread is busy; its heartbeats say that this is a read.
-bool CoordinatorState::reads_itself(const NodeName& who) const {
-  return view_.loaders.empty() && roster_->at(who).work.call.kind == ThreadCall::Kind::reads;
+// The others see only that its compute thread is busy; its heartbeats say that this is a read, and for how
+// long.
+bool CoordinatorState::reads_itself(const HeldUp& message) const {
+  const Work& work = roster_->at(message.late()).work;
+  return view_.loaders.empty() && work.call.kind == ThreadCall::Kind::reads &&
+         2 * std::chrono::duration<double, std::milli>(work.calling).count() > message.waited_ms;
 }
 
 void CoordinatorState::on(const HeldUp& said) {
   if (ending_ || !in_force() || !roster_->alive(said.late())) return;
   HeldUp message = said;
-  if (message.cause == text_of(LateCause::compute) && reads_itself(message.late()))
+  if (message.cause == text_of(LateCause::compute) && reads_itself(message))
     message.cause = text_of(LateCause::data);
   const ClusterWatch::Judgement judgement =
       watch_->held_up(message, elapsed(), roster_->newcomers(NodeStage::caught_up));

@@ -104,6 +104,10 @@ class Regression : public Model {
     while (has("hang")) std::this_thread::yield();
     while (has("hang-later") && key.step == 3) std::this_thread::yield();
     while (has("hang-in-shard") && key.step == 3 && key.shard == 1) std::this_thread::yield();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(3500);
+    while (has("slow-in-shard") && key.step == 3 && key.shard == 1 &&
+           std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
     if (has("one-thread") && std::this_thread::get_id() != made_by_)
       throw std::runtime_error("this thread does not know the model");
   }
