@@ -40,7 +40,8 @@ struct CoordinatorParts {
   std::shared_ptr<Journal> journal;
   std::optional<Resume> resume;                 ///< the checkpoint to go on from
   std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
-  bool by_hand = false;  ///< nodes are started by hand: no deadline for the first of them
+  bool by_hand = false;     ///< nodes are started by hand: no deadline for the first of them
+  std::string folder_mark;  ///< as in Welcome
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
@@ -109,7 +110,7 @@ class CoordinatorState {
   std::chrono::milliseconds in_time(std::chrono::milliseconds usual, int share) const;
   std::string owed_by_hanging(const NodeName& who) const;
   bool any_works_but(const std::vector<NodeName>& standing) const;
-  bool reads_itself(const NodeName& who) const;
+  bool reads_itself(const HeldUp& message) const;
   std::string what_it_does(const NodeName& who) const;
   void say_standing(const NodeName& who, bool any_works);
   bool starves_newcomers(const NodeName& who);

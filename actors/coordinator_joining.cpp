@@ -55,6 +55,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   welcome.name = who;
   welcome.term = term_;
   welcome.job_toml = parts_.job_toml;
+  welcome.folder_mark = parts_.folder_mark;
   const auto& placed = parts_.placement.devices;
   const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
   welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];

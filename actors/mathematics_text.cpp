@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <sstream>
 
 #include "muster/actors/job_hash.hpp"
-#include "muster/actors/this_machine.hpp"
 #include "muster/gpu/state_hash.hpp"
 
 namespace muster {
@@ -109,19 +107,6 @@ std::optional<std::string> kept_mathematics(Disk& disk, const std::string& job_h
     text.reset();
   }
   return text;
-}
-
-std::string unseen_folder(const Job& job, const Registry& registry) {
-  if (job.checkpoint.folder.empty()) return {};
-  std::string why;
-  const std::string hash = job_hash(job, registry.declarations());
-  if (kept_mathematics(*open_disk(job.checkpoint.folder), hash, why)) return {};
-  std::error_code error;
-  const auto here = std::filesystem::absolute(job.checkpoint.folder, error).lexically_normal().string();
-  return "checkpoint.folder is " + here + " on " + host_name() +
-         ", where the files of the coordinator are not to be seen. Checkpoints that this replica writes "
-         "there "
-         "are not found by --resume on another host: give the absolute path of a folder that all hosts share";
 }
 
 }  // namespace muster

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "muster/actors/disk.hpp"
-#include "muster/actors/registry.hpp"
 #include "muster/config/job.hpp"
 #include "muster/config/options.hpp"
 
@@ -38,9 +37,5 @@ void keep_mathematics(Disk& disk, const Job& job, const Declarations& declaratio
 
 /// The text that a run with this job hash has left; nothing, and why, if it is not there or damaged. Blocks.
 std::optional<std::string> kept_mathematics(Disk& disk, const std::string& job_hash, std::string& why);
-
-/// For people: that this host does not see what the coordinator has left in checkpoint.folder. Empty: it
-/// does, or the job has no folder. Blocks.
-std::string unseen_folder(const Job& job, const Registry& registry);
 
 }  // namespace muster

@@ -68,9 +68,10 @@ struct Welcome {
   std::string device;
   bool loader_thread = false;  ///< whether loading has a thread of its own
   std::string resume;          ///< manifest in checkpoint.folder to go on from; empty: the beginning
+  std::string folder_mark;     ///< what stands in checkpoint.folder (folder_mark.hpp); empty: not known
 
   static auto fields(Welcome& x) {
-    return std::tie(x.name, x.term, x.job_toml, x.device, x.loader_thread, x.resume);
+    return std::tie(x.name, x.term, x.job_toml, x.device, x.loader_thread, x.resume, x.folder_mark);
   }
 };
 MUSTER_MESSAGE(Welcome)
@@ -414,7 +415,7 @@ struct Ready {
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
   std::string probe_sha256, computes_with;  ///< as in Prepared
   std::string cannot_read;                  ///< why this replica cannot load where no loader is left
-  std::string error, notice;                ///< why it is not; what people should know
+  std::string error;
 };
 
 // ------------------------------------------------------------ 3. telling others

@@ -168,16 +168,15 @@ void NodeState::on(const Welcome& message) {
                 Raised{make_event("notice", {{"text", parts_.name.text() + ": " + *why}})});
   stalls_.emplace(parts_.name.slot, job_->cluster);
   loader_watch_.emplace(parts_.name.slot, job_->cluster);
+  if (!parts_.name.loader) look_for_mark(message.folder_mark);
   const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
                     computes = !parts_.name.loader, loads, resume = message.resume,
                     open = parts_.seams.open_disk, make_device = parts_.seams.make_device,
-                    check_contract = parts_.seams.check_contract, look_around = parts_.seams.look_around,
-                    carries_cards = plane_->carries_cards()] {
+                    check_contract = parts_.seams.check_contract, carries_cards = plane_->carries_cards()] {
     Ready ready;
     try {
       if (check_contract) check_contract(job, registry, computes, loads);
-      if (computes && look_around) ready.notice = look_around(job, registry);
       ready.bench = make_workbench(
           job, registry, computes ? make_device(device, device_memory(job)) : nullptr, computes, loads);
       if (!loads && job.cluster.replicas_load()) ready.cannot_read = why_not_read(*ready.bench);
@@ -225,9 +224,6 @@ void NodeState::on(const Ready& message) {
   prepared_ = prepared;
   may_be_member_ = !canary("untold-is-no-member");  // of the first view, which it may not have been told of
   self_->send(parts_.coordinator, prepared);
-  if (!message.notice.empty())
-    self_->send(parts_.coordinator,
-                Raised{make_event("notice", {{"text", parts_.name.text() + ": " + message.notice}})});
   if (const std::string& why = bench_->gradient_pin.refused(); !why.empty()) {
     const std::string text = parts_.name.text() +
                              ": the sums of its gradients are copied once more on their "

@@ -42,9 +42,10 @@ struct NodeSeams {
   /// does not keep its contract here. Empty: that is known. `computes`: it has the model; `loads`: it reads
   /// the data.
   std::function<void(const Job& job, const Registry& registry, bool computes, bool loads)> check_contract;
-  /// Asked on the compute thread of a replica, too: what people should know of this host before the run.
-  /// Empty: nothing is asked.
-  std::function<std::string(const Job& job, const Registry& registry)> look_around;
+  /// Looks for the coordinator's mark in checkpoint.folder, on another thread: `done` is handed what people
+  /// should know, or nothing. Empty: nobody looks.
+  std::function<void(const Job& job, const std::string& mark, std::function<void(std::string)> done)>
+      look_for_mark;
   /// Dials the ports of these, and hands over those that do not answer, on another thread, within
   /// kDialPatience. `own`: this node's address. Empty: nothing is between the nodes.
   std::function<void(const std::string& own, const std::vector<Member>& peers,
@@ -154,6 +155,7 @@ class NodeState {
   void skip_own_standstill();
   void stand_in(const RoundSight& sight);
   void notice(const std::string& text) const;
+  void look_for_mark(const std::string& mark) const;
   static UnlikeBits unlike_bits(const Unlike& found);
   static Event handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given);
   void end_loading();

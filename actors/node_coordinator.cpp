@@ -86,6 +86,16 @@ void NodeState::on(const Adopted& message) {
   if (replica_) self_->send(replica_, message);
 }
 
+// Whether checkpoint.folder is the coordinator's here, too.
+void NodeState::look_for_mark(const std::string& mark) const {
+  if (mark.empty() || !parts_.seams.look_for_mark) return;
+  const auto say = [self = board_->node, name = parts_.name](const std::string& what) {
+    if (what.empty()) return;
+    caf::anon_send(self, Raised{make_event("notice", {{"text", name.text() + ": " + what}})});
+  };
+  parts_.seams.look_for_mark(*job_, mark, say);
+}
+
 // Others can be dialled as soon as this node is ready; it listens since then.
 void NodeState::on(const Reach& message) {
   const auto say = [self = board_->node, name = parts_.name, about = message.about](auto not_reached) {

@@ -20,7 +20,7 @@
 #include "muster/actors/control_port.hpp"
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
-#include "muster/actors/mathematics_text.hpp"
+#include "muster/actors/folder_mark.hpp"
 #include "muster/actors/preflight_apart.hpp"
 #include "muster/actors/rules/looking.hpp"
 #include "muster/actors/rules/return_time.hpp"
@@ -285,7 +285,12 @@ int run_joining_node(const JoinOptions& options, const Registry& registry) {
       if (!*checked) check_contract_of_node_apart(job, all, {computes, loads}, {this_executable(), "node"});
       *checked = true;
     };
-    seams.look_around = unseen_folder;
+    seams.look_for_mark = [thread = std::shared_ptr<Executor>()](
+                              const Job& job, const std::string& mark,
+                              std::function<void(std::string)> done) mutable {
+      if (!thread) thread = make_thread_executor("muster-look", -1);  // a folder may not answer
+      thread->submit([job, mark, done = std::move(done)] { done(folder_without(mark, job)); });
+    };
     return seams;
   });
 }

@@ -19,6 +19,7 @@
 #include "muster/actors/control_socket.hpp"
 #include "muster/actors/descriptors.hpp"
 #include "muster/actors/folder_lease.hpp"
+#include "muster/actors/folder_mark.hpp"
 #include "muster/actors/job_hash.hpp"
 #include "muster/actors/launcher.hpp"
 #include "muster/actors/lost_processes.hpp"
@@ -187,6 +188,7 @@ CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& op
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
     parts.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
                                  (file_name_of(flight.job.name) + ".journal"));
+    parts.folder_mark = folder_mark(flight.job);
   }
   // Behind the journal, whose lock another coordinator may hold: this renames checkpoints.
   if (options.resume) go_on(flight.job, options, parts);

@@ -12,7 +12,7 @@
 namespace muster {
 
 inline constexpr std::uint32_t kFrameMagic = 0x5254534d;  // "MSTR"
-inline constexpr std::uint16_t kProtocolVersion = 25;
+inline constexpr std::uint16_t kProtocolVersion = 26;
 inline constexpr std::uint32_t kPayloadBytesMax = std::uint32_t{1} << 31;
 
 enum class FrameKind : std::uint16_t {
