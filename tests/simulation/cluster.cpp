@@ -288,7 +288,7 @@ Disturbance Cluster::Ways::set(const std::string& from, const std::string& to, s
   Disturbance all;
   for (const auto& [number, one] : faults) {
     all.blocked |= one.blocked;
-    all.slower *= one.slower;
+    all.slower = std::max(all.slower, one.slower);
     all.loss = std::max(all.loss, one.loss);
     all.loses_loading = std::max(all.loses_loading, one.loses_loading);
     all.times_out = all.times_out && one.times_out;

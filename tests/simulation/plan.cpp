@@ -366,9 +366,6 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
   if (!dice.one_in(3))
     draw(!dice.one_in(5) ? ends()
                          : std::vector{fault_kind(dice.one_in(3) ? "hang-everywhere" : "error-everywhere")});
-  auto& stuck_after = plan.job.cluster.straggler.stuck_after;  // many messages go by in a minute
-  for (const Fault& fault : plan.faults)
-    if (fault.kind == "hang-everywhere") stuck_after = std::min(stuck_after, milliseconds(8000));
 }
 
 // A step that is not finite ends the run, which keeps the weights before it.

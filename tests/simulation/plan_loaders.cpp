@@ -29,7 +29,7 @@ void draw_source(std::uint64_t seed, Job& job) {
 void draw_stuck_after(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 41);
   const bool freezes = std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& fault) {
-    return fault.kind.rfind("freeze-", 0) == 0 || fault.kind == "suspend";
+    return fault.kind.rfind("freeze-", 0) == 0 || fault.kind == "suspend" || fault.kind == "hang-everywhere";
   });
   if (freezes) plan.job.cluster.straggler.stuck_after = std::chrono::milliseconds(dice.between(3000, 8000));
 }
