@@ -15,7 +15,7 @@ struct Branch {
   bool common = false;  ///< a few hundred seeds must see it
 };
 
-inline constexpr std::uint64_t kCommonBranchesFrom = 600;
+inline constexpr std::uint64_t kCommonBranchesFrom = 1200;
 inline constexpr std::uint64_t kAllBranchesFrom = 50'000;
 
 const std::vector<Branch>& branch_table();
