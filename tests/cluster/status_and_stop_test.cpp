@@ -225,33 +225,35 @@ TEST(StatusAndStop, WhatIsNoRunIsSaidToBeNone) {
   EXPECT_EQ(run_muster({"stop", folder.path("nothing"), "--wait", "0"}).code, 2);
 }
 
-// The coordinator waits for replicas that come by hand: nothing is there to keep.
+/// A coordinator whose replicas are to come by hand, and have not.
+struct WaitingRun {
+  WaitingRun() { EXPECT_TRUE(coordinator.event("listening").is_object()); }
+
+  Folder folder;
+  std::string address = free_address();
+  MusterProcess coordinator{
+      {"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-"}};
+};
+
+// Nothing is there to keep.
 TEST(StatusAndStop, ARunThatWaitsForItsNodesSaysForWhom) {
-  const Folder folder;
-  const std::string address = free_address();
-  MusterProcess coordinator(
-      {"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-"});
-  ASSERT_TRUE(coordinator.event("listening").is_object());
-  const Outcome status = run_muster({"status", address});
+  WaitingRun waiting;
+  const Outcome status = run_muster({"status", waiting.address});
   EXPECT_NE(status.out.find("linear: waiting for nodes: 0 of 2 replicas are here"), std::string::npos)
       << status.out;
-  const Json json = Json::parse(run_muster({"status", address, "--json"}).out, nullptr, false);
+  const Json json = Json::parse(run_muster({"status", waiting.address, "--json"}).out, nullptr, false);
   for (const char* unknown : {"epoch", "loss", "samples_per_second", "checkpoint"})
     EXPECT_TRUE(json[unknown].is_null()) << unknown << " in " << json;
-  EXPECT_EQ(run_muster({"stop", address}).code, 0);
-  EXPECT_EQ(coordinator.wait().code, 143);
+  EXPECT_EQ(run_muster({"stop", waiting.address}).code, 0);
+  EXPECT_EQ(waiting.coordinator.wait().code, 143);
 }
 
 // Who tells it to end asked for its last word first: its process is gone before anybody could ask again.
 TEST(StatusAndStop, ARunThatEndsAtOnceHasALastWord) {
-  const Folder folder;
-  const std::string address = free_address();
-  MusterProcess coordinator(
-      {"coordinate", folder.write("job.toml", linear_job()), "--listen", address, "--events", "-"});
-  ASSERT_TRUE(coordinator.event("listening").is_object());
-  muster::RemoteRun run(address);
+  WaitingRun waiting;
+  muster::RemoteRun run(waiting.address);
   run.stop("muster stop, by a test");
-  EXPECT_EQ(coordinator.wait().code, 143);
+  EXPECT_EQ(waiting.coordinator.wait().code, 143);
   const auto last = run.wait(5s);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->state, "interrupted");
