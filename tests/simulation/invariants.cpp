@@ -342,6 +342,9 @@ void Invariants::made(const View& view) {
   given_the_state_.clear();
   kept_from_.clear();
   found_again(view);
+  for (const Member& member : view.replicas) {
+    if (!over_ && cluster_->unlike(member.name.text())) expect_alike(view, member.name.text());
+  }
   if (const View* before = views_.latest()) {
     for (const Behind& one : before->behind)
       gave(NodeName{false, before->donor}.text(), NodeName{false, one.slot}.text());
@@ -453,39 +456,6 @@ void Invariants::event(const Event& event) {
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")
     progress_at_ = now();
-}
-
-// Where no member is left, the first one that comes is what others are compared with.
-bool Invariants::any_to_compare_with() const {
-  const View* view = views_.latest();
-  if (!view || tally_.of("event: view") == 0) return false;  // those count of whom there are more
-  return std::ranges::any_of(members_of(view->number), [this](ProcessId member) {
-    return cluster_->world().alive(member) && !cluster_->unlike(seen_.at(member).name.text());
-  });
-}
-
-void Invariants::joined(const std::string& who) {
-  const View* view = views_.latest();
-  if (!view || !view->last) joined_.insert(who);  // who comes for the end was no member when it was decided
-  expect_no_wall(who);
-  if (!cluster_->unlike(who)) return;
-  const bool alone = !view || std::ranges::all_of(view->replicas, [&](const Member& each) {
-    return cluster_->unlike(each.name.text());
-  });
-  if (!alone) return say({7, who + " was let in, although its weights are not those of the others"});
-  tally_.count("run: begins anew with nobody but one that would not fit");
-  lose_bits();
-  over_ = true;
-}
-
-// A view holds nobody who does not reach another member of it.
-void Invariants::expect_no_wall(const std::string& who) {
-  const std::string other = cluster_->walled_from(who);
-  const View* view = views_.latest();
-  if (other.empty() || !view) return;
-  excused_.insert(who);
-  if (std::ranges::any_of(view->replicas, [&](const Member& each) { return each.name.text() == other; }))
-    say({7, who + " was let in, although nothing goes between it and " + other});
 }
 
 void Invariants::mistake(const std::string& what) {

@@ -168,6 +168,7 @@ class Invariants final : public Watch {
   bool fails_for_hanging(const Report& report) const;
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);
+  void expect_alike(const View& view, const std::string& who);
   void expect_no_wall(const std::string& who);
   bool all_excused() const;
   bool all_blind() const;
