@@ -8,9 +8,9 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/message.hpp"
-#include "muster/actors/view.hpp"
-#include "muster/transport/collective/round_check.hpp"
+#include "actors/message.hpp"
+#include "actors/view.hpp"
+#include "transport/collective/round_check.hpp"
 
 namespace muster {
 

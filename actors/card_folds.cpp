@@ -1,10 +1,10 @@
-#include "muster/actors/card_folds.hpp"
+#include "actors/card_folds.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <utility>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "muster/gpu/compute_device.hpp"
-#include "muster/transport/collective/fold_unit.hpp"
+#include "gpu/compute_device.hpp"
+#include "transport/collective/fold_unit.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/card_sums.hpp"
+#include "actors/card_sums.hpp"
 
 #include <deque>
 #include <map>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/gpu/pinned_range.hpp"
-#include "muster/transport/lendable.hpp"
+#include "gpu/pinned_range.hpp"
+#include "transport/lendable.hpp"
 
 namespace muster {
 namespace {

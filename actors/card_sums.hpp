@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "muster/gpu/compute_device.hpp"
-#include "muster/transport/collective/sum_memory.hpp"
+#include "gpu/compute_device.hpp"
+#include "transport/collective/sum_memory.hpp"
 
 namespace muster {
 

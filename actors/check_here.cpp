@@ -1,4 +1,4 @@
-#include "muster/actors/check_here.hpp"
+#include "actors/check_here.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "muster/actors/contract/call_watch.hpp"
-#include "muster/actors/signals.hpp"
+#include "actors/contract/call_watch.hpp"
+#include "actors/signals.hpp"
 
 namespace muster {
 

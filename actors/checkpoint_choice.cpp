@@ -1,6 +1,6 @@
-#include "muster/actors/checkpoint_choice.hpp"
+#include "actors/checkpoint_choice.hpp"
 
-#include "muster/actors/rules/course.hpp"
+#include "actors/rules/course.hpp"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/config/job.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
-#include "muster/actors/checkpoint_list.hpp"
+#include "actors/checkpoint_list.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
 #include <utility>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
+#include "actors/checkpoint_verdicts.hpp"
 
 namespace muster {
 

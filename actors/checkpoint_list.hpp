@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/disk.hpp"
+#include "actors/checkpoint_manifest.hpp"
+#include "actors/disk.hpp"
 
 namespace muster {
 

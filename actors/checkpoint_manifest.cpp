@@ -1,11 +1,11 @@
-#include "muster/actors/checkpoint_manifest.hpp"
+#include "actors/checkpoint_manifest.hpp"
 
 #include <algorithm>
 #include <charconv>
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

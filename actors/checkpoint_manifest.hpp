@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "muster/actors/rules/ledger.hpp"
+#include "actors/rules/ledger.hpp"
 
 namespace muster {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <tuple>
 
-#include "muster/actors/message.hpp"
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/actors/view.hpp"
+#include "actors/message.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

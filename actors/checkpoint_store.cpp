@@ -1,4 +1,4 @@
-#include "muster/actors/checkpoint_store.hpp"
+#include "actors/checkpoint_store.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,10 +7,10 @@
 #include <set>
 #include <tuple>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/config/check.hpp"
-#include "muster/gpu/safetensors.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "config/check.hpp"
+#include "gpu/safetensors.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

@@ -22,12 +22,12 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/checkpoint_list.hpp"
-#include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/disk.hpp"
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/checkpoint_list.hpp"
+#include "actors/checkpoint_manifest.hpp"
+#include "actors/disk.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "actors/snapshot.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

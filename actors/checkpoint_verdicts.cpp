@@ -1,4 +1,4 @@
-#include "muster/actors/checkpoint_verdicts.hpp"
+#include "actors/checkpoint_verdicts.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/canary.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "config/canary.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

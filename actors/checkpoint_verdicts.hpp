@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/disk.hpp"
-#include "muster/config/error.hpp"
+#include "actors/disk.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

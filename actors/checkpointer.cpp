@@ -1,12 +1,12 @@
-#include "muster/actors/checkpointer.hpp"
+#include "actors/checkpointer.hpp"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <utility>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/resume.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/resume.hpp"
 
 namespace muster {
 

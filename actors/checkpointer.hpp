@@ -7,10 +7,10 @@
 #include <limits>
 #include <memory>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/executor.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/config/job.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/executor.hpp"
+#include "actors/messages.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/children.hpp"
+#include "actors/children.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "muster/actors/spawn.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/core_shares.hpp"
+#include "actors/spawn.hpp"
+#include "gpu/core_shares.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

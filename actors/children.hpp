@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/contract/call_note.hpp"
-#include "muster/actors/messages.hpp"
+#include "actors/contract/call_note.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

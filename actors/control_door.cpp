@@ -1,4 +1,4 @@
-#include "muster/actors/control_door.hpp"
+#include "actors/control_door.hpp"
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "muster/transport/accept_pause.hpp"
+#include "transport/accept_pause.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/control_port.hpp"
+#include "actors/control_port.hpp"
 
 #include <sys/socket.h>
 
@@ -10,9 +10,9 @@
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/scribe_impl.hpp>
 
-#include "muster/actors/control_door.hpp"
-#include "muster/actors/control_socket.hpp"
-#include "muster/actors/rules/return_time.hpp"
+#include "actors/control_door.hpp"
+#include "actors/control_socket.hpp"
+#include "actors/rules/return_time.hpp"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/control_socket.hpp"
+#include "actors/control_socket.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <memory>
 
-#include "muster/actors/rules/return_time.hpp"
+#include "actors/rules/return_time.hpp"
 
 namespace muster {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/actors/rules/looking.hpp"
+#include "actors/rules/looking.hpp"
 
 namespace muster {
 

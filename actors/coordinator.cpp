@@ -1,12 +1,13 @@
-#include "muster/actors/coordinator.hpp"
+#include "actors/coordinator.hpp"
 
 #include <algorithm>
 #include <random>
 
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/strangers.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/progress_history.hpp"
+#include "actors/strangers.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

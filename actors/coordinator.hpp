@@ -11,19 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/journal.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/report.hpp"
-#include "muster/actors/resume.hpp"
-#include "muster/actors/rules/cluster_watch.hpp"
-#include "muster/actors/rules/corruption.hpp"
-#include "muster/actors/rules/going_back.hpp"
-#include "muster/actors/rules/local_errors.hpp"
-#include "muster/actors/rules/reach.hpp"
-#include "muster/actors/rules/roster.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/placement.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/journal.hpp"
+#include "actors/messages.hpp"
+#include "actors/resume.hpp"
+#include "actors/rules/cluster_watch.hpp"
+#include "actors/rules/corruption.hpp"
+#include "actors/rules/going_back.hpp"
+#include "actors/rules/local_errors.hpp"
+#include "actors/rules/reach.hpp"
+#include "actors/rules/roster.hpp"
+#include "config/placement.hpp"
+#include "muster/job.hpp"
+#include "muster/report.hpp"
 
 namespace muster {
 

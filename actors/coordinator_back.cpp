@@ -2,11 +2,11 @@
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
 #include <limits>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/clean_steps.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/clean_steps.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -3,11 +3,11 @@
 #include <tuple>
 #include <utility>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/coordinator_bits.hpp"
-#include "muster/actors/rules/clean_steps.hpp"
-#include "muster/actors/rules/other_bits.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/coordinator_bits.hpp"
+#include "actors/rules/clean_steps.hpp"
+#include "actors/rules/other_bits.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // Nodes that say that they cannot go on, and processes that have ended: who is lost, and when the run ends.
 #include <algorithm>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/coordinator.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

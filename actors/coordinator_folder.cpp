@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

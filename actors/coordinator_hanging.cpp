@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/rules/given_up.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/rules/given_up.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // Who comes to the coordinator: admission, the first view, and newcomers while training is under way.
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

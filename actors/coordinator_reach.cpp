@@ -2,9 +2,9 @@
 // firewall is named before anything depends on what it drops.
 #include <algorithm>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

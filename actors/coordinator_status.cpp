@@ -1,8 +1,8 @@
 // What a coordinator tells of its nodes, and who asks how its run stands. Decides nothing.
 #include <algorithm>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
 
 namespace muster {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <functional>
 
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/coordinator_bits.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/clean_steps.hpp"
-#include "muster/actors/rules/weight_blocks.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/coordinator_bits.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/clean_steps.hpp"
+#include "actors/rules/weight_blocks.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

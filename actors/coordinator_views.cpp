@@ -1,10 +1,10 @@
 // How the coordinator makes views: who is lost, who goes, and what follows.
 #include <algorithm>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/given_up.hpp"
-#include "muster/actors/rules/straggling.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/given_up.hpp"
+#include "actors/rules/straggling.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

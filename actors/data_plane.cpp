@@ -1,12 +1,12 @@
-#include "muster/actors/data_plane.hpp"
+#include "actors/data_plane.hpp"
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/gpu/thread_card.hpp"
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/progress/progress_thread.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "gpu/compute_device.hpp"
+#include "gpu/device.hpp"
+#include "gpu/thread_card.hpp"
+#include "muster/error.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/progress/progress_thread.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 

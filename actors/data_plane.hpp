@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "muster/transport/collective/engine.hpp"
-#include "muster/transport/node_transport.hpp"
+#include "transport/collective/engine.hpp"
+#include "transport/node_transport.hpp"
 
 namespace muster {
 

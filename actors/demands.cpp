@@ -1,6 +1,6 @@
-#include "muster/actors/demands.hpp"
+#include "actors/demands.hpp"
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

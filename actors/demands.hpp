@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "muster/config/job.hpp"
-#include "muster/gpu/model.hpp"
+#include "muster/job.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

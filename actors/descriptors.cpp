@@ -1,4 +1,4 @@
-#include "muster/actors/descriptors.hpp"
+#include "actors/descriptors.hpp"
 
 #include <sys/resource.h>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

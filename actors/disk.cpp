@@ -1,4 +1,4 @@
-#include "muster/actors/disk.hpp"
+#include "actors/disk.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

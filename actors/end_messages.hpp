@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/actors/message.hpp"
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/view.hpp"
+#include "actors/message.hpp"
+#include "actors/pipeline/item.hpp"
+#include "actors/view.hpp"
+#include "muster/observer.hpp"
 
 namespace muster {
 
@@ -93,16 +93,6 @@ struct ChildEnded {
   static auto fields(ChildEnded& x) { return std::tie(x.name, x.pid, x.launched, x.how); }
 };
 MUSTER_MESSAGE(ChildEnded)
-
-/// launcher or any subscriber -> coordinator: end the run; its outcome is `interrupted`. While it ends
-/// already, a further one ends it at once, without its last checkpoint.
-struct StopRequest {
-  std::string reason;
-  bool waits = false;  ///< means nothing to a run that ends already
-
-  static auto fields(StopRequest& x) { return std::tie(x.reason, x.waits); }
-};
-MUSTER_MESSAGE(StopRequest)
 
 /// So begins the reason in Stop to one that counts as lost, and lives.
 inline constexpr const char* kEvicted = "evicted: ";

@@ -1,11 +1,11 @@
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

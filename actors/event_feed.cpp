@@ -1,9 +1,9 @@
-#include "muster/actors/event_feed.hpp"
+#include "actors/event_feed.hpp"
 
 #include <cstdio>
 #include <exception>
 
-#include "muster/actors/missed_event.hpp"
+#include "actors/missed_event.hpp"
 
 namespace muster {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

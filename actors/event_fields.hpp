@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "muster/actors/view.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

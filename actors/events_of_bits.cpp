@@ -1,5 +1,5 @@
 // The events about bits that are not what they must be; part of the table of event.cpp.
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 namespace muster {
 

@@ -1,5 +1,5 @@
 // The events about how far a run is; part of the table of event.cpp.
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/executor.hpp"
+#include "actors/executor.hpp"
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
 
 namespace muster {
 

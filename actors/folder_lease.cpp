@@ -1,4 +1,4 @@
-#include "muster/actors/folder_lease.hpp"
+#include "actors/folder_lease.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,8 +10,8 @@
 #include <cstring>
 #include <optional>
 
-#include "muster/actors/this_machine.hpp"
-#include "muster/config/error.hpp"
+#include "actors/this_machine.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

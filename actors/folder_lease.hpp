@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

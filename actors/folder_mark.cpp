@@ -1,4 +1,4 @@
-#include "muster/actors/folder_mark.hpp"
+#include "actors/folder_mark.hpp"
 
 #include <unistd.h>
 
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/folder_lease.hpp"
-#include "muster/actors/this_machine.hpp"
+#include "actors/checkpoint_manifest.hpp"
+#include "actors/folder_lease.hpp"
+#include "actors/this_machine.hpp"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

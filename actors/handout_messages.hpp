@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/transport/collective/parcel.hpp"
-#include "muster/transport/transport.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "transport/collective/parcel.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -5,9 +5,6 @@ namespace muster {
 
 // ------------------------------------------------------------ the actors
 
-/// Receives every event as it happens. May answer the sender (a coordinator_actor) with StopRequest.
-using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
-
 /// Keeps the roster, decides views, collects what is told. Not on the path of a step.
 using coordinator_actor =
     caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>,

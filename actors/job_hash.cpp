@@ -1,10 +1,10 @@
-#include "muster/actors/job_hash.hpp"
+#include "actors/job_hash.hpp"
 
 #include <span>
 
-#include "muster/actors/start_weights.hpp"
-#include "muster/config/job_hash.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/start_weights.hpp"
+#include "config/job_hash.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "muster/config/job.hpp"
-#include "muster/config/options.hpp"
+#include "muster/job.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

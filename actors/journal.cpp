@@ -1,13 +1,13 @@
-#include "muster/actors/journal.hpp"
+#include "actors/journal.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/folder_lease.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/file_io.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/folder_lease.hpp"
+#include "config/canary.hpp"
+#include "gpu/file_io.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/epoch_end.hpp"
-#include "muster/actors/view.hpp"
-#include "muster/config/error.hpp"
+#include "actors/epoch_end.hpp"
+#include "actors/view.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

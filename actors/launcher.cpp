@@ -1,4 +1,4 @@
-#include "muster/actors/launcher.hpp"
+#include "actors/launcher.hpp"
 
 #include <unistd.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "muster/actors/node_process.hpp"
-#include "muster/config/error.hpp"
+#include "actors/node_process.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

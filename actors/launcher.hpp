@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/children.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/placement.hpp"
+#include "actors/children.hpp"
+#include "actors/messages.hpp"
+#include "config/placement.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

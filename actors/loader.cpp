@@ -1,8 +1,8 @@
-#include "muster/actors/loader.hpp"
+#include "actors/loader.hpp"
 
-#include "muster/actors/data_plane.hpp"
-#include "muster/actors/pipeline/serialise.hpp"
-#include "muster/config/error.hpp"
+#include "actors/data_plane.hpp"
+#include "actors/pipeline/serialise.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

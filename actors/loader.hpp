@@ -1,10 +1,10 @@
 // The loader: reads micro-batches on its executor and hands them to the shards that asked.
 #pragma once
 
-#include "muster/actors/data_plane.hpp"
-#include "muster/actors/executor.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/data_plane.hpp"
+#include "actors/executor.hpp"
+#include "actors/messages.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/actors/messages.hpp"
+#include "actors/event.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

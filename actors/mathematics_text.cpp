@@ -1,4 +1,4 @@
-#include "muster/actors/mathematics_text.hpp"
+#include "actors/mathematics_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <span>
 #include <sstream>
 
-#include "muster/actors/job_hash.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/job_hash.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/disk.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/options.hpp"
+#include "actors/disk.hpp"
+#include "muster/job.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

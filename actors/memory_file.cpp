@@ -1,4 +1,4 @@
-#include "muster/actors/memory_file.hpp"
+#include "actors/memory_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

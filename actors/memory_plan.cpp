@@ -1,11 +1,11 @@
-#include "muster/actors/memory_plan.hpp"
+#include "actors/memory_plan.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "muster/actors/rules/audit.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/units.hpp"
+#include "actors/rules/audit.hpp"
+#include "actors/workbench.hpp"
+#include "config/units.hpp"
 
 namespace muster {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/preflight.hpp"
+#include "actors/preflight.hpp"
 
 namespace muster {
 

@@ -13,23 +13,25 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/bits_messages.hpp"
-#include "muster/actors/checkpoint_messages.hpp"
-#include "muster/actors/end_messages.hpp"
-#include "muster/actors/epoch_end.hpp"
-#include "muster/actors/event.hpp"
-#include "muster/actors/handout_messages.hpp"
-#include "muster/actors/message.hpp"
-#include "muster/actors/not_finite.hpp"
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/reach_messages.hpp"
-#include "muster/actors/status_messages.hpp"
-#include "muster/actors/view.hpp"
-#include "muster/transport/collective/accumulator.hpp"
-#include "muster/transport/collective/algorithm.hpp"
-#include "muster/transport/collective/liveness.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/transport.hpp"
+#include "actors/bits_messages.hpp"
+#include "actors/checkpoint_messages.hpp"
+#include "actors/end_messages.hpp"
+#include "actors/epoch_end.hpp"
+#include "actors/event.hpp"
+#include "actors/handout_messages.hpp"
+#include "actors/message.hpp"
+#include "actors/not_finite.hpp"
+#include "actors/pipeline/item.hpp"
+#include "actors/reach_messages.hpp"
+#include "actors/status_messages.hpp"
+#include "actors/view.hpp"
+#include "muster/observer.hpp"
+#include "muster/progress.hpp"
+#include "transport/collective/accumulator.hpp"
+#include "transport/collective/algorithm.hpp"
+#include "transport/collective/liveness.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 
@@ -429,18 +431,6 @@ struct Raised {
 MUSTER_MESSAGE(Raised)
 
 /// replica 0 -> coordinator, at most five a second, and of each step that report.progress_every names.
-struct Progress {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-  std::uint64_t samples = 0;
-  double loss = 0;           ///< mean of the last step
-  double gradient_norm = 0;  ///< of its mean gradient, before it was clipped; 0 without train.clip_norm
-  std::uint32_t took = 0;    ///< the latest view of which that replica has taken a record
-
-  static auto fields(Progress& x) {
-    return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm, x.took);
-  }
-};
 MUSTER_MESSAGE(Progress)
 
 /// replica -> coordinator, after its last step. Owed: Stop.
@@ -492,5 +482,5 @@ MUSTER_MESSAGE(Heartbeat)
 
 }  // namespace muster
 
-#include "muster/actors/interfaces.hpp"   // who receives which
-#include "muster/actors/message_ids.hpp"  // needs the messages above
+#include "actors/interfaces.hpp"   // who receives which
+#include "actors/message_ids.hpp"  // needs the messages above

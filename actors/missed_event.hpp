@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
-#include "muster/actors/model_libraries.hpp"
+#include "actors/model_libraries.hpp"
 
 #include <dlfcn.h>
 
 #include <filesystem>
 
-#include "muster/actors/model_library.hpp"
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
+#include "muster/model_library.hpp"
 
 namespace muster {
 namespace {
@@ -30,7 +30,7 @@ std::unique_ptr<const Registry> models_of(void* library) {
   const auto fill =
       reinterpret_cast<void (*)(Registry&)>(::dlsym(library, "muster_register_models"));  // NOLINT
   if (interface == nullptr || fill == nullptr)
-    fail("is no library of models: it lacks MUSTER_MODEL_LIBRARY of actors/model_library.hpp");
+    fail("is no library of models: it lacks MUSTER_MODEL_LIBRARY of muster/model_library.hpp");
   if (*interface != kModelLibraryInterface)
     fail("is built for interface " + std::to_string(*interface) + " of libraries, this program has " +
          std::to_string(kModelLibraryInterface) + ": build it again, against this Muster");

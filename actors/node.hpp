@@ -10,18 +10,18 @@
 #include <optional>
 #include <string>
 
-#include "muster/actors/awake_clock.hpp"
-#include "muster/actors/data_plane.hpp"
-#include "muster/actors/executor.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/pipeline/memory.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/actors/replica.hpp"
-#include "muster/actors/rules/course.hpp"
-#include "muster/actors/rules/loader_watch.hpp"
-#include "muster/actors/rules/stall_watch.hpp"
-#include "muster/config/job.hpp"
-#include "muster/gpu/compute_device.hpp"
+#include "actors/awake_clock.hpp"
+#include "actors/data_plane.hpp"
+#include "actors/executor.hpp"
+#include "actors/messages.hpp"
+#include "actors/pipeline/memory.hpp"
+#include "actors/replica.hpp"
+#include "actors/rules/course.hpp"
+#include "actors/rules/loader_watch.hpp"
+#include "actors/rules/stall_watch.hpp"
+#include "gpu/compute_device.hpp"
+#include "muster/job.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

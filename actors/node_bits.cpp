@@ -1,8 +1,8 @@
 // What a node does where bits are compared: it lends its replica shards to audit, and tells that members
 // differ.
-#include "muster/actors/node.hpp"
-#include "muster/actors/peer_numbers.hpp"
-#include "muster/actors/shard.hpp"
+#include "actors/node.hpp"
+#include "actors/peer_numbers.hpp"
+#include "actors/shard.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
 // The coordinator, as a node sees it: its silence, its death, and the one that comes after it.
-#include "muster/actors/checkpointer.hpp"
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/node.hpp"
-#include "muster/actors/replica.hpp"
-#include "muster/actors/rules/return_time.hpp"
+#include "actors/checkpointer.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/node.hpp"
+#include "actors/replica.hpp"
+#include "actors/rules/return_time.hpp"
 
 namespace muster {
 

@@ -1,5 +1,5 @@
 // How a node ends: at once, or when its state is kept.
-#include "muster/actors/node.hpp"
+#include "actors/node.hpp"
 
 namespace muster {
 

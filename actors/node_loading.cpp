@@ -1,10 +1,10 @@
 // What a node loads: as a loader for others, or for itself.
-#include "muster/actors/loader.hpp"
-#include "muster/actors/node.hpp"
-#include "muster/actors/peer_numbers.hpp"
-#include "muster/actors/pipeline/memory.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/loader.hpp"
+#include "actors/node.hpp"
+#include "actors/peer_numbers.hpp"
+#include "actors/pipeline/memory.hpp"
+#include "actors/workbench.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

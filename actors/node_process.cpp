@@ -1,4 +1,4 @@
-#include "muster/actors/node_process.hpp"
+#include "actors/node_process.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -15,19 +15,19 @@
 
 #include <caf/io/all.hpp>
 
-#include "muster/actors/children.hpp"
-#include "muster/actors/contract/call_note.hpp"
-#include "muster/actors/control_port.hpp"
-#include "muster/actors/control_socket.hpp"
-#include "muster/actors/descriptors.hpp"
-#include "muster/actors/folder_mark.hpp"
-#include "muster/actors/preflight_apart.hpp"
-#include "muster/actors/rules/looking.hpp"
-#include "muster/actors/rules/return_time.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/signals.hpp"
-#include "muster/actors/spawn.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "actors/children.hpp"
+#include "actors/contract/call_note.hpp"
+#include "actors/control_port.hpp"
+#include "actors/control_socket.hpp"
+#include "actors/descriptors.hpp"
+#include "actors/folder_mark.hpp"
+#include "actors/preflight_apart.hpp"
+#include "actors/rules/looking.hpp"
+#include "actors/rules/return_time.hpp"
+#include "actors/signals.hpp"
+#include "actors/spawn.hpp"
+#include "muster/run.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/node.hpp"
-#include "muster/actors/registry.hpp"
+#include "actors/node.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

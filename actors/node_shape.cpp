@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <map>
 
-#include "muster/actors/card_folds.hpp"
-#include "muster/actors/node.hpp"
-#include "muster/actors/peer_numbers.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/transport/collective/chooser.hpp"
+#include "actors/card_folds.hpp"
+#include "actors/node.hpp"
+#include "actors/peer_numbers.hpp"
+#include "actors/workbench.hpp"
+#include "transport/collective/chooser.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
 // What a node tells of its life, and of who holds it up.
 #include <algorithm>
 
-#include "muster/actors/node.hpp"
-#include "muster/actors/peer_numbers.hpp"
-#include "muster/actors/rules/hangs.hpp"
-#include "muster/actors/shard.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/node.hpp"
+#include "actors/peer_numbers.hpp"
+#include "actors/rules/hangs.hpp"
+#include "actors/shard.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

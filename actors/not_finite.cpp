@@ -1,12 +1,12 @@
-#include "muster/actors/not_finite.hpp"
+#include "actors/not_finite.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/job.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "config/check.hpp"
+#include "muster/job.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

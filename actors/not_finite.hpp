@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/event.hpp"
+#include "gpu/compute_device.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

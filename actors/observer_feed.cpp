@@ -1,4 +1,4 @@
-#include "muster/actors/observer_feed.hpp"
+#include "actors/observer_feed.hpp"
 
 namespace muster {
 

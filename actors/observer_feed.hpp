@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "muster/actors/event_feed.hpp"
-#include "muster/actors/messages.hpp"
+#include "actors/event_feed.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/optimizer_part.hpp"
+#include "actors/optimizer_part.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/snapshot.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/snapshot.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

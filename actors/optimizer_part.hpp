@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "muster/actors/part.hpp"
-#include "muster/gpu/optimizer.hpp"
-#include "muster/transport/collective/part_update.hpp"
-#include "muster/transport/lendable.hpp"
+#include "actors/part.hpp"
+#include "gpu/optimizer.hpp"
+#include "transport/collective/part_update.hpp"
+#include "transport/lendable.hpp"
 
 namespace muster {
 

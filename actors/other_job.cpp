@@ -1,4 +1,4 @@
-#include "muster/actors/other_job.hpp"
+#include "actors/other_job.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,15 +6,15 @@
 #include <set>
 #include <tuple>
 
-#include "muster/actors/checkpoint_choice.hpp"
-#include "muster/actors/checkpoint_list.hpp"
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/mathematics_text.hpp"
-#include "muster/actors/resume.hpp"
-#include "muster/actors/shard_states.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/gpu/optimizer.hpp"
+#include "actors/checkpoint_choice.hpp"
+#include "actors/checkpoint_list.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/mathematics_text.hpp"
+#include "actors/resume.hpp"
+#include "actors/shard_states.hpp"
+#include "actors/workbench.hpp"
+#include "gpu/optimizer.hpp"
 
 namespace muster {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/disk.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/config/job.hpp"
+#include "actors/disk.hpp"
+#include "muster/job.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/part.hpp"
+#include "actors/part.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/bytes.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/config/error.hpp"
+#include "actors/bytes.hpp"
+#include "actors/snapshot.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "muster/actors/rules/parts.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "actors/rules/parts.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // The numbers by which nodes know each other on the data plane.
 #pragma once
 
-#include "muster/actors/view.hpp"
-#include "muster/transport/transport.hpp"
+#include "actors/view.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

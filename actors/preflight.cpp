@@ -1,21 +1,21 @@
-#include "muster/actors/preflight.hpp"
+#include "actors/preflight.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/contract/layout_check.hpp"
-#include "muster/actors/demands.hpp"
-#include "muster/actors/descriptors.hpp"
-#include "muster/actors/memory_plan.hpp"
-#include "muster/actors/pipeline/memory.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/file_check.hpp"
-#include "muster/config/job_file.hpp"
-#include "muster/config/notices.hpp"
-#include "muster/config/port_range.hpp"
-#include "muster/gpu/core_shares.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "actors/contract/layout_check.hpp"
+#include "actors/demands.hpp"
+#include "actors/descriptors.hpp"
+#include "actors/memory_plan.hpp"
+#include "actors/pipeline/memory.hpp"
+#include "actors/workbench.hpp"
+#include "config/file_check.hpp"
+#include "config/notices.hpp"
+#include "config/port_range.hpp"
+#include "gpu/core_shares.hpp"
+#include "gpu/device.hpp"
+#include "muster/error.hpp"
+#include "muster/job_file.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 

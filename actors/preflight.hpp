@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/contract/contract.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
-#include "muster/config/placement.hpp"
-#include "muster/gpu/host_memory.hpp"
-#include "muster/gpu/measured_memory.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/contract/contract.hpp"
+#include "actors/messages.hpp"
+#include "config/placement.hpp"
+#include "gpu/host_memory.hpp"
+#include "gpu/measured_memory.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
+#include "muster/model.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/preflight_apart.hpp"
+#include "actors/preflight_apart.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,13 +13,13 @@
 #include <cstring>
 #include <optional>
 
-#include "muster/actors/contract/call_note.hpp"
-#include "muster/actors/contract/call_watch.hpp"
-#include "muster/actors/memory_file.hpp"
-#include "muster/actors/preflight_text.hpp"
-#include "muster/actors/spawn.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/contract/call_note.hpp"
+#include "actors/contract/call_watch.hpp"
+#include "actors/memory_file.hpp"
+#include "actors/preflight_text.hpp"
+#include "actors/spawn.hpp"
+#include "muster/error.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster {
 

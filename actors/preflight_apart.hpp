@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/preflight.hpp"
-#include "muster/config/error.hpp"
+#include "actors/preflight.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

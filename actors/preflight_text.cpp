@@ -1,9 +1,9 @@
-#include "muster/actors/preflight_text.hpp"
+#include "actors/preflight_text.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/error.hpp"
-#include "muster/config/job_file.hpp"
+#include "muster/error.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/actors/preflight.hpp"
+#include "actors/preflight.hpp"
 
 namespace muster {
 

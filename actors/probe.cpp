@@ -1,7 +1,7 @@
-#include "muster/actors/probe.hpp"
+#include "actors/probe.hpp"
 
-#include "muster/actors/workbench.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/workbench.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "muster/gpu/model.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/progress_file.hpp"
+#include "actors/progress_file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/file_io.hpp"
+#include "gpu/file_io.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/actors/progress_history.hpp"
+#include "actors/event.hpp"
+#include "actors/progress_history.hpp"
 
 namespace muster {
 

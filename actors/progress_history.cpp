@@ -1,7 +1,7 @@
-#include "muster/actors/progress_history.hpp"
+#include "actors/progress_history.hpp"
 
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

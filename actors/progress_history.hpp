@@ -7,22 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/config/job.hpp"
-#include "muster/gpu/optimizer.hpp"
+#include "actors/event.hpp"
+#include "actors/messages.hpp"
+#include "gpu/optimizer.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
-
-struct ProgressRow {
-  double time_ms = 0;  ///< since the run began
-  std::uint64_t epoch = 0, step = 0, samples = 0;
-  double loss = 0, learning_rate = 0;
-  double samples_per_second = 0;  ///< since the row before; 0: not known
-  double gradient_norm = 0;       ///< 0 without train.clip_norm
-
-  bool operator==(const ProgressRow&) const = default;
-};
 
 /// Rows in the order of their steps.
 class ProgressRows {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/message.hpp"
-#include "muster/actors/view.hpp"
+#include "actors/message.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

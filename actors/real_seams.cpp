@@ -1,11 +1,11 @@
 // What a node stands on in a real process.
-#include "muster/actors/node.hpp"
-#include "muster/actors/rules/reach.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/port_range.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/transport/reach.hpp"
-#include "muster/transport/tcp/reach.hpp"
+#include "actors/node.hpp"
+#include "actors/rules/reach.hpp"
+#include "actors/workbench.hpp"
+#include "config/port_range.hpp"
+#include "gpu/device.hpp"
+#include "transport/reach.hpp"
+#include "transport/tcp/reach.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/reducer.hpp"
+#include "actors/reducer.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // The reducer: the way from a replica to the reduction on the data plane, and back.
 #pragma once
 
-#include "muster/actors/data_plane.hpp"
-#include "muster/actors/messages.hpp"
+#include "actors/data_plane.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/remote_run.hpp"
+#include "actors/remote_run.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 #include <caf/io/all.hpp>
 
-#include "muster/actors/control_port.hpp"
-#include "muster/actors/control_socket.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/run_address.hpp"
-#include "muster/config/address.hpp"
+#include "actors/control_port.hpp"
+#include "actors/control_socket.hpp"
+#include "actors/run_address.hpp"
+#include "config/address.hpp"
+#include "muster/run.hpp"
 
 namespace muster {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "muster/actors/messages.hpp"
-#include "muster/config/error.hpp"
+#include "actors/messages.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

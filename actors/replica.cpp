@@ -1,11 +1,11 @@
-#include "muster/actors/replica.hpp"
+#include "actors/replica.hpp"
 
 #include <algorithm>
 
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -10,17 +10,17 @@
 #include <optional>
 #include <set>
 
-#include "muster/actors/checkpointer.hpp"
-#include "muster/actors/executor.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/rules/audit.hpp"
-#include "muster/actors/rules/checkpoint_due.hpp"
-#include "muster/actors/rules/course.hpp"
-#include "muster/actors/rules/ledger.hpp"
-#include "muster/actors/rules/step_events.hpp"
-#include "muster/actors/rules/wait_share.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/checkpointer.hpp"
+#include "actors/executor.hpp"
+#include "actors/messages.hpp"
+#include "actors/rules/audit.hpp"
+#include "actors/rules/checkpoint_due.hpp"
+#include "actors/rules/course.hpp"
+#include "actors/rules/ledger.hpp"
+#include "actors/rules/step_events.hpp"
+#include "actors/rules/wait_share.hpp"
+#include "actors/snapshot.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "muster/actors/replica.hpp"
+#include "actors/replica.hpp"
 
 namespace muster {
 

@@ -1,6 +1,6 @@
 // Weights that are compared with those of the other members: a block with each round, and all of them in a
 // round of its own, the check, before anything depends on them that outlives this view.
-#include "muster/actors/replica.hpp"
+#include "actors/replica.hpp"
 
 namespace muster {
 

@@ -2,7 +2,7 @@
 // Whichever answer comes first counts. Given up as soon as the round is over.
 #include <algorithm>
 
-#include "muster/actors/replica.hpp"
+#include "actors/replica.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
 // What a replica gives to others, and is given: the records that a member misses, the state of a newcomer.
 #include <algorithm>
 
-#include "muster/actors/replica.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/collective/handover.hpp"
+#include "actors/replica.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
+#include "transport/collective/handover.hpp"
 
 namespace muster {
 

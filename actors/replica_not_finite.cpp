@@ -1,7 +1,7 @@
 // A step whose numbers are not finite. Where that ends the run, the step is taken back: the weights before it
 // are still good. The coordinator lets all compare them, and one write them (coordinator_end.cpp).
-#include "muster/actors/replica.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/replica.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -2,10 +2,10 @@
 // checkpoint, and what follows when parts are lost.
 #include <algorithm>
 
-#include "muster/actors/replica.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/replica.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
 // What follows from a record: the ledger, the events, the update, the end of an epoch.
 #include <algorithm>
 
-#include "muster/actors/replica.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
+#include "actors/replica.hpp"
+#include "config/canary.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

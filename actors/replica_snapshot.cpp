@@ -1,10 +1,10 @@
 // A replica's snapshots: taken between two rounds, and gone on from.
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/replica.hpp"
-#include "muster/actors/rules/disk_retry.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/replica.hpp"
+#include "actors/rules/disk_retry.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/report.hpp"
+#include "muster/report.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

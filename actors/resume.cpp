@@ -1,12 +1,12 @@
-#include "muster/actors/resume.hpp"
+#include "actors/resume.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "muster/actors/checkpoint_choice.hpp"
-#include "muster/actors/checkpoint_list.hpp"
-#include "muster/actors/checkpoint_verdicts.hpp"
-#include "muster/actors/job_hash.hpp"
+#include "actors/checkpoint_choice.hpp"
+#include "actors/checkpoint_list.hpp"
+#include "actors/checkpoint_verdicts.hpp"
+#include "actors/job_hash.hpp"
 
 namespace muster {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/job.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/workbench.hpp"
+#include "muster/error.hpp"
+#include "muster/job.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/run.hpp"
+#include "muster/run.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,29 +13,29 @@
 
 #include <caf/io/all.hpp>
 
-#include "muster/actors/check_here.hpp"
-#include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/control_port.hpp"
-#include "muster/actors/control_socket.hpp"
-#include "muster/actors/descriptors.hpp"
-#include "muster/actors/folder_lease.hpp"
-#include "muster/actors/folder_mark.hpp"
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/launcher.hpp"
-#include "muster/actors/lost_processes.hpp"
-#include "muster/actors/mathematics_text.hpp"
-#include "muster/actors/node_process.hpp"
-#include "muster/actors/other_job.hpp"
-#include "muster/actors/preflight_apart.hpp"
-#include "muster/actors/progress_file.hpp"
-#include "muster/actors/run_address.hpp"
-#include "muster/actors/run_listeners.hpp"
-#include "muster/actors/signals.hpp"
-#include "muster/actors/spawn.hpp"
-#include "muster/actors/this_machine.hpp"
-#include "muster/config/address.hpp"
-#include "muster/config/job_file.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "actors/check_here.hpp"
+#include "actors/checkpoint_manifest.hpp"
+#include "actors/control_port.hpp"
+#include "actors/control_socket.hpp"
+#include "actors/descriptors.hpp"
+#include "actors/folder_lease.hpp"
+#include "actors/folder_mark.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/launcher.hpp"
+#include "actors/lost_processes.hpp"
+#include "actors/mathematics_text.hpp"
+#include "actors/node_process.hpp"
+#include "actors/other_job.hpp"
+#include "actors/preflight_apart.hpp"
+#include "actors/progress_file.hpp"
+#include "actors/run_address.hpp"
+#include "actors/run_listeners.hpp"
+#include "actors/signals.hpp"
+#include "actors/spawn.hpp"
+#include "actors/this_machine.hpp"
+#include "config/address.hpp"
+#include "muster/job_file.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 

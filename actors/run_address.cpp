@@ -1,4 +1,4 @@
-#include "muster/actors/run_address.hpp"
+#include "actors/run_address.hpp"
 
 #include <signal.h>
 
@@ -9,11 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/checkpoint_manifest.hpp"
-#include "muster/actors/this_machine.hpp"
-#include "muster/config/address.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/file_io.hpp"
+#include "actors/checkpoint_manifest.hpp"
+#include "actors/this_machine.hpp"
+#include "config/address.hpp"
+#include "gpu/file_io.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/run_listeners.hpp"
+#include "actors/run_listeners.hpp"
 
 #include <unistd.h>
 

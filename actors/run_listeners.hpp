@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "muster/actors/event_feed.hpp"
-#include "muster/actors/observer_feed.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/signals.hpp"
+#include "actors/event_feed.hpp"
+#include "actors/observer_feed.hpp"
+#include "actors/signals.hpp"
+#include "muster/run.hpp"
 
 namespace muster {
 

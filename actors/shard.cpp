@@ -1,6 +1,6 @@
-#include "muster/actors/shard.hpp"
+#include "actors/shard.hpp"
 
-#include "muster/actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialise.hpp"
 
 namespace muster {
 

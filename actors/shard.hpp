@@ -1,8 +1,8 @@
 // A shard: a fixed slice of the mathematics. Keeps its next micro-batches ready, and says when it has ended.
 #pragma once
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/rules/shard_queue.hpp"
+#include "actors/messages.hpp"
+#include "actors/rules/shard_queue.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/actors/shard_states.hpp"
+#include "actors/shard_states.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/snapshot.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/graveyard.hpp"
+#include "actors/snapshot.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/graveyard.hpp"
 
 namespace muster {
 

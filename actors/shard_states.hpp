@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/part.hpp"
-#include "muster/gpu/compression.hpp"
-#include "muster/transport/collective/shard_copies.hpp"
-#include "muster/transport/collective/wire.hpp"
-#include "muster/transport/lendable.hpp"
+#include "actors/part.hpp"
+#include "gpu/compression.hpp"
+#include "transport/collective/shard_copies.hpp"
+#include "transport/collective/wire.hpp"
+#include "transport/lendable.hpp"
 
 namespace muster {
 

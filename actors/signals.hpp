@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

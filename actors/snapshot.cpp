@@ -1,11 +1,11 @@
-#include "muster/actors/snapshot.hpp"
+#include "actors/snapshot.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "muster/actors/bytes.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/bytes.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 

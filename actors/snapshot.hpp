@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/epoch_end.hpp"
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/rules/course.hpp"
-#include "muster/actors/rules/ledger.hpp"
-#include "muster/actors/rules/step_events.hpp"
-#include "muster/transport/collective/parcel.hpp"
+#include "actors/epoch_end.hpp"
+#include "actors/pipeline/item.hpp"
+#include "actors/rules/course.hpp"
+#include "actors/rules/ledger.hpp"
+#include "actors/rules/step_events.hpp"
+#include "transport/collective/parcel.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/spawn.hpp"
+#include "actors/spawn.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "muster/actors/memory_file.hpp"
+#include "actors/memory_file.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/start_weights.hpp"
+#include "actors/start_weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <mutex>
 #include <span>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/file_io.hpp"
-#include "muster/gpu/safetensors.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/file_io.hpp"
+#include "gpu/safetensors.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/gpu/model.hpp"
+#include "muster/job.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/message.hpp"
-#include "muster/actors/view.hpp"
+#include "actors/message.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

@@ -1,11 +1,12 @@
 // The settings of CAF.
 #include <caf/all.hpp>
 
-#include "muster/actors/run.hpp"
+#include "muster/run.hpp"
 
 namespace muster {
 
 void configure(caf::actor_system_config& config) {
+  config.add_message_types<caf::id_block::muster_observer>();
   config.add_message_types<caf::id_block::muster>();
   config.set("scheduler.policy", caf::atom("sharing"));
   config.set("scheduler.max-threads", std::size_t{1});

@@ -1,4 +1,4 @@
-#include "muster/actors/this_machine.hpp"
+#include "actors/this_machine.hpp"
 
 #include <unistd.h>
 

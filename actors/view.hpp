@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/message.hpp"
-#include "muster/actors/rules/clean_steps.hpp"
+#include "actors/message.hpp"
+#include "actors/rules/clean_steps.hpp"
+#include "muster/progress.hpp"
 
 namespace muster {
 
@@ -44,23 +45,6 @@ struct FreeNumbers {
 };
 MUSTER_MESSAGE(FreeNumbers)
 
-/// What the loading side knows of the data; the same on every node that reads it.
-struct DataFacts {
-  std::int64_t samples = -1;   ///< of an epoch, in the ledger's unit; -1: unknown length
-  bool unit_is_batch = false;  ///< the ledger counts ready-made batches, not samples
-  bool has_test = false;
-  std::uint64_t dropped = 0;          ///< of an epoch, by remainder = "drop"
-  std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
-  std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
-  std::int64_t take_had = -1;
-  std::string fingerprint;
-
-  static auto fields(DataFacts& x) {
-    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked,
-                    x.take_had, x.fingerprint);
-  }
-  bool operator==(const DataFacts&) const = default;
-};
 MUSTER_MESSAGE(DataFacts)
 
 struct Member {

@@ -1,17 +1,17 @@
-#include "muster/actors/workbench.hpp"
+#include "actors/workbench.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "muster/actors/card_sums.hpp"
-#include "muster/actors/demands.hpp"
-#include "muster/actors/shard_states.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/actors/start_weights.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/placement.hpp"
-#include "muster/transport/graveyard.hpp"
+#include "actors/card_sums.hpp"
+#include "actors/demands.hpp"
+#include "actors/shard_states.hpp"
+#include "actors/snapshot.hpp"
+#include "actors/start_weights.hpp"
+#include "config/placement.hpp"
+#include "muster/error.hpp"
+#include "transport/graveyard.hpp"
 
 namespace muster {
 

@@ -11,19 +11,19 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/not_finite.hpp"
-#include "muster/actors/part.hpp"
-#include "muster/actors/pipeline/stream.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/config/job.hpp"
-#include "muster/gpu/clipping.hpp"
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/pinned_range.hpp"
-#include "muster/gpu/powersgd.hpp"
-#include "muster/transport/lendable.hpp"
+#include "actors/messages.hpp"
+#include "actors/not_finite.hpp"
+#include "actors/part.hpp"
+#include "actors/pipeline/stream.hpp"
+#include "gpu/clipping.hpp"
+#include "gpu/compute_device.hpp"
+#include "gpu/optimizer.hpp"
+#include "gpu/pinned_range.hpp"
+#include "gpu/powersgd.hpp"
+#include "muster/job.hpp"
+#include "muster/model.hpp"
+#include "muster/registry.hpp"
+#include "transport/lendable.hpp"
 
 namespace muster {
 

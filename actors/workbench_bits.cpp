@@ -1,11 +1,11 @@
 // Hashes by which replicas compare what must be the same bits.
-#include "muster/actors/rules/weight_blocks.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/block_hash.hpp"
-#include "muster/transport/collective/buckets.hpp"
+#include "actors/rules/weight_blocks.hpp"
+#include "actors/snapshot.hpp"
+#include "actors/workbench.hpp"
+#include "config/canary.hpp"
+#include "gpu/block_hash.hpp"
+#include "muster/error.hpp"
+#include "transport/collective/buckets.hpp"
 
 namespace muster {
 

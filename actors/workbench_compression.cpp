@@ -1,8 +1,8 @@
 // Compression of the gradients of a workbench's shards (train.compression).
 #include <algorithm>
 
-#include "muster/actors/shard_states.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/shard_states.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // The parts that a workbench's replica may hold: of a sharded optimiser, or the states of shards.
-#include "muster/actors/optimizer_part.hpp"
-#include "muster/actors/shard_states.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/check.hpp"
+#include "actors/optimizer_part.hpp"
+#include "actors/shard_states.hpp"
+#include "actors/workbench.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "muster/actors/workbench.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

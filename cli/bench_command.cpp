@@ -8,10 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/run.hpp"
-#include "muster/cli/bench_replica.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/transport/collective/chooser.hpp"
+#include "cli/bench_replica.hpp"
+#include "cli/job_arguments.hpp"
+#include "muster/run.hpp"
+#include "transport/collective/chooser.hpp"
 
 namespace muster::cli {
 

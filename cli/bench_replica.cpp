@@ -1,11 +1,11 @@
-#include "muster/cli/bench_replica.hpp"
+#include "cli/bench_replica.hpp"
 
 #include <bit>
 
 #include <nlohmann/json.hpp>
 
-#include "muster/cli/bench_values.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "cli/bench_values.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster::cli {
 

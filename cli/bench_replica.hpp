@@ -3,8 +3,8 @@
 // with a plain oracle.
 #pragma once
 
-#include "muster/actors/node.hpp"
-#include "muster/actors/replica.hpp"
+#include "actors/node.hpp"
+#include "actors/replica.hpp"
 
 namespace muster::cli {
 

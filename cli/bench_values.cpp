@@ -1,4 +1,4 @@
-#include "muster/cli/bench_values.hpp"
+#include "cli/bench_values.hpp"
 
 #include <algorithm>
 #include <array>

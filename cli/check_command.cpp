@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "muster/actors/preflight_apart.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/cli/job_arguments.hpp"
+#include "actors/preflight_apart.hpp"
+#include "cli/job_arguments.hpp"
+#include "muster/run.hpp"
 
 namespace muster::cli {
 

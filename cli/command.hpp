@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/registry.hpp"
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
+#include "muster/registry.hpp"
 
 namespace muster::cli {
 

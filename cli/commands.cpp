@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "muster/cli/command.hpp"
-#include "muster/cli/main.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "cli/command.hpp"
+#include "config/nearest.hpp"
+#include "muster/command_line.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::cli {
 

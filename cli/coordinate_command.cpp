@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "muster/actors/this_machine.hpp"
-#include "muster/cli/training.hpp"
-#include "muster/config/address.hpp"
+#include "actors/this_machine.hpp"
+#include "cli/training.hpp"
+#include "config/address.hpp"
 
 namespace muster::cli {
 

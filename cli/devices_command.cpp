@@ -8,11 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/transport/collective/kernels.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "cli/job_arguments.hpp"
+#include "gpu/device.hpp"
+#include "muster/error.hpp"
+#include "transport/collective/kernels.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::cli {
 

@@ -1,9 +1,9 @@
-#include "muster/cli/event_lines.hpp"
+#include "cli/event_lines.hpp"
 
 #include <map>
 
-#include "muster/cli/format.hpp"
-#include "muster/config/address.hpp"
+#include "cli/format.hpp"
+#include "config/address.hpp"
 
 namespace muster::cli {
 

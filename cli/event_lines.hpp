@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 namespace muster::cli {
 

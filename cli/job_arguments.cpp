@@ -1,9 +1,9 @@
-#include "muster/cli/job_arguments.hpp"
+#include "cli/job_arguments.hpp"
 
 #include <cstdio>
 #include <iostream>
 
-#include "muster/config/nearest.hpp"
+#include "config/nearest.hpp"
 
 namespace muster::cli {
 

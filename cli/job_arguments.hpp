@@ -5,7 +5,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "muster/cli/command.hpp"
+#include "cli/command.hpp"
 
 namespace muster::cli {
 

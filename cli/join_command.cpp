@@ -1,11 +1,11 @@
 // muster join: one replica (or loader) of a run that is coordinated elsewhere.
 #include <cstdio>
 
-#include "muster/actors/node_process.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/address.hpp"
-#include "muster/config/placement.hpp"
-#include "muster/gpu/device.hpp"
+#include "actors/node_process.hpp"
+#include "cli/job_arguments.hpp"
+#include "config/address.hpp"
+#include "config/placement.hpp"
+#include "gpu/device.hpp"
 
 namespace muster::cli {
 

@@ -1,4 +1,4 @@
-#include "muster/cli/main.hpp"
+#include "muster/command_line.hpp"
 
 int main(int argc, char** argv) {
   return muster::main(argc, argv, muster::builtin_registry());

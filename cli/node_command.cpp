@@ -1,10 +1,10 @@
 // muster node: one process of a run. Started by `run`, with the address of its coordinator.
-#include "muster/actors/preflight_apart.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/spawn.hpp"
-#include "muster/cli/bench_replica.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/address.hpp"
+#include "actors/preflight_apart.hpp"
+#include "actors/spawn.hpp"
+#include "cli/bench_replica.hpp"
+#include "cli/job_arguments.hpp"
+#include "config/address.hpp"
+#include "muster/run.hpp"
 
 namespace muster::cli {
 

@@ -2,16 +2,16 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "muster/actors/memory_plan.hpp"
-#include "muster/actors/preflight_apart.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/units.hpp"
-#include "muster/gpu/compression.hpp"
-#include "muster/gpu/core_shares.hpp"
-#include "muster/transport/collective/chooser.hpp"
-#include "muster/transport/collective/cost.hpp"
+#include "actors/memory_plan.hpp"
+#include "actors/preflight_apart.hpp"
+#include "actors/workbench.hpp"
+#include "cli/job_arguments.hpp"
+#include "config/units.hpp"
+#include "gpu/compression.hpp"
+#include "gpu/core_shares.hpp"
+#include "muster/run.hpp"
+#include "transport/collective/chooser.hpp"
+#include "transport/collective/cost.hpp"
 
 namespace muster::cli {
 

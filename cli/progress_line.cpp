@@ -1,12 +1,12 @@
-#include "muster/cli/progress_line.hpp"
+#include "cli/progress_line.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "muster/cli/event_lines.hpp"
-#include "muster/cli/format.hpp"
+#include "cli/event_lines.hpp"
+#include "cli/format.hpp"
 
 namespace muster::cli {
 

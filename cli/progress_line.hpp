@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "muster/actors/messages.hpp"
-#include "muster/config/job.hpp"
+#include "actors/messages.hpp"
+#include "muster/job.hpp"
 
 namespace muster::cli {
 

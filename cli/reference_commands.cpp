@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "muster/actors/event.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/schema.hpp"
+#include "actors/event.hpp"
+#include "cli/job_arguments.hpp"
+#include "config/schema.hpp"
 
 namespace muster::cli {
 

@@ -11,15 +11,15 @@
 #include <memory>
 #include <utility>
 
-#include "muster/actors/run.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/cli/progress_line.hpp"
-#include "muster/cli/training.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
-#include "muster/config/time_of_day.hpp"
+#include "cli/job_arguments.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/training.hpp"
+#include "config/nearest.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
+#include "config/time_of_day.hpp"
+#include "muster/error.hpp"
+#include "muster/run.hpp"
 
 namespace muster::cli {
 

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/cli/job_arguments.hpp"
-#include "muster/cli/scaling_tables.hpp"
+#include "cli/job_arguments.hpp"
+#include "cli/scaling_tables.hpp"
 
 namespace muster::cli {
 

@@ -1,4 +1,4 @@
-#include "muster/cli/scaling_tables.hpp"
+#include "cli/scaling_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "muster/transport/collective/chooser.hpp"
+#include "transport/collective/chooser.hpp"
 
 namespace muster::cli {
 namespace {

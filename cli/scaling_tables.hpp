@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/scaling/cost_fit.hpp"
-#include "muster/transport/scaling/step_simulation.hpp"
+#include "transport/scaling/cost_fit.hpp"
+#include "transport/scaling/step_simulation.hpp"
 
 namespace muster::cli {
 

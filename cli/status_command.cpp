@@ -9,12 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/remote_run.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/actors/this_machine.hpp"
-#include "muster/cli/format.hpp"
-#include "muster/cli/job_arguments.hpp"
-#include "muster/config/time_of_day.hpp"
+#include "actors/remote_run.hpp"
+#include "actors/this_machine.hpp"
+#include "cli/format.hpp"
+#include "cli/job_arguments.hpp"
+#include "config/time_of_day.hpp"
+#include "muster/run.hpp"
 
 namespace muster::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/run.hpp"
-#include "muster/cli/job_arguments.hpp"
+#include "cli/job_arguments.hpp"
+#include "muster/run.hpp"
 
 namespace muster::cli {
 

@@ -1,8 +1,8 @@
 #include <caf/config.hpp>
 
-#include "muster/cli/command.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "cli/command.hpp"
 #include "muster_version.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::cli {
 

@@ -7,7 +7,7 @@ add_library(muster SHARED
 add_library(Muster::muster ALIAS muster)
 target_compile_features(muster INTERFACE cxx_std_20)
 set_target_properties(muster PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
-target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_INCLUDE_ROOT}>"
+target_include_directories(muster INTERFACE "$<BUILD_INTERFACE:${MUSTER_PUBLIC_HEADERS}>"
                                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(muster PUBLIC CAF::io CAF::core Threads::Threads
   PRIVATE ucx::ucp ucx::ucs Boost::program_options nlohmann_json::nlohmann_json OpenSSL::Crypto ZLIB::ZLIB hwy::hwy HWLOC::hwloc ${CMAKE_DL_LIBS}

@@ -98,12 +98,10 @@ elseif(MUSTER_SANITIZE)
   message(FATAL_ERROR "MUSTER_SANITIZE is '${MUSTER_SANITIZE}'; allowed: empty, address, thread, fuzzer")
 endif()
 
-# Rooms include each other as an installed program does: "muster/<room>/<file>.hpp".
-set(MUSTER_INCLUDE_ROOT "${CMAKE_BINARY_DIR}/include")
-file(MAKE_DIRECTORY "${MUSTER_INCLUDE_ROOT}/muster")
-foreach(room IN ITEMS config transport gpu actors cli)
-  file(CREATE_LINK "${CMAKE_SOURCE_DIR}/${room}" "${MUSTER_INCLUDE_ROOT}/muster/${room}" SYMBOLIC)
-endforeach()
+# An include names the file where it lies: "muster/<file>.hpp" is one of the public headers in include/, all others are named from
+# the top of the sources.
+set(MUSTER_PUBLIC_HEADERS "${CMAKE_SOURCE_DIR}/include")
+set(MUSTER_INCLUDE_ROOTS "${CMAKE_SOURCE_DIR}" "${MUSTER_PUBLIC_HEADERS}")
 
 # muster_room(<name> [DEPENDS target...]): the objects of one room, from every .cpp below its folder.
 function(muster_room name)
@@ -114,6 +112,6 @@ function(muster_room name)
   endforeach()
   add_library(muster_${name} OBJECT ${sources})
   muster_several_files_at_once(muster_${name})
-  target_include_directories(muster_${name} PUBLIC "${MUSTER_INCLUDE_ROOT}")
+  target_include_directories(muster_${name} PUBLIC ${MUSTER_INCLUDE_ROOTS})
   target_link_libraries(muster_${name} PRIVATE muster_flags PUBLIC ${ARG_DEPENDS})
 endfunction()

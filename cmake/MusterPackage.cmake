@@ -1,4 +1,4 @@
-# What `cmake --install` puts in place: program, library, the headers by room, and the package that find_package(Muster)
+# What `cmake --install` puts in place: program, library, the public headers, and the package that find_package(Muster)
 # reads.
 include(CMakePackageConfigHelpers)
 set(MUSTER_PACKAGE_FOLDER "${CMAKE_INSTALL_LIBDIR}/cmake/Muster")
@@ -16,12 +16,7 @@ install(TARGETS muster EXPORT MusterTargets LIBRARY DESTINATION "${CMAKE_INSTALL
 install(TARGETS muster_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(EXPORT MusterTargets NAMESPACE Muster:: DESTINATION "${MUSTER_PACKAGE_FOLDER}")
 
-# All headers of the rooms; of the transports and the command line only what is spoken to from outside.
-foreach(room IN ITEMS config transport gpu actors)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/${room}"
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "ucx" EXCLUDE)
-endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/cli/main.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/cli")
+install(DIRECTORY "${MUSTER_PUBLIC_HEADERS}/muster" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MusterConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/MusterConfig.cmake" INSTALL_DESTINATION "${MUSTER_PACKAGE_FOLDER}")

@@ -1,4 +1,4 @@
-#include "muster/config/address.hpp"
+#include "config/address.hpp"
 
 #include <charconv>
 

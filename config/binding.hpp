@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/config/schema.hpp"
+#include "config/check.hpp"
+#include "config/schema.hpp"
 
 namespace muster::binding {
 

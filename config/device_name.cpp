@@ -1,4 +1,4 @@
-#include "muster/config/device_name.hpp"
+#include "config/device_name.hpp"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "muster/config/file_check.hpp"
+#include "config/file_check.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "muster/config/nearest.hpp"
+#include "config/nearest.hpp"
 
 namespace muster {
 namespace fs = std::filesystem;

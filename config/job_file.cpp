@@ -1,17 +1,17 @@
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <string_view>
 
-#include "muster/config/file_check.hpp"
-#include "muster/config/model_choice.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/option_check.hpp"
-#include "muster/config/rules.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
-#include "muster/config/toml_tree.hpp"
+#include "config/file_check.hpp"
+#include "config/model_choice.hpp"
+#include "config/nearest.hpp"
+#include "config/option_check.hpp"
+#include "config/rules.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
+#include "config/toml_tree.hpp"
 
 namespace muster {
 namespace {

@@ -1,10 +1,10 @@
-#include "muster/config/job_hash.hpp"
+#include "config/job_hash.hpp"
 
-#include "muster/config/check.hpp"
-#include "muster/config/job_file.hpp"
-#include "muster/config/option_check.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
+#include "config/check.hpp"
+#include "config/option_check.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster {
 

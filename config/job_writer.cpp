@@ -1,7 +1,7 @@
 // Writes a job as TOML: the schema's keys in order, declared options at the end of their table.
-#include "muster/config/job_file.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster {
 namespace {

@@ -1,9 +1,9 @@
-#include "muster/config/mistake.hpp"
+#include "muster/mistake.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

@@ -1,10 +1,10 @@
-#include "muster/config/model_choice.hpp"
+#include "config/model_choice.hpp"
 
 #include <exception>
 
-#include "muster/config/file_check.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/text.hpp"
+#include "config/file_check.hpp"
+#include "config/nearest.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {
@@ -86,7 +86,7 @@ class Choice {
   // Whether there is such a file.
   bool check_path(const Chosen& chosen) {
     const bool library = chosen.key == "model.library";
-    const char* allowed = library ? "a shared library with a model (actors/model_library.hpp)"
+    const char* allowed = library ? "a shared library with a model (muster/model_library.hpp)"
                                   : "a TorchScript module, as torch.jit.save writes it";
     const std::string found = shortened(in_quotes(chosen.value));
     if (library ? !declarations_.open_library : !declarations_.script) {
@@ -107,7 +107,7 @@ class Choice {
       names = names_of(declarations_.open_library(*model_.library));
     } catch (const std::exception& error) {
       return add("model.library", printable(error.what()), shortened(in_quotes(*model_.library)),
-                 "a shared library with a model (actors/model_library.hpp)");
+                 "a shared library with a model (muster/model_library.hpp)");
     }
     if (chosen_options(model_, declarations_)) return;
     const std::string all = any_of_text(quoted_all(names));

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
-#include "muster/config/options.hpp"
-#include "muster/config/rules.hpp"
+#include "config/rules.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/config/nearest.hpp"
+#include "config/nearest.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

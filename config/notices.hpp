@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
 
 namespace muster {
 

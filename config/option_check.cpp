@@ -1,12 +1,12 @@
-#include "muster/config/option_check.hpp"
+#include "config/option_check.hpp"
 
 #include <algorithm>
 
-#include "muster/config/model_choice.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
-#include "muster/config/value.hpp"
+#include "config/model_choice.hpp"
+#include "config/nearest.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
+#include "config/value.hpp"
 
 namespace muster {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
-#include "muster/config/options.hpp"
-#include "muster/config/rules.hpp"
+#include "config/rules.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
-#include "muster/config/placement.hpp"
+#include "config/placement.hpp"
 
 #include <algorithm>
 
-#include "muster/config/check.hpp"
-#include "muster/config/device_name.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/text.hpp"
+#include "config/check.hpp"
+#include "config/device_name.hpp"
+#include "config/nearest.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

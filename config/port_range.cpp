@@ -1,4 +1,4 @@
-#include "muster/config/port_range.hpp"
+#include "config/port_range.hpp"
 
 #include <charconv>
 

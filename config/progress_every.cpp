@@ -1,7 +1,6 @@
-#include "muster/config/progress_every.hpp"
+#include "muster/intervals.hpp"
 
-#include "muster/config/interval.hpp"
-#include "muster/config/units.hpp"
+#include "config/units.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/config/rate.hpp"
+#include "muster/intervals.hpp"
 
 #include <charconv>
 #include <limits>

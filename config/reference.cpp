@@ -1,8 +1,8 @@
 // The reference of the job file, made from the schema: as Markdown and as plain text.
 #include <algorithm>
 
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

@@ -1,13 +1,13 @@
-#include "muster/config/rules.hpp"
+#include "config/rules.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "muster/config/device_name.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/port_range.hpp"
-#include "muster/config/schema.hpp"
-#include "muster/config/text.hpp"
+#include "config/device_name.hpp"
+#include "config/nearest.hpp"
+#include "config/port_range.hpp"
+#include "config/schema.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

@@ -1,13 +1,13 @@
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
 
 #include <algorithm>
 
-#include "muster/config/binding.hpp"
-#include "muster/config/schema_bits.hpp"
-#include "muster/config/schema_output.hpp"
-#include "muster/config/schema_reduce.hpp"
-#include "muster/config/schema_terms.hpp"
-#include "muster/config/text.hpp"
+#include "config/binding.hpp"
+#include "config/schema_bits.hpp"
+#include "config/schema_output.hpp"
+#include "config/schema_reduce.hpp"
+#include "config/schema_terms.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {
@@ -64,7 +64,7 @@ std::vector<Key> model_keys() {
           MUSTER_MEMBER(model.file)),
       bind(
           key(kFree, "model.library", name_spec(),
-              "A shared library with a model in C++ (actors/model_library.hpp); its own options stand beside "
+              "A shared library with a model in C++ (muster/model_library.hpp); its own options stand beside "
               "it. Every replica loads the library, and must find the same content.",
               "none"),
           MUSTER_MEMBER(model.library)),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/config/value.hpp"
+#include "config/value.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

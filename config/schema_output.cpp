@@ -1,7 +1,7 @@
-#include "muster/config/schema_output.hpp"
+#include "config/schema_output.hpp"
 
-#include "muster/config/binding.hpp"
-#include "muster/config/schema_terms.hpp"
+#include "config/binding.hpp"
+#include "config/schema_terms.hpp"
 
 namespace muster {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
 
 namespace muster {
 

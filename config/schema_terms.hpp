@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
 
 namespace muster::terms {
 

@@ -1,4 +1,4 @@
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "muster/config/toml_tree.hpp"
+#include "config/toml_tree.hpp"
 
 #include <toml++/toml.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

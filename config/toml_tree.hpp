@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "muster/config/mistake.hpp"
+#include "muster/mistake.hpp"
 
 namespace muster {
 

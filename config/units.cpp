@@ -1,4 +1,4 @@
-#include "muster/config/units.hpp"
+#include "config/units.hpp"
 
 #include <cstdio>
 #include <iterator>
@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "muster/config/nearest.hpp"
-#include "muster/config/text.hpp"
+#include "config/nearest.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

@@ -1,16 +1,14 @@
-#include "muster/config/value.hpp"
+#include "config/value.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "muster/config/check.hpp"
-#include "muster/config/file_check.hpp"
-#include "muster/config/interval.hpp"
-#include "muster/config/nearest.hpp"
-#include "muster/config/progress_every.hpp"
-#include "muster/config/rate.hpp"
-#include "muster/config/text.hpp"
-#include "muster/config/units.hpp"
+#include "config/check.hpp"
+#include "config/file_check.hpp"
+#include "config/nearest.hpp"
+#include "config/text.hpp"
+#include "config/units.hpp"
+#include "muster/intervals.hpp"
 
 namespace muster {
 namespace {

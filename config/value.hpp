@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "muster/config/mistake.hpp"
-#include "muster/config/options.hpp"
-#include "muster/config/toml_tree.hpp"
+#include "config/toml_tree.hpp"
+#include "muster/mistake.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // Reads values from TOML: types first, then units and lists; ranges are checked in value.cpp.
-#include "muster/config/nearest.hpp"
-#include "muster/config/text.hpp"
-#include "muster/config/units.hpp"
-#include "muster/config/value.hpp"
+#include "config/nearest.hpp"
+#include "config/text.hpp"
+#include "config/units.hpp"
+#include "config/value.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/gpu/block_hash.hpp"
+#include "gpu/block_hash.hpp"
 
 #include <array>
 #include <bit>

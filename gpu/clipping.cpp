@@ -1,4 +1,4 @@
-#include "muster/gpu/clipping.hpp"
+#include "gpu/clipping.hpp"
 
 #include <cmath>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/gpu/compression.hpp"
+#include "gpu/compression.hpp"
 
 #include <algorithm>
 #include <array>

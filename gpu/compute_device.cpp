@@ -1,14 +1,14 @@
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 #include <charconv>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/norm.hpp"
+#include "config/check.hpp"
+#include "gpu/norm.hpp"
+#include "muster/error.hpp"
 #ifdef MUSTER_WITH_CUDA
-#include "muster/gpu/cuda/discover.hpp"
-#include "muster/gpu/cuda/make.hpp"
+#include "gpu/cuda/discover.hpp"
+#include "gpu/cuda/make.hpp"
 #endif
 
 namespace muster {

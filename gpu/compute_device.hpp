@@ -20,8 +20,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "muster/gpu/elements.hpp"
-#include "muster/gpu/memory_pool.hpp"
+#include "gpu/elements.hpp"
+#include "gpu/memory_pool.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/gpu/core_shares.hpp"
+#include "gpu/core_shares.hpp"
 
 #include <hwloc.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <set>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

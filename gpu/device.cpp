@@ -1,4 +1,4 @@
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
 
 #include <sched.h>
 
@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 #ifdef MUSTER_WITH_CUDA
-#include "muster/gpu/cuda/discover.hpp"
+#include "gpu/cuda/discover.hpp"
 #endif
 
 namespace muster {

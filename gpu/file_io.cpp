@@ -1,4 +1,4 @@
-#include "muster/gpu/file_io.hpp"
+#include "gpu/file_io.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <new>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/gpu/norm.hpp"
+#include "config/check.hpp"
+#include "gpu/compute_device.hpp"
+#include "gpu/device.hpp"
+#include "gpu/norm.hpp"
 
 // A loop whose output may be one of its inputs: element i depends on nothing but the elements i.
 #if defined(__GNUC__) && !defined(__clang__)

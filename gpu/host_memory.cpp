@@ -1,4 +1,4 @@
-#include "muster/gpu/host_memory.hpp"
+#include "gpu/host_memory.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/model.hpp"
+#include "config/check.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/gpu/measured_memory.hpp"
+#include "gpu/measured_memory.hpp"
 
 #include <malloc.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 
 #ifdef MUSTER_WITH_TORCH_CUDA
-#include "muster/gpu/torch_back_end.hpp"
+#include "gpu/torch_back_end.hpp"
 #endif
 
 namespace muster {

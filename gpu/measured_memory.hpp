@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster {
 

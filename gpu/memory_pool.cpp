@@ -1,12 +1,12 @@
-#include "muster/gpu/memory_pool.hpp"
+#include "gpu/memory_pool.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,12 +1,12 @@
 // What an update takes from its step is computed here, once, in double; what becomes of each element is in
 // elements.hpp, and the device applies it.
-#include "muster/gpu/optimizer.hpp"
+#include "gpu/optimizer.hpp"
 
 #include <cmath>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/power.hpp"
+#include "config/check.hpp"
+#include "gpu/power.hpp"
 
 namespace muster {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster {
 

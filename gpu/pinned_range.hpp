@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/gpu/powersgd.hpp"
+#include "gpu/powersgd.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "muster/gpu/random.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "muster/gpu/model.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

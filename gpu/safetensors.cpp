@@ -1,4 +1,4 @@
-#include "muster/gpu/safetensors.hpp"
+#include "gpu/safetensors.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/file_io.hpp"
+#include "config/check.hpp"
+#include "gpu/file_io.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

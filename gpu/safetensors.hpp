@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/model.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

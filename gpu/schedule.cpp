@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/power.hpp"
+#include "config/check.hpp"
+#include "gpu/optimizer.hpp"
+#include "gpu/power.hpp"
 
 namespace muster {
 namespace {

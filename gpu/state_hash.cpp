@@ -1,4 +1,4 @@
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/state_hash.hpp"
 
 #include <openssl/evp.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
-#include "muster/gpu/thread_card.hpp"
+#include "gpu/thread_card.hpp"
 
 #ifdef MUSTER_WITH_CUDA
-#include "muster/gpu/cuda/on_card.hpp"
+#include "gpu/cuda/on_card.hpp"
 #endif
 
 namespace muster {

@@ -1,10 +1,10 @@
-#include "muster/gpu/torch_back_end.hpp"
+#include "gpu/torch_back_end.hpp"
 
 #include <dlfcn.h>
 
 #include <filesystem>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

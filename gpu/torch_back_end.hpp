@@ -8,9 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "muster/config/options.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

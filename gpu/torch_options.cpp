@@ -1,9 +1,9 @@
 // The options of the models that compute with libtorch. To read a job takes no libtorch: so these are in
 // libmuster, and not beside what they are for.
-#include "muster/gpu/torch/builtin.hpp"
-#include "muster/gpu/torch/gpt2.hpp"
-#include "muster/gpu/torch/resnet.hpp"
-#include "muster/gpu/torch/script.hpp"
+#include "gpu/torch/builtin.hpp"
+#include "gpu/torch/gpt2.hpp"
+#include "gpu/torch/resnet.hpp"
+#include "gpu/torch/script.hpp"
 
 namespace muster {
 namespace {

@@ -1,9 +1,9 @@
-#include "muster/transport/frame.hpp"
+#include "transport/frame.hpp"
 
 #include <array>
 #include <bit>
 
-#include "muster/config/canary.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

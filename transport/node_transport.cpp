@@ -1,4 +1,4 @@
-#include "muster/transport/node_transport.hpp"
+#include "transport/node_transport.hpp"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -10,16 +10,16 @@
 #include <sstream>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/reach.hpp"
-#include "muster/transport/seal.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/shared_memory/descriptor.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
-#include "muster/transport/tcp/address.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/reach.hpp"
+#include "transport/seal.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/shared_memory/descriptor.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/tcp/address.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 namespace {
@@ -110,7 +110,7 @@ class JoinedTransport final : public Transport {
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     const auto found = ways_.find(peer);
     if (found == ways_.end()) return sink_->sent(peer, token, false);
-    (found->second.is_near ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
+    count(found->second.is_near ? traffic_.within_host : traffic_.between_hosts, frame, payload.size());
     found->second.by->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
@@ -192,7 +192,7 @@ class FarTransport final : public Transport {
   }
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     if (const auto found = shares_host_.find(peer); found != shares_host_.end())
-      (found->second ? traffic_.within_host : traffic_.between_hosts).count(frame, payload.size());
+      count(found->second ? traffic_.within_host : traffic_.between_hosts, frame, payload.size());
     far_->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/transport/tcp/address.hpp"
+#include "transport/tcp/address.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
-#include "muster/transport/seal.hpp"
+#include "transport/seal.hpp"
 
 #include <cstdint>
 #include <cstring>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

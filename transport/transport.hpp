@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "muster/transport/frame.hpp"
-#include "muster/transport/traffic.hpp"
+#include "transport/frame.hpp"
+#include "transport/traffic.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/contract/batch_rows.hpp"
+#include "actors/contract/batch_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

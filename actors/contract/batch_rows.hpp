@@ -1,7 +1,7 @@
 // Parts and multiples of a micro-batch, for checks that compare what a model makes of them.
 #pragma once
 
-#include "muster/gpu/tensor.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 

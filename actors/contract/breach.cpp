@@ -1,4 +1,4 @@
-#include "muster/actors/contract/breach.hpp"
+#include "actors/contract/breach.hpp"
 
 namespace muster {
 

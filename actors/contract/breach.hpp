@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// One promise of gpu/model.hpp or pipeline/source.hpp that a user's code does not keep.
+/// One promise of muster/model.hpp or muster/source.hpp that a user's code does not keep.
 struct Breach {
   std::string key;     ///< of the job whose value names the code: "model.name", "data.source"
   std::string check;   ///< as docs/models.md lists it: "a gradient is a sum"

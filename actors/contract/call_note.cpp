@@ -1,4 +1,4 @@
-#include "muster/actors/contract/call_note.hpp"
+#include "actors/contract/call_note.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "muster/actors/memory_file.hpp"
-#include "muster/config/error.hpp"
+#include "actors/memory_file.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

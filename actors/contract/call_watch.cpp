@@ -1,4 +1,4 @@
-#include "muster/actors/contract/call_watch.hpp"
+#include "actors/contract/call_watch.hpp"
 
 #include <algorithm>
 #include <array>

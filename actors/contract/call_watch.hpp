@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "muster/actors/contract/call_note.hpp"
+#include "actors/contract/call_note.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
-#include "muster/actors/contract/contract.hpp"
+#include "actors/contract/contract.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/contract/batch_rows.hpp"
-#include "muster/actors/contract/model_check.hpp"
-#include "muster/actors/contract/source_check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/contract/batch_rows.hpp"
+#include "actors/contract/model_check.hpp"
+#include "actors/contract/source_check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-// The contract check of a job: whether its model and its sources keep what gpu/model.hpp and
-// pipeline/source.hpp ask of them. Run before anything trains, and by `muster check` at length.
+// The contract check of a job: whether its model and its sources keep what muster/model.hpp and
+// muster/source.hpp ask of them. Run before anything trains, and by `muster check` at length.
 #pragma once
 
 #include <chrono>
 #include <optional>
 
-#include "muster/actors/contract/breach.hpp"
-#include "muster/actors/workbench.hpp"
+#include "actors/contract/breach.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster {
 

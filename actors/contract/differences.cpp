@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <numeric>
 
-#include "muster/actors/contract/guarded_vector.hpp"
-#include "muster/actors/contract/model_check.hpp"
-#include "muster/gpu/random.hpp"
+#include "actors/contract/guarded_vector.hpp"
+#include "actors/contract/model_check.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "muster/gpu/tensor.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 

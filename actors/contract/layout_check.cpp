@@ -1,9 +1,9 @@
-#include "muster/actors/contract/layout_check.hpp"
+#include "actors/contract/layout_check.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "muster/actors/pipeline/batch_check.hpp"
+#include "actors/pipeline/batch_check.hpp"
 
 namespace muster {
 

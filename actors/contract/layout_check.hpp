@@ -1,11 +1,11 @@
-// Whether a model's layout can be what gpu/model.hpp says that it is.
+// Whether a model's layout can be what muster/model.hpp says that it is.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "muster/actors/contract/breach.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/contract/breach.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

@@ -1,15 +1,15 @@
-#include "muster/actors/contract/model_check.hpp"
+#include "actors/contract/model_check.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <thread>
 
-#include "muster/actors/contract/batch_rows.hpp"
-#include "muster/actors/contract/guarded_vector.hpp"
-#include "muster/actors/contract/layout_check.hpp"
-#include "muster/actors/contract/sum_check.hpp"
-#include "muster/gpu/block_hash.hpp"
+#include "actors/contract/batch_rows.hpp"
+#include "actors/contract/guarded_vector.hpp"
+#include "actors/contract/layout_check.hpp"
+#include "actors/contract/sum_check.hpp"
+#include "gpu/block_hash.hpp"
 
 namespace muster {
 
@@ -78,7 +78,7 @@ class ModelCheck {
     return broken(kInitialized,
                   "two calls with seed " + std::to_string(trial_.seed) + " differ in " +
                       element(first_difference(values, trial_.state)),
-                  "take random numbers from the seed alone (muster/gpu/random.hpp), not from rand() or "
+                  "take random numbers from the seed alone (muster/random.hpp), not from rand() or "
                   "std::random_device");
   }
 
@@ -156,7 +156,7 @@ class ModelCheck {
     if (!same_bits(once.values(), other_.values()))
       return broken(
           kRepeats, "two calls with the same state, samples and key differ in " + where,
-          "draw random numbers from StepKey alone (muster/gpu/random.hpp), not from rand() or the clock; "
+          "draw random numbers from StepKey alone (muster/random.hpp), not from rand() or the clock; "
           "set what is added up to 0 first");
     if (!same_bits(first(), other_.values()))
       return broken(

@@ -1,4 +1,4 @@
-// Whether a model keeps the contract of gpu/model.hpp, found by calling it with a few samples on the host.
+// Whether a model keeps the contract of muster/model.hpp, found by calling it with a few samples on the host.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "muster/actors/contract/breach.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/contract/breach.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

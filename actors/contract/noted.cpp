@@ -1,8 +1,8 @@
-#include "muster/actors/contract/noted.hpp"
+#include "actors/contract/noted.hpp"
 
 #include <utility>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "muster/actors/contract/call_note.hpp"
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/gpu/model.hpp"
+#include "actors/contract/call_note.hpp"
+#include "muster/model.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/actors/contract/source_check.hpp"
+#include "actors/contract/source_check.hpp"
 
 #include <cstring>
 #include <set>
 
-#include "muster/actors/contract/guarded_row.hpp"
-#include "muster/actors/pipeline/batch_check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/random.hpp"
+#include "actors/contract/guarded_row.hpp"
+#include "actors/pipeline/batch_check.hpp"
+#include "muster/error.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 
@@ -236,7 +236,7 @@ class SourceCheck {
     if (!why.empty()) return broken(kFingerprint, "fingerprint() fails: " + why);
     if (one.empty())
       return broken(kFingerprint, "fingerprint() is empty",
-                    "give a hash of what the samples are made from (muster/actors/pipeline/fingerprint.hpp)");
+                    "give a hash of what the samples are made from (muster/fingerprint.hpp)");
     if (log_.time_is_over()) return std::nullopt;  // it may read all there is
     two = trial_.source.fingerprint();
     if (one == two) return std::nullopt;

@@ -1,12 +1,12 @@
-// Whether a source keeps the contract of pipeline/source.hpp, found by reading a few samples.
+// Whether a source keeps the contract of muster/source.hpp, found by reading a few samples.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 
-#include "muster/actors/contract/breach.hpp"
-#include "muster/actors/pipeline/source.hpp"
+#include "actors/contract/breach.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

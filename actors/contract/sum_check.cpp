@@ -1,12 +1,12 @@
-#include "muster/actors/contract/sum_check.hpp"
+#include "actors/contract/sum_check.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "muster/actors/contract/batch_rows.hpp"
-#include "muster/actors/contract/sums.hpp"
-#include "muster/gpu/block_hash.hpp"
+#include "actors/contract/batch_rows.hpp"
+#include "actors/contract/sums.hpp"
+#include "gpu/block_hash.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // Whether a model's gradient, losses and weights are sums over samples, and padding adds nothing to them.
 #pragma once
 
-#include "muster/actors/contract/tried_model.hpp"
+#include "actors/contract/tried_model.hpp"
 
 namespace muster {
 

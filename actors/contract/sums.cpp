@@ -1,4 +1,4 @@
-#include "muster/actors/contract/sums.hpp"
+#include "actors/contract/sums.hpp"
 
 #include <algorithm>
 #include <cmath>

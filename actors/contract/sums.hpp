@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "muster/gpu/model.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/contract/tried_model.hpp"
+#include "actors/contract/tried_model.hpp"
 
 #include <cstdio>
 #include <cstring>
 
-#include "muster/actors/contract/layout_check.hpp"
-#include "muster/gpu/random.hpp"
+#include "actors/contract/layout_check.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "muster/actors/contract/breach.hpp"
-#include "muster/actors/contract/guarded_vector.hpp"
-#include "muster/actors/contract/model_check.hpp"
+#include "actors/contract/breach.hpp"
+#include "actors/contract/guarded_vector.hpp"
+#include "actors/contract/model_check.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/actors/pipeline/batch_builder.hpp"
+#include "actors/pipeline/batch_builder.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "muster/actors/pipeline/batch_check.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/batch_check.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/batch_check.hpp"
+#include "actors/pipeline/batch_check.hpp"
 
 #include <algorithm>
 #include <limits>

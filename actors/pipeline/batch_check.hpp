@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "muster/gpu/tensor.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 

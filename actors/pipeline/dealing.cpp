@@ -1,8 +1,8 @@
-#include "muster/actors/pipeline/dealing.hpp"
+#include "actors/pipeline/dealing.hpp"
 
 #include <algorithm>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

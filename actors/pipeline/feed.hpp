@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "muster/actors/pipeline/cut.hpp"
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/pipeline/source.hpp"
+#include "actors/pipeline/cut.hpp"
+#include "actors/pipeline/item.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

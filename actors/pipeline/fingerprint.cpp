@@ -1,11 +1,11 @@
-#include "muster/actors/pipeline/fingerprint.hpp"
+#include "muster/fingerprint.hpp"
 
 #include <openssl/evp.h>
 
 #include <array>
 #include <bit>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
 #include <vector>
 
-#include "muster/actors/pipeline/batch_builder.hpp"
-#include "muster/actors/pipeline/feed.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/batch_builder.hpp"
+#include "actors/pipeline/feed.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/idx.hpp"
+#include "actors/pipeline/idx.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/idx_file.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/idx_file.hpp"
+#include "muster/error.hpp"
+#include "muster/fingerprint.hpp"
 
 namespace muster {
 namespace {

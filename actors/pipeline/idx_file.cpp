@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/idx_file.hpp"
+#include "actors/pipeline/idx_file.hpp"
 
 #include <zlib.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "muster/actors/pipeline/batch_builder.hpp"
-#include "muster/actors/pipeline/feed.hpp"
-#include "muster/actors/pipeline/permutation.hpp"
+#include "actors/pipeline/batch_builder.hpp"
+#include "actors/pipeline/feed.hpp"
+#include "actors/pipeline/permutation.hpp"
 
 namespace muster {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "muster/actors/pipeline/dealing.hpp"
-#include "muster/gpu/tensor.hpp"
+#include "actors/pipeline/dealing.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/memory.hpp"
+#include "actors/pipeline/memory.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

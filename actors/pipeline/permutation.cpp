@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/permutation.hpp"
+#include "actors/pipeline/permutation.hpp"
 
 #include <bit>
 
-#include "muster/actors/pipeline/mix.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
+#include "actors/pipeline/mix.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
-#include "muster/actors/pipeline/ready_batches.hpp"
+#include "muster/source.hpp"
 
 #include <utility>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
+#include "muster/fingerprint.hpp"
 
 namespace muster {
 

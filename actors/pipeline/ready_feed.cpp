@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "muster/actors/pipeline/batch_check.hpp"
-#include "muster/actors/pipeline/feed.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/batch_check.hpp"
+#include "actors/pipeline/feed.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,12 +1,12 @@
-#include "muster/actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialise.hpp"
 
 #include <bit>
 #include <concepts>
 #include <cstring>
 #include <utility>
 
-#include "muster/actors/pipeline/batch_check.hpp"
-#include "muster/config/check.hpp"
+#include "actors/pipeline/batch_check.hpp"
+#include "config/check.hpp"
 
 // Numbers and tensors are copied as they lie in memory.
 static_assert(std::endian::native == std::endian::little, "the encoding is little-endian");

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "muster/actors/pipeline/item.hpp"
+#include "actors/pipeline/item.hpp"
 
 namespace muster {
 

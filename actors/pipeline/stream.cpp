@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/stream.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string_view>
 
-#include "muster/actors/pipeline/cut.hpp"
-#include "muster/actors/pipeline/feed.hpp"
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/job.hpp"
+#include "actors/pipeline/cut.hpp"
+#include "actors/pipeline/feed.hpp"
+#include "actors/pipeline/item.hpp"
+#include "muster/job.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/synthetic.hpp"
+#include "actors/pipeline/synthetic.hpp"
 
 #include <cstring>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/mix.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/mix.hpp"
+#include "muster/error.hpp"
+#include "muster/fingerprint.hpp"
 
 namespace muster {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/options.hpp"
+#include "muster/options.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/token_file.hpp"
+#include "actors/pipeline/token_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include <cstring>
 #include <vector>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "muster/fingerprint.hpp"
 
 namespace muster {
 namespace {

@@ -1,11 +1,11 @@
-#include "muster/actors/pipeline/tokens.hpp"
+#include "actors/pipeline/tokens.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/token_file.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/token_file.hpp"
+#include "muster/error.hpp"
+#include "muster/fingerprint.hpp"
 
 namespace muster {
 namespace {

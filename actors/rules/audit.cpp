@@ -1,6 +1,6 @@
-#include "muster/actors/rules/audit.hpp"
+#include "actors/rules/audit.hpp"
 
-#include "muster/config/canary.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "muster/actors/view.hpp"
-#include "muster/config/job.hpp"
+#include "actors/view.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

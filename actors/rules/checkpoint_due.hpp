@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/config/interval.hpp"
+#include "actors/pipeline/item.hpp"
+#include "muster/intervals.hpp"
 
 namespace muster {
 

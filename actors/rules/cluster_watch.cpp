@@ -1,12 +1,12 @@
-#include "muster/actors/rules/cluster_watch.hpp"
+#include "actors/rules/cluster_watch.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/return_time.hpp"
-#include "muster/actors/rules/straggling.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/return_time.hpp"
+#include "actors/rules/straggling.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -9,12 +9,12 @@
 #include <tuple>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/rules/complaints.hpp"
-#include "muster/actors/rules/self_doubt.hpp"
-#include "muster/actors/rules/shedding.hpp"
-#include "muster/actors/rules/suspicion.hpp"
-#include "muster/config/job.hpp"
+#include "actors/messages.hpp"
+#include "actors/rules/complaints.hpp"
+#include "actors/rules/self_doubt.hpp"
+#include "actors/rules/shedding.hpp"
+#include "actors/rules/suspicion.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

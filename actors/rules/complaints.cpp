@@ -1,4 +1,4 @@
-#include "muster/actors/rules/complaints.hpp"
+#include "actors/rules/complaints.hpp"
 
 #include <algorithm>
 #include <set>

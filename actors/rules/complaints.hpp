@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/corruption.hpp"
+#include "actors/rules/corruption.hpp"
 
 #include <algorithm>
 #include <map>

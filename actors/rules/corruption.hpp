@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/transport/collective/round_check.hpp"
+#include "muster/job.hpp"
+#include "transport/collective/round_check.hpp"
 
 namespace muster {
 

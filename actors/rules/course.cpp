@@ -1,4 +1,4 @@
-#include "muster/actors/rules/course.hpp"
+#include "actors/rules/course.hpp"
 
 #include <algorithm>
 

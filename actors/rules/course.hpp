@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/pipeline/item.hpp"
-#include "muster/actors/rules/ledger.hpp"
-#include "muster/config/job.hpp"
+#include "actors/pipeline/item.hpp"
+#include "actors/rules/ledger.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

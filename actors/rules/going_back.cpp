@@ -1,4 +1,4 @@
-#include "muster/actors/rules/going_back.hpp"
+#include "actors/rules/going_back.hpp"
 
 #include <algorithm>
 #include <set>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/rules/disk_retry.hpp"
+#include "actors/rules/disk_retry.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/hangs.hpp"
+#include "actors/rules/hangs.hpp"
 
 namespace muster {
 

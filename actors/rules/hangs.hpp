@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

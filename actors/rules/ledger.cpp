@@ -1,11 +1,11 @@
-#include "muster/actors/rules/ledger.hpp"
+#include "actors/rules/ledger.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <string>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

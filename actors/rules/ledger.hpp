@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "muster/actors/pipeline/dealing.hpp"
+#include "actors/pipeline/dealing.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/rules/loader_watch.hpp"
+#include "actors/rules/loader_watch.hpp"
 
 #include <algorithm>
 
-#include "muster/actors/event_fields.hpp"
-#include "muster/actors/rules/straggling.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/event_fields.hpp"
+#include "actors/rules/straggling.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

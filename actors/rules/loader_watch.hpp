@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "muster/actors/messages.hpp"
-#include "muster/config/job.hpp"
+#include "actors/messages.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/local_errors.hpp"
+#include "actors/rules/local_errors.hpp"
 
 namespace muster {
 

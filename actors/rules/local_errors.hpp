@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

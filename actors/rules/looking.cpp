@@ -1,4 +1,4 @@
-#include "muster/actors/rules/looking.hpp"
+#include "actors/rules/looking.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/other_bits.hpp"
+#include "actors/rules/other_bits.hpp"
 
 namespace muster {
 

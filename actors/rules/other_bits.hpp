@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

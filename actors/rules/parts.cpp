@@ -1,8 +1,8 @@
-#include "muster/actors/rules/parts.hpp"
+#include "actors/rules/parts.hpp"
 
 #include <algorithm>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/view.hpp"
-#include "muster/transport/collective/buckets.hpp"
+#include "actors/view.hpp"
+#include "transport/collective/buckets.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/reach.hpp"
+#include "actors/rules/reach.hpp"
 
 #include <algorithm>
 

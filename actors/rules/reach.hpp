@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/view.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

@@ -1,14 +1,14 @@
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/roster.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
 
-#include "muster/actors/rules/parts.hpp"
-#include "muster/config/canary.hpp"
-#include "muster/config/placement.hpp"
-#include "muster/transport/frame.hpp"
+#include "actors/rules/parts.hpp"
+#include "config/canary.hpp"
+#include "config/placement.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/rules/hangs.hpp"
-#include "muster/config/job.hpp"
+#include "actors/messages.hpp"
+#include "actors/rules/hangs.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // Newcomers, and the members that give them their state.
 #include <algorithm>
 
-#include "muster/actors/rules/roster.hpp"
-#include "muster/config/canary.hpp"
+#include "actors/rules/roster.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // Who fits the others: what each reads, computes and begins with is compared at every door.
 #include <algorithm>
 
-#include "muster/actors/rules/other_bits.hpp"
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/other_bits.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // The last views of a run: where all is trained, and where it is told to end.
 #include <algorithm>
 
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

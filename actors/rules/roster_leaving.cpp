@@ -1,8 +1,8 @@
 // Who may go of those that asked to leave.
 #include <algorithm>
 
-#include "muster/actors/rules/parts.hpp"
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/parts.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // Loader processes, and whether a run can go on without them.
 #include <algorithm>
 
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // Members that come back: to a coordinator that was started anew, or over a new connection.
 #include <algorithm>
 
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // Who is waited for on the way from one view to the next.
 #include <algorithm>
 
-#include "muster/actors/rules/roster.hpp"
+#include "actors/rules/roster.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
-#include "muster/actors/rules/self_doubt.hpp"
+#include "actors/rules/self_doubt.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/canary.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/shard_queue.hpp"
+#include "actors/rules/shard_queue.hpp"
 
 #include <algorithm>
 

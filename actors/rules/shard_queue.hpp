@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/rules/course.hpp"
+#include "actors/rules/course.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/actors/rules/shedding.hpp"
+#include "actors/rules/shedding.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

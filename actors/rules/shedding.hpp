@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/placement.hpp"
+#include "config/placement.hpp"
 
 namespace muster {
 

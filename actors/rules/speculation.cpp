@@ -1,4 +1,4 @@
-#include "muster/actors/rules/speculation.hpp"
+#include "actors/rules/speculation.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/canonical_tree.hpp"
+#include "transport/collective/canonical_tree.hpp"
 
 namespace muster {
 

@@ -1,6 +1,6 @@
-#include "muster/actors/rules/stall_watch.hpp"
+#include "actors/rules/stall_watch.hpp"
 
-#include "muster/actors/event_fields.hpp"
+#include "actors/event_fields.hpp"
 
 #include <utility>
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/rules/speculation.hpp"
-#include "muster/actors/rules/straggling.hpp"
-#include "muster/config/job.hpp"
+#include "actors/messages.hpp"
+#include "actors/rules/speculation.hpp"
+#include "actors/rules/straggling.hpp"
+#include "muster/job.hpp"
 
 namespace muster {
 

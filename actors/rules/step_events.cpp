@@ -1,4 +1,4 @@
-#include "muster/actors/rules/step_events.hpp"
+#include "actors/rules/step_events.hpp"
 
 #include <algorithm>
 

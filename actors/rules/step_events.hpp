@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "actors/event.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/straggling.hpp"
+#include "actors/rules/straggling.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "muster/transport/collective/liveness.hpp"
+#include "transport/collective/liveness.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/suspicion.hpp"
+#include "actors/rules/suspicion.hpp"
 
 #include <algorithm>
 #include <cmath>

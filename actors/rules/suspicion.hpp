@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
+#include "actors/messages.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/wait_share.hpp"
+#include "actors/rules/wait_share.hpp"
 
 namespace muster {
 

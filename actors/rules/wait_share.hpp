@@ -5,8 +5,8 @@
 #include <chrono>
 #include <map>
 
-#include "muster/actors/epoch_end.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "actors/epoch_end.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

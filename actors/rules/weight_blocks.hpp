@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "muster/transport/collective/accumulator.hpp"
+#include "transport/collective/accumulator.hpp"
 
 namespace muster {
 

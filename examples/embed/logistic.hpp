@@ -4,9 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "muster/config/options.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
+#include "muster/options.hpp"
 
 /// `inputs`: numbers in one sample.
 std::vector<muster::OptionSpec> logistic_options();

@@ -24,9 +24,9 @@
 #include <caf/all.hpp>
 
 #include "logistic.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/cli/main.hpp"
-#include "muster/config/job_file.hpp"
+#include "muster/command_line.hpp"
+#include "muster/job_file.hpp"
+#include "muster/run.hpp"
 #include "ring.hpp"
 #include "watcher.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "muster/gpu/random.hpp"
+#include "muster/random.hpp"
 
 namespace {
 

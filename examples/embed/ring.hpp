@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/options.hpp"
+#include "muster/options.hpp"
+#include "muster/source.hpp"
 
 /// `samples` and `test_samples`: how many points.
 std::vector<muster::OptionSpec> ring_options();

@@ -2,7 +2,7 @@
 // end.
 #pragma once
 
-#include "muster/actors/messages.hpp"
+#include "muster/observer.hpp"
 
 struct WatcherState {
   int epochs = 0;

@@ -15,8 +15,8 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
-#include "muster/cli/main.hpp"
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/command_line.hpp"
+#include "muster/torch_model.hpp"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include <cstring>
 #include <memory>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/cli/main.hpp"
-#include "muster/gpu/random.hpp"
+#include "muster/command_line.hpp"
+#include "muster/fingerprint.hpp"
+#include "muster/random.hpp"
+#include "muster/source.hpp"
 
 namespace {
 

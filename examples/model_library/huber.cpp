@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "muster/actors/model_library.hpp"
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
+#include "muster/model_library.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "muster/actors/pipeline/ready_batches.hpp"
-#include "muster/cli/main.hpp"
-#include "muster/gpu/random.hpp"
+#include "muster/command_line.hpp"
+#include "muster/random.hpp"
+#include "muster/source.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "muster/gpu/analytic/empty.hpp"
+#include "gpu/analytic/empty.hpp"
 
 #include <algorithm>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -1,12 +1,12 @@
-#include "muster/gpu/analytic/linear.hpp"
+#include "gpu/analytic/linear.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/random.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 namespace {

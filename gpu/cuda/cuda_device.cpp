@@ -1,12 +1,12 @@
-#include "muster/gpu/cuda/cuda_device.hpp"
+#include "gpu/cuda/cuda_device.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/cuda/failure.hpp"
-#include "muster/gpu/cuda/make.hpp"
-#include "muster/gpu/cuda/on_card.hpp"
+#include "config/check.hpp"
+#include "gpu/cuda/failure.hpp"
+#include "gpu/cuda/make.hpp"
+#include "gpu/cuda/on_card.hpp"
 
 namespace muster::cuda {
 namespace {

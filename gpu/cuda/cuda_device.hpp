@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/cuda/kernels.hpp"
+#include "gpu/compute_device.hpp"
+#include "gpu/cuda/kernels.hpp"
 
 namespace muster::cuda {
 

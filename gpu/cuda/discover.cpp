@@ -1,4 +1,4 @@
-#include "muster/gpu/cuda/discover.hpp"
+#include "gpu/cuda/discover.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
 
 namespace muster {
 

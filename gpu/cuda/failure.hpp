@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster::cuda {
 

@@ -1,11 +1,11 @@
 // What is done element by element. An operation says how it loads, computes and stores `count` elements from
 // `i` on; one kernel goes over all elements with it.
-#include "muster/gpu/cuda/kernels.hpp"
+#include "gpu/cuda/kernels.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "muster/gpu/cuda/launch.hpp"
+#include "gpu/cuda/launch.hpp"
 
 namespace muster::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "muster/gpu/elements.hpp"
+#include "gpu/elements.hpp"
 
 namespace muster::cuda {
 

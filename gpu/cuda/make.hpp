@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster {
 

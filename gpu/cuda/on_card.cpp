@@ -1,9 +1,9 @@
-#include "muster/gpu/cuda/on_card.hpp"
+#include "gpu/cuda/on_card.hpp"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "muster/gpu/cuda/failure.hpp"
+#include "gpu/cuda/failure.hpp"
 
 namespace muster::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // What looks across elements. A warp sums up a block of elements in the order of norm.hpp; which warp, and
 // how many there are, changes nothing.
-#include "muster/gpu/cuda/kernels.hpp"
-#include "muster/gpu/cuda/launch.hpp"
-#include "muster/gpu/norm.hpp"
+#include "gpu/cuda/kernels.hpp"
+#include "gpu/cuda/launch.hpp"
+#include "gpu/norm.hpp"
 
 namespace muster::cuda {
 namespace {

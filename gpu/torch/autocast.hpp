@@ -1,7 +1,7 @@
 // Mixed precision for one forward pass.
 #pragma once
 
-#include "muster/gpu/torch/compat.hpp"
+#include "gpu/torch/compat.hpp"
 
 namespace muster {
 

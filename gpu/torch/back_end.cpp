@@ -1,12 +1,12 @@
 // What libmuster finds in this library.
-#include "muster/gpu/torch_back_end.hpp"
+#include "gpu/torch_back_end.hpp"
 
-#include "muster/gpu/torch/builtin.hpp"
-#include "muster/gpu/torch/gpt2.hpp"
-#include "muster/gpu/torch/resnet.hpp"
-#include "muster/gpu/torch/script.hpp"
+#include "gpu/torch/builtin.hpp"
+#include "gpu/torch/gpt2.hpp"
+#include "gpu/torch/resnet.hpp"
+#include "gpu/torch/script.hpp"
 #ifdef MUSTER_WITH_TORCH_CUDA
-#include "muster/gpu/torch/cuda_memory.hpp"
+#include "gpu/torch/cuda_memory.hpp"
 #endif
 
 extern "C" const muster::TorchBackEnd* muster_torch_back_end() {

@@ -1,10 +1,10 @@
-#include "muster/gpu/torch/builtin.hpp"
+#include "gpu/torch/builtin.hpp"
 
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/error.hpp"
+#include "muster/torch_model.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/cuda_memory.hpp"
+#include "gpu/torch/cuda_memory.hpp"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 

@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/cuda_seat.hpp"
+#include "gpu/torch/cuda_seat.hpp"
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 
-#include "muster/gpu/torch/runtime.hpp"
-#include "muster/gpu/torch/torch_loss.hpp"
+#include "gpu/torch/runtime.hpp"
+#include "gpu/torch/torch_loss.hpp"
 
 namespace muster {
 namespace {

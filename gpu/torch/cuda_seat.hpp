@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "muster/gpu/torch/seat.hpp"
+#include "gpu/torch/seat.hpp"
 
 namespace muster {
 

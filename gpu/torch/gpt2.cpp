@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/gpt2.hpp"
+#include "gpu/torch/gpt2.hpp"
 
 #include <ATen/ATen.h>
 #include <torch/nn/init.h>
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <limits>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/compat.hpp"
-#include "muster/gpu/torch/torch_model.hpp"
+#include "gpu/torch/compat.hpp"
+#include "muster/error.hpp"
+#include "muster/torch_model.hpp"
 
 namespace muster {
 namespace {

@@ -1,11 +1,11 @@
-#include "muster/gpu/torch/resnet.hpp"
+#include "gpu/torch/resnet.hpp"
 
 #include <torch/nn/init.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/torch_model.hpp"
 
 namespace muster {
 namespace {

@@ -5,9 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "muster/config/options.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/runtime.hpp"
+#include "gpu/torch/runtime.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "muster/gpu/torch/compat.hpp"
+#include "gpu/torch/compat.hpp"
 
 namespace muster {
 namespace {

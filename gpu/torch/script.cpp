@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/script.hpp"
+#include "gpu/torch/script.hpp"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -12,10 +12,10 @@
 #include <set>
 #include <sstream>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/state_hash.hpp"
-#include "muster/gpu/torch/runtime.hpp"
-#include "muster/gpu/torch/torch_model.hpp"
+#include "gpu/state_hash.hpp"
+#include "gpu/torch/runtime.hpp"
+#include "muster/error.hpp"
+#include "muster/torch_model.hpp"
 
 namespace muster {
 namespace {

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/options.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,13 +1,13 @@
-#include "muster/gpu/torch/seat.hpp"
+#include "gpu/torch/seat.hpp"
 
 #include <charconv>
 #include <string>
 #include <string_view>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/torch_loss.hpp"
+#include "gpu/torch/torch_loss.hpp"
+#include "muster/error.hpp"
 #ifdef MUSTER_WITH_TORCH_CUDA
-#include "muster/gpu/torch/cuda_seat.hpp"
+#include "gpu/torch/cuda_seat.hpp"
 #endif
 
 namespace muster {

@@ -8,8 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

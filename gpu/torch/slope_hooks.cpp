@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/slope_hooks.hpp"
+#include "gpu/torch/slope_hooks.hpp"
 
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "muster/gpu/thread_card.hpp"
+#include "gpu/thread_card.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/torch_loss.hpp"
+#include "gpu/torch/torch_loss.hpp"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

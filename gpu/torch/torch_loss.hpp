@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/model.hpp"
+#include "muster/torch_model.hpp"
 
 namespace muster {
 

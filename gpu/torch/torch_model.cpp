@@ -1,4 +1,4 @@
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/torch_model.hpp"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/grad_mode.h>
@@ -7,15 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/random.hpp"
-#include "muster/gpu/torch/autocast.hpp"
-#include "muster/gpu/torch/compat.hpp"
-#include "muster/gpu/torch/runtime.hpp"
-#include "muster/gpu/torch/seat.hpp"
-#include "muster/gpu/torch/slope_hooks.hpp"
-#include "muster/gpu/torch/torch_loss.hpp"
+#include "config/check.hpp"
+#include "gpu/torch/autocast.hpp"
+#include "gpu/torch/compat.hpp"
+#include "gpu/torch/runtime.hpp"
+#include "gpu/torch/seat.hpp"
+#include "gpu/torch/slope_hooks.hpp"
+#include "gpu/torch/torch_loss.hpp"
+#include "muster/error.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 namespace {

@@ -1,13 +1,13 @@
 // Cost of one micro-batch and of one update, on one thread.
 #include <benchmark/benchmark.h>
 
-#include "muster/gpu/analytic/empty.hpp"
-#include "muster/gpu/compression.hpp"
-#include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/random.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/analytic/empty.hpp"
+#include "gpu/compression.hpp"
+#include "gpu/optimizer.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/random.hpp"
 #ifdef MUSTER_WITH_TORCH
-#include "muster/gpu/torch_back_end.hpp"
+#include "gpu/torch_back_end.hpp"
 #endif
 
 namespace muster {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/optimizer.hpp"
+#include "gpu/optimizer.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

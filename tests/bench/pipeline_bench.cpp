@@ -1,9 +1,9 @@
 // What the data order and a micro-batch cost.
 #include <benchmark/benchmark.h>
 
-#include "muster/actors/pipeline/permutation.hpp"
-#include "muster/actors/pipeline/serialise.hpp"
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/permutation.hpp"
+#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/stream.hpp"
 
 namespace muster {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/sparse.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "transport/collective/sparse.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "muster/gpu/safetensors.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/safetensors.hpp"
+#include "gpu/state_hash.hpp"
 #include "tests/cluster/muster_process.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <thread>
 
-#include "muster/gpu/core_shares.hpp"
+#include "gpu/core_shares.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "muster/config/address.hpp"
+#include "config/address.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "muster/actors/pipeline/stream.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/job_file.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/pipeline/stream.hpp"
+#include "actors/workbench.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/job_file.hpp"
+#include "muster/registry.hpp"
 #include "tests/support/norm_oracle.hpp"
 #include "tests/support/tree_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"

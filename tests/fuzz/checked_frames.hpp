@@ -1,8 +1,8 @@
 // Frames whose check is right, whatever else is in them: decoders behind the check are reached.
 #pragma once
 
-#include "muster/transport/frame.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "transport/frame.hpp"
 
 namespace muster::fuzz {
 

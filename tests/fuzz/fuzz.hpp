@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster::fuzz {
 

@@ -1,9 +1,9 @@
 // The address of a data plane, as a stranger may send it: UCX trusts what is in it
 // (transport/ucx/address.hpp, transport/tcp/address.hpp).
-#include "muster/config/error.hpp"
-#include "muster/transport/tcp/address.hpp"
-#include "muster/transport/ucx/address.hpp"
+#include "muster/error.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "transport/tcp/address.hpp"
+#include "transport/ucx/address.hpp"
 
 namespace muster::fuzz {
 

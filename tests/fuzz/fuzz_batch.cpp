@@ -1,10 +1,10 @@
-// Ready-made batches from a user's source (actors/pipeline/batch_check.hpp, ready_batches.hpp): a batch that
+// Ready-made batches from a user's source (actors/pipeline/batch_check.hpp, muster/source.hpp): a batch that
 // is let through survives the wire and is what it says.
-#include "muster/actors/pipeline/batch_check.hpp"
-#include "muster/actors/pipeline/feed.hpp"
-#include "muster/actors/pipeline/ready_batches.hpp"
-#include "muster/actors/pipeline/serialise.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/batch_check.hpp"
+#include "actors/pipeline/feed.hpp"
+#include "actors/pipeline/serialise.hpp"
+#include "muster/error.hpp"
+#include "muster/source.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

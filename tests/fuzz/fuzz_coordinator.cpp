@@ -4,8 +4,8 @@
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/coordinator.hpp"
+#include "muster/run.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

@@ -2,8 +2,8 @@
 // is packed by gzip first, so that what lies behind gzip's checksum is reached; bit 1, images or labels.
 #include <zlib.h>
 
-#include "muster/actors/pipeline/idx_file.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/idx_file.hpp"
+#include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 namespace muster::fuzz {

@@ -1,5 +1,5 @@
 // Micro-batches on their way between processes (actors/pipeline/serialise.hpp).
-#include "muster/actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialise.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

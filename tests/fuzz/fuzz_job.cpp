@@ -1,8 +1,8 @@
-// Job files and overrides (config/job_file.hpp). Up to the first zero byte it is the file; then come
+// Job files and overrides (muster/job_file.hpp). Up to the first zero byte it is the file; then come
 // overrides, with zero bytes between them.
 #include <algorithm>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

@@ -1,7 +1,7 @@
 // The coordinator's journal (actors/journal.hpp). The first byte chooses whether the digest at the end is
 // made to fit, so that what lies behind it is reached.
-#include "muster/actors/journal.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/journal.hpp"
+#include "gpu/state_hash.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

@@ -5,8 +5,8 @@
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/messages.hpp"
+#include "muster/run.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {
@@ -58,9 +58,9 @@ T example() {
   return value;
 }
 
-template <std::size_t... I>
+// One message of each type id from `first` on.
+template <caf::type_id_t first, std::size_t... I>
 std::vector<caf::message> examples(std::index_sequence<I...>) {
-  constexpr auto first = caf::id_block::muster::begin;
   return {caf::make_message(example<typename caf::type_by_id<first + I>::type>())...};
 }
 
@@ -90,9 +90,10 @@ bool accepts(Input input) {
 }
 
 std::vector<Bytes> seeds() {
-  using Block = caf::id_block::muster;
+  constexpr auto first = caf::id_block::muster_observer::begin;  // the other block follows it
   std::vector<Bytes> all;
-  for (const auto& message : examples(std::make_index_sequence<Block::end - Block::begin>())) {
+  for (const auto& message :
+       examples<first>(std::make_index_sequence<caf::id_block::muster::end - first>())) {
     const std::vector<char> wire = wire_of(message);
     all.push_back(bytes_of({wire.data(), wire.size()}));
   }

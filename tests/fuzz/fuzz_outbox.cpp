@@ -1,14 +1,14 @@
 // What another process says through shared memory: an outbox with any counters and any bytes. An input is how
 // far it claims to have written (16 bits, in lines), what it claims to have read and given back and to which
 // stream (8 bytes each), and the bytes. One segment, number 1, has been handed over.
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/shared_memory/connection.hpp"
-#include "muster/transport/shared_memory/outbox.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
-#include "muster/transport/shared_memory/sockets.hpp"
 #include "tests/fuzz/checked_frames.hpp"
 #include "tests/fuzz/placing_sink.hpp"
+#include "transport/lendable.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/shared_memory/connection.hpp"
+#include "transport/shared_memory/outbox.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/shared_memory/sockets.hpp"
 
 namespace muster::fuzz {
 namespace {

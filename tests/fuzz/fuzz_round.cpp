@@ -1,7 +1,7 @@
 // What members say to each other in a round: header, metrics, a whole record
 // (transport/collective/round.hpp). The first byte chooses which.
-#include "muster/transport/collective/round.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster::fuzz {
 namespace {

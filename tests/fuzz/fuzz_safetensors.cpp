@@ -1,6 +1,6 @@
 // Files of weights (gpu/safetensors.hpp).
-#include "muster/config/error.hpp"
-#include "muster/gpu/safetensors.hpp"
+#include "gpu/safetensors.hpp"
+#include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 namespace muster::fuzz {

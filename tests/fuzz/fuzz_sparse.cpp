@@ -1,6 +1,6 @@
 // Sums in their sparse form (transport/collective/sparse.hpp). The first bytes choose the wire and how many
 // elements are expected.
-#include "muster/transport/collective/sparse.hpp"
+#include "transport/collective/sparse.hpp"
 
 #include <cmath>
 

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 
-#include "muster/transport/tcp/sockets.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
 #include "tests/fuzz/checked_frames.hpp"
 #include "tests/fuzz/placing_sink.hpp"
+#include "transport/tcp/sockets.hpp"
+#include "transport/tcp/tcp_transport.hpp"
 
 namespace muster::fuzz {
 namespace {

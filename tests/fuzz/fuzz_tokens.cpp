@@ -2,8 +2,8 @@
 // window and the vocabulary; the rest is the file. What is accepted gives every token back.
 #include <array>
 
-#include "muster/actors/pipeline/tokens.hpp"
-#include "muster/config/error.hpp"
+#include "actors/pipeline/tokens.hpp"
+#include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 namespace muster::fuzz {

@@ -5,9 +5,9 @@
 #include <deque>
 #include <random>
 
-#include "muster/transport/ucx/messages.hpp"
-#include "muster/transport/ucx/worker.hpp"
 #include "tests/fuzz/checked_frames.hpp"
+#include "transport/ucx/messages.hpp"
+#include "transport/ucx/worker.hpp"
 
 namespace muster::fuzz {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/transport.hpp"
+#include "config/check.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::fuzz {
 

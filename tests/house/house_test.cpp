@@ -46,7 +46,8 @@ std::vector<fs::path> files_below(const std::set<std::string>& folders,
   return files;
 }
 
-const std::set<std::string> kCode{"config", "transport", "gpu", "actors", "cli", "tests", "examples"};
+const std::set<std::string> kCode{"include", "config", "transport", "gpu",
+                                  "actors",  "cli",    "tests",     "examples"};
 
 std::string shown(const fs::path& file) {
   return fs::relative(file, kRoot).string();
@@ -101,18 +102,25 @@ TEST(House, SizesAreMeasured) {
   EXPECT_EQ(functions[0].lines, 83u);
 }
 
-// "muster/config/job.hpp" is of room "config".
+std::string included(const std::string& line) {
+  const std::string mark = "#include \"";
+  return line.starts_with(mark) ? line.substr(mark.size(), line.find('"', mark.size()) - mark.size()) : "";
+}
+
+// "config/rules.hpp" is of room "config". The public headers stand below all rooms.
 std::string included_room(const std::string& line) {
-  const std::string mark = "#include \"muster/";
-  if (line.rfind(mark, 0) != 0) return {};
-  return line.substr(mark.size(), line.find('/', mark.size()) - mark.size());
+  const std::string path = included(line);
+  const std::string room = path.substr(0, path.find('/'));
+  return room.size() == path.size() || room == "muster" ? "" : room;
+}
+
+bool is_header(const fs::path& file) {
+  return file.extension() == ".hpp";
 }
 
 void expect_arrows(const std::string& room, const std::set<std::string>& rooms_below) {
-  // Values and checks that every room may use.
-  const std::set<std::string> common{
-      "#include \"muster/config/error.hpp\"", "#include \"muster/config/check.hpp\"",
-      "#include \"muster/config/options.hpp\"", "#include \"muster/config/canary.hpp\""};
+  // Checks that every room may use.
+  const std::set<std::string> common{"#include \"config/check.hpp\"", "#include \"config/canary.hpp\""};
   for (const auto& file : files_below({room}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
       const std::string target = included_room(line);
@@ -130,6 +138,47 @@ TEST(House, ArrowsBetweenRoomsRunOneWay) {
   expect_arrows("cli", {"config", "transport", "gpu", "actors"});
 }
 
+// What a compiler, an editor or a reader looks for is where the include says.
+TEST(House, IncludesNameTheFileWhereItLies) {
+  for (const auto& file : files_below(kCode, is_cpp)) {
+    if (shown(file).starts_with("examples/")) continue;  // programs of their own
+    for (const std::string& line : lines_of(file)) {
+      const std::string path = included(line);
+      if (path.empty() || path == "muster_version.hpp") continue;  // made by the build
+      EXPECT_TRUE(fs::exists(kRoot / (path.starts_with("muster/") ? "include" : "") / path))
+          << shown(file) << ": " << line;
+    }
+  }
+}
+
+// They are all that is installed: the standard library, CAF and each other, and libtorch where it is asked
+// for.
+TEST(House, PublicHeadersNeedNothingElseOfTheProject) {
+  const auto headers = files_below({"include"}, is_cpp);
+  EXPECT_GE(headers.size(), 12u);
+  EXPECT_LE(headers.size(), 20u);
+  for (const auto& file : headers) {
+    EXPECT_EQ(shown(file.parent_path()), "include/muster");
+    for (const std::string& line : lines_of(file)) {
+      if (!line.starts_with("#include ")) continue;
+      const bool standard = line.find('/') == std::string::npos;
+      const bool caf = line.starts_with("#include <caf/");
+      const bool torch = line.starts_with("#include <torch/") && file.filename() == "torch_model.hpp";
+      EXPECT_TRUE(standard || caf || torch || line.starts_with("#include \"muster/"))
+          << shown(file) << ": " << line;
+    }
+  }
+}
+
+TEST(House, PublicHeadersOpenWithAnExample) {
+  for (const auto& file : files_below({"include"}, is_cpp)) {
+    const Lines lines = lines_of(file);
+    const auto end = std::find(lines.begin(), lines.end(), "#pragma once");
+    const auto of_example = [](const std::string& line) { return line.starts_with("//   "); };
+    EXPECT_GE(std::count_if(lines.begin(), end, of_example), 4) << shown(file);
+  }
+}
+
 TEST(House, NetworkAndActorsStayInTheirRooms) {
   for (const auto& file : files_below({"config", "gpu", "transport"}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
@@ -141,8 +190,8 @@ TEST(House, NetworkAndActorsStayInTheirRooms) {
 }
 
 TEST(House, HeadersSayWhatTheyAreForAndGuardThemselves) {
-  const auto is_header = [](const fs::path& file) { return file.extension() == ".hpp"; };
-  for (const auto& file : files_below({"config", "transport", "gpu", "actors", "cli"}, is_header)) {
+  for (const auto& file :
+       files_below({"include", "config", "transport", "gpu", "actors", "cli"}, is_header)) {
     const Lines lines = lines_of(file);
     ASSERT_FALSE(lines.empty()) << shown(file);
     EXPECT_EQ(lines[0].rfind("// ", 0), 0u) << shown(file) << " opens without a word";

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/registry.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/analytic/linear.hpp"
+#include "gpu/analytic/linear.hpp"
+#include "muster/error.hpp"
+#include "muster/registry.hpp"
 
 namespace muster::failing {
 

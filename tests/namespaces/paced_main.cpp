@@ -11,12 +11,12 @@
 #include <cstring>
 #include <memory>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/mix.hpp"
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/cli/main.hpp"
-#include "muster/gpu/analytic/linear.hpp"
-#include "muster/gpu/random.hpp"
+#include "actors/pipeline/mix.hpp"
+#include "gpu/analytic/linear.hpp"
+#include "muster/command_line.hpp"
+#include "muster/fingerprint.hpp"
+#include "muster/random.hpp"
+#include "muster/source.hpp"
 #include "tests/namespaces/failing.hpp"
 #include "tests/namespaces/flipping.hpp"
 

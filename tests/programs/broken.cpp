@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "muster/cli/main.hpp"
+#include "muster/command_line.hpp"
 #include "tests/support/broken_parts.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // An embedding program that forgets to call muster::main, whose replicas would each start a run of its own.
 #include <cstdio>
 
-#include "muster/actors/run.hpp"
+#include "muster/run.hpp"
 
 int main() {
   muster::Job job;

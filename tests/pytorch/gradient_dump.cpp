@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "muster/actors/registry.hpp"
-#include "muster/gpu/clipping.hpp"
-#include "muster/gpu/safetensors.hpp"
+#include "gpu/clipping.hpp"
+#include "gpu/safetensors.hpp"
+#include "muster/registry.hpp"
 #include "tests/unit/gpu/batches.hpp"
 
 namespace {

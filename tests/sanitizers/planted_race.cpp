@@ -7,8 +7,8 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/executor.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/executor.hpp"
+#include "muster/run.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::simulation {
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "muster/gpu/analytic/linear.hpp"
+#include "gpu/analytic/linear.hpp"
 
 namespace muster::simulation {
 

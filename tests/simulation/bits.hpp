@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "muster/actors/workbench.hpp"
+#include "actors/workbench.hpp"
 
 namespace muster::simulation {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/resume.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/resume.hpp"
 #include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {

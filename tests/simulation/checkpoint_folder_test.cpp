@@ -6,10 +6,10 @@
 #include <functional>
 #include <utility>
 
-#include "muster/actors/checkpoint_list.hpp"
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/resume.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/checkpoint_list.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/resume.hpp"
+#include "muster/job_file.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/support/faulty_disk.hpp"

@@ -2,8 +2,8 @@
 // any number of replicas.
 #include <gtest/gtest.h>
 
-#include "muster/actors/resume.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/resume.hpp"
+#include "muster/job_file.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/faulty_disk.hpp"

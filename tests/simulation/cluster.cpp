@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/peer_numbers.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/peer_numbers.hpp"
+#include "muster/job_file.hpp"
+#include "muster/run.hpp"
 #include "tests/support/late_linear.hpp"
 
 namespace muster::simulation {

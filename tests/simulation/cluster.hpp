@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/actors/report.hpp"
+#include "actors/coordinator.hpp"
+#include "muster/registry.hpp"
+#include "muster/report.hpp"
 #include "tests/simulation/control_link.hpp"
 #include "tests/simulation/memory_journal.hpp"
 #include "tests/simulation/planted_errors.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/job_hash.hpp"
+#include "muster/job_file.hpp"
+#include "muster/run.hpp"
 #include "tests/simulation/cluster.hpp"
 
 namespace muster::simulation {

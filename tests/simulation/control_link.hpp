@@ -17,9 +17,9 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/rules/return_time.hpp"
-#include "muster/transport/simulated/network.hpp"
+#include "actors/rules/return_time.hpp"
 #include "tests/simulation/world.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace muster::simulation {
 

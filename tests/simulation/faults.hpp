@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 #include "tests/simulation/cluster.hpp"
 
 namespace muster::simulation {

@@ -5,9 +5,9 @@
 #include <ranges>
 #include <utility>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/job_hash.hpp"
-#include "muster/actors/rules/audit.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/job_hash.hpp"
+#include "actors/rules/audit.hpp"
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/invariants.hpp"
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <optional>
 
-#include "muster/actors/journal.hpp"
-#include "muster/config/error.hpp"
+#include "actors/journal.hpp"
+#include "muster/error.hpp"
 
 namespace muster::simulation {
 

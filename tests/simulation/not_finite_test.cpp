@@ -2,7 +2,7 @@
 // that one, or one that has a part of them, is lost meanwhile.
 #include <gtest/gtest.h>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/linear_job.hpp"

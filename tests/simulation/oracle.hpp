@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/registry.hpp"
-#include "muster/config/job.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "muster/job.hpp"
+#include "muster/registry.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster::simulation {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 #include "tests/simulation/sources.hpp"
 
 namespace muster::simulation::plain {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 
 namespace muster::simulation::plain {
 

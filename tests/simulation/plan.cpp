@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 #include "tests/simulation/plan_loaders.hpp"
 #include "tests/simulation/plan_together.hpp"
 

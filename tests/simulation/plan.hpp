@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/faults.hpp"
 

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/registry.hpp"
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
+#include "muster/registry.hpp"
 
 namespace muster::simulation {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster::simulation {
 

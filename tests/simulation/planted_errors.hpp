@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "muster/actors/registry.hpp"
+#include "muster/registry.hpp"
 
 namespace muster::simulation {
 

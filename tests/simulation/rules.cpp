@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "muster/actors/report.hpp"
-#include "muster/actors/rules/self_doubt.hpp"
+#include "actors/rules/self_doubt.hpp"
+#include "muster/report.hpp"
 
 namespace muster::simulation {
 

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/report.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/frame.hpp"
+#include "actors/messages.hpp"
+#include "muster/report.hpp"
 #include "tests/simulation/oracle.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/frame.hpp"
 
 namespace muster::simulation {
 

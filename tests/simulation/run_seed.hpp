@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "muster/actors/registry.hpp"
+#include "muster/registry.hpp"
 #include "tests/simulation/plan.hpp"
 #include "tests/simulation/rules.hpp"
 #include "tests/simulation/tally.hpp"

@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "muster/actors/node.hpp"
-#include "muster/transport/simulated/network.hpp"
+#include "actors/node.hpp"
 #include "tests/simulation/arrivals.hpp"
 #include "tests/simulation/bits.hpp"
 #include "tests/simulation/frozen_threads.hpp"
 #include "tests/simulation/watch.hpp"
 #include "tests/simulation/world.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace muster::simulation {
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "muster/actors/replica.hpp"
+#include "actors/replica.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/linear_job.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "muster/actors/pipeline/fingerprint.hpp"
-#include "muster/actors/pipeline/synthetic.hpp"
+#include "actors/pipeline/synthetic.hpp"
+#include "muster/fingerprint.hpp"
 #include "tests/simulation/plain_mathematics.hpp"
 
 namespace muster::simulation {

@@ -2,7 +2,7 @@
 // ready-made batches. Both have the options of "synthetic"; their samples are those of plain::sample_of.
 #pragma once
 
-#include "muster/actors/registry.hpp"
+#include "muster/registry.hpp"
 
 namespace muster::simulation {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/transport.hpp"
 #include "tests/simulation/arrivals.hpp"
 #include "tests/simulation/watch.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::simulation {
 

@@ -8,12 +8,12 @@
 
 #include <caf/all.hpp>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/frame.hpp"
-#include "muster/transport/transport.hpp"
+#include "actors/messages.hpp"
+#include "actors/workbench.hpp"
 #include "tests/simulation/world.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/frame.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::simulation {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster::simulation {
 

@@ -17,10 +17,10 @@
 #include <thread>
 #include <vector>
 
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/random.hpp"
+#include "muster/error.hpp"
+#include "muster/model.hpp"
+#include "muster/random.hpp"
+#include "muster/source.hpp"
 
 namespace muster::broken {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "muster/actors/disk.hpp"
-#include "muster/config/check.hpp"
+#include "actors/disk.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

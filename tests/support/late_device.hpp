@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/gpu/compute_device.hpp"
+#include "config/check.hpp"
+#include "gpu/compute_device.hpp"
 
 namespace muster::testing {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "muster/gpu/analytic/linear.hpp"
+#include "gpu/analytic/linear.hpp"
 #include "tests/support/late_device.hpp"
 
 namespace muster::testing {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "muster/config/job.hpp"
+#include "muster/job.hpp"
 
 namespace muster::testing {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "muster/actors/disk.hpp"
+#include "actors/disk.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 // What the oracle makes of a wire's description.
 #pragma once
 
-#include "muster/transport/collective/wire.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "transport/collective/wire.hpp"
 
 namespace muster::oracle {
 

@@ -1,9 +1,9 @@
-#include "muster/transport/collective/accumulator.hpp"
+#include "transport/collective/accumulator.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

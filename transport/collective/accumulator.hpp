@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "muster/transport/collective/canonical_tree.hpp"
-#include "muster/transport/collective/sum_memory.hpp"
+#include "transport/collective/canonical_tree.hpp"
+#include "transport/collective/sum_memory.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/transport/collective/algorithm.hpp"
+#include "transport/collective/algorithm.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/transport/collective/canonical_tree.hpp"
+#include "transport/collective/canonical_tree.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/kernels.hpp"
+#include "config/check.hpp"
+#include "transport/collective/kernels.hpp"
 
 namespace muster {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "muster/transport/collective/kernels.hpp"
-#include "muster/transport/collective/wire.hpp"
+#include "transport/collective/kernels.hpp"
+#include "transport/collective/wire.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/chooser.hpp"
+#include "transport/collective/chooser.hpp"
 
 #include <set>
 

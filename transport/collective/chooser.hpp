@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "muster/transport/collective/algorithm.hpp"
+#include "transport/collective/algorithm.hpp"
 
 namespace muster {
 

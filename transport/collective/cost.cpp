@@ -1,8 +1,8 @@
-#include "muster/transport/collective/cost.hpp"
+#include "transport/collective/cost.hpp"
 
 #include <algorithm>
 
-#include "muster/transport/collective/sum_plan.hpp"
+#include "transport/collective/sum_plan.hpp"
 
 namespace muster {
 namespace {

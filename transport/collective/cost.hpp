@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "muster/transport/collective/reduction_shape.hpp"
+#include "transport/collective/reduction_shape.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/demand_book.hpp"
+#include "transport/collective/demand_book.hpp"
 
 namespace muster {
 

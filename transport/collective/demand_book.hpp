@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/frame.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/frame.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

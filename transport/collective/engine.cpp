@@ -1,12 +1,12 @@
-#include "muster/transport/collective/engine.hpp"
+#include "transport/collective/engine.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/transport/graveyard.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "transport/graveyard.hpp"
 
 namespace muster {
 

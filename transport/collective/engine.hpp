@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/demand_book.hpp"
-#include "muster/transport/collective/handover.hpp"
-#include "muster/transport/collective/intake.hpp"
-#include "muster/transport/collective/reduction.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/demand_book.hpp"
+#include "transport/collective/handover.hpp"
+#include "transport/collective/intake.hpp"
+#include "transport/collective/reduction.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

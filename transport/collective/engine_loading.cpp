@@ -1,7 +1,7 @@
 // How an engine looks at the loaders on other nodes that its own node waits for.
 #include <algorithm>
 
-#include "muster/transport/collective/engine.hpp"
+#include "transport/collective/engine.hpp"
 
 namespace muster {
 

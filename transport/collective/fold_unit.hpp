@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "muster/transport/collective/canonical_tree.hpp"
+#include "transport/collective/canonical_tree.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/handover.hpp"
+#include "transport/collective/handover.hpp"
 
 #include <algorithm>
 #include <utility>

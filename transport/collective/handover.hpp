@@ -17,10 +17,10 @@
 #include <set>
 #include <vector>
 
-#include "muster/transport/collective/handover_pace.hpp"
-#include "muster/transport/collective/liveness.hpp"
-#include "muster/transport/collective/parcel.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/handover_pace.hpp"
+#include "transport/collective/liveness.hpp"
+#include "transport/collective/parcel.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

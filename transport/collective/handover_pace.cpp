@@ -1,9 +1,9 @@
-#include "muster/transport/collective/handover_pace.hpp"
+#include "transport/collective/handover_pace.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 

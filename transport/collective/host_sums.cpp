@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "muster/transport/collective/kernels.hpp"
-#include "muster/transport/collective/sum_memory.hpp"
-#include "muster/transport/lendable.hpp"
+#include "transport/collective/kernels.hpp"
+#include "transport/collective/sum_memory.hpp"
+#include "transport/lendable.hpp"
 
 namespace muster {
 namespace {

@@ -1,8 +1,8 @@
-#include "muster/transport/collective/intake.hpp"
+#include "transport/collective/intake.hpp"
 
 #include <algorithm>
 
-#include "muster/transport/graveyard.hpp"
+#include "transport/graveyard.hpp"
 
 namespace muster {
 

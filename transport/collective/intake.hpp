@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/parcel.hpp"
+#include "transport/collective/parcel.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/transport/collective/kernels.hpp"
+#include "transport/collective/kernels.hpp"
 
 #include <cstdint>
 
 // Highway compiles what stands between BEFORE and AFTER once for each kind of processor.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "muster/transport/collective/kernels.cpp"
+#define HWY_TARGET_INCLUDE "transport/collective/kernels.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>

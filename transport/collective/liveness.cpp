@@ -1,4 +1,4 @@
-#include "muster/transport/collective/liveness.hpp"
+#include "transport/collective/liveness.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -14,10 +14,10 @@
 #include <optional>
 #include <vector>
 
-#include "muster/transport/collective/progress.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/frame.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/progress.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/frame.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,10 +1,10 @@
-#include "muster/transport/collective/parcel.hpp"
+#include "transport/collective/parcel.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "config/check.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

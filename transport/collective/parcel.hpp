@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "muster/transport/frame.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "muster/transport/collective/buckets.hpp"
+#include "transport/collective/buckets.hpp"
 
 namespace muster {
 

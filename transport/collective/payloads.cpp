@@ -1,6 +1,6 @@
-#include "muster/transport/collective/payloads.hpp"
+#include "transport/collective/payloads.hpp"
 
-#include "muster/transport/collective/sparse.hpp"
+#include "transport/collective/sparse.hpp"
 
 namespace muster {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "muster/transport/collective/reduction_shape.hpp"
-#include "muster/transport/collective/staging.hpp"
-#include "muster/transport/frame.hpp"
+#include "transport/collective/reduction_shape.hpp"
+#include "transport/collective/staging.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 

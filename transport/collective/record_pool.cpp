@@ -1,4 +1,4 @@
-#include "muster/transport/collective/record_pool.hpp"
+#include "transport/collective/record_pool.hpp"
 
 #include <memory_resource>
 #include <mutex>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "muster/transport/collective/round.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

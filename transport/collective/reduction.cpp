@@ -1,10 +1,10 @@
-#include "muster/transport/collective/reduction.hpp"
+#include "transport/collective/reduction.hpp"
 
 #include <algorithm>
 
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 

@@ -17,15 +17,15 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/collective/arrival_buffer.hpp"
-#include "muster/transport/collective/kept.hpp"
-#include "muster/transport/collective/liveness.hpp"
-#include "muster/transport/collective/record_pool.hpp"
-#include "muster/transport/collective/reduction_shape.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/collective/round_check.hpp"
-#include "muster/transport/collective/tree_sum.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/arrival_buffer.hpp"
+#include "transport/collective/kept.hpp"
+#include "transport/collective/liveness.hpp"
+#include "transport/collective/record_pool.hpp"
+#include "transport/collective/reduction_shape.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/collective/round_check.hpp"
+#include "transport/collective/tree_sum.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,5 +1,5 @@
 // Whether the members of a round have the same bits; what follows where they have not.
-#include "muster/transport/collective/reduction.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 

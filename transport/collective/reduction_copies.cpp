@@ -1,9 +1,9 @@
 // New states of shards on their way to their second holders (shard_copies.hpp).
 #include <algorithm>
 
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/reduction.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include "muster/transport/collective/algorithm.hpp"
-#include "muster/transport/collective/fold_unit.hpp"
-#include "muster/transport/collective/part_update.hpp"
-#include "muster/transport/collective/shard_copies.hpp"
-#include "muster/transport/collective/wire.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/algorithm.hpp"
+#include "transport/collective/fold_unit.hpp"
+#include "transport/collective/part_update.hpp"
+#include "transport/collective/shard_copies.hpp"
+#include "transport/collective/wire.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // What a reduction shows of an open round: who owes what.
 #include <algorithm>
 
-#include "muster/transport/collective/reduction.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 

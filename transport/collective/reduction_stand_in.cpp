@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/reduction.hpp"
+#include "config/check.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 

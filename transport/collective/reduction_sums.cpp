@@ -2,9 +2,9 @@
 // is open and all have found it quicker, in one shot; and those of its sketch, where it has one.
 #include <algorithm>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/collective/reduction.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 namespace {

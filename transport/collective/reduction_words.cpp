@@ -1,7 +1,7 @@
 // The words of a round as they arrive: headers, losses and audits. A frame that comes twice counts once.
 #include <algorithm>
 
-#include "muster/transport/collective/reduction.hpp"
+#include "transport/collective/reduction.hpp"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
-#include "muster/transport/collective/round.hpp"
+#include "transport/collective/round.hpp"
 
 #include <cstring>
 
-#include "muster/config/canary.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

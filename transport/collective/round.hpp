@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/traffic.hpp"
+#include "transport/traffic.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/round_check.hpp"
+#include "transport/collective/round_check.hpp"
 
 #include <algorithm>
 #include <numeric>

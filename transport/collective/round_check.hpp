@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/kept.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/collective/kept.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/sparse.hpp"
+#include "transport/collective/sparse.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 
 // Highway compiles what stands between BEFORE and AFTER once for each kind of processor.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "muster/transport/collective/sparse.cpp"
+#define HWY_TARGET_INCLUDE "transport/collective/sparse.cpp"
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 

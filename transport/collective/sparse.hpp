@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "muster/transport/collective/wire.hpp"
+#include "transport/collective/wire.hpp"
 
 namespace muster {
 

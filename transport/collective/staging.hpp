@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/fold_unit.hpp"
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/transport.hpp"
+#include "config/check.hpp"
+#include "transport/collective/fold_unit.hpp"
+#include "transport/lendable.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "muster/transport/collective/buckets.hpp"
-#include "muster/transport/collective/wire.hpp"
+#include "transport/collective/buckets.hpp"
+#include "transport/collective/wire.hpp"
 
 namespace muster {
 

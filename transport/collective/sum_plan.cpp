@@ -1,11 +1,11 @@
-#include "muster/transport/collective/sum_plan.hpp"
+#include "transport/collective/sum_plan.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <span>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "muster/transport/collective/buckets.hpp"
-#include "muster/transport/collective/canonical_tree.hpp"
-#include "muster/transport/collective/reduction_shape.hpp"
+#include "transport/collective/buckets.hpp"
+#include "transport/collective/canonical_tree.hpp"
+#include "transport/collective/reduction_shape.hpp"
 
 namespace muster {
 

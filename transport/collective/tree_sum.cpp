@@ -1,9 +1,9 @@
-#include "muster/transport/collective/tree_sum.hpp"
+#include "transport/collective/tree_sum.hpp"
 
 #include <algorithm>
 
-#include "muster/config/canary.hpp"
-#include "muster/config/check.hpp"
+#include "config/canary.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "muster/transport/collective/accumulator.hpp"
-#include "muster/transport/collective/payloads.hpp"
-#include "muster/transport/collective/staging.hpp"
-#include "muster/transport/collective/sum_plan.hpp"
-#include "muster/transport/collective/way_choice.hpp"
+#include "transport/collective/accumulator.hpp"
+#include "transport/collective/payloads.hpp"
+#include "transport/collective/staging.hpp"
+#include "transport/collective/sum_plan.hpp"
+#include "transport/collective/way_choice.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // What a sum does where the optimiser is sharded: the buddy keeps the mean gradient, then the owner makes the
 // result.
-#include "muster/config/canary.hpp"
-#include "muster/transport/collective/tree_sum.hpp"
+#include "config/canary.hpp"
+#include "transport/collective/tree_sum.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/collective/way_choice.hpp"
+#include "transport/collective/way_choice.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -15,8 +15,8 @@
 #include <functional>
 #include <utility>
 
-#include "muster/transport/collective/kernels.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "transport/collective/kernels.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/transport/collective/wire.hpp"
+#include "transport/collective/wire.hpp"
 
 #include <cmath>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 // Highway compiles what stands between BEFORE and AFTER once for each kind of processor.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "muster/transport/collective/wire.cpp"
+#define HWY_TARGET_INCLUDE "transport/collective/wire.cpp"
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 

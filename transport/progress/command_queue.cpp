@@ -1,4 +1,4 @@
-#include "muster/transport/progress/command_queue.hpp"
+#include "transport/progress/command_queue.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "muster/transport/progress/command.hpp"
+#include "transport/progress/command.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/progress/progress_thread.hpp"
+#include "transport/progress/progress_thread.hpp"
 
 #include <poll.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <thread>
 
-#include "muster/transport/progress/command_queue.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/progress/command_queue.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,11 +1,11 @@
-#include "muster/transport/scaling/cost_fit.hpp"
+#include "transport/scaling/cost_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/scaling/cost_parameters.hpp"
-#include "muster/transport/scaling/phase_cost.hpp"
+#include "transport/scaling/cost_parameters.hpp"
+#include "transport/scaling/phase_cost.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/transport/scaling/phase_cost.hpp"
+#include "transport/scaling/phase_cost.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/collective/round.hpp"
-#include "muster/transport/frame.hpp"
+#include "config/check.hpp"
+#include "transport/collective/round.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 namespace {

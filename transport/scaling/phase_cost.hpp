@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "muster/transport/collective/algorithm.hpp"
+#include "transport/collective/algorithm.hpp"
 
 namespace muster {
 

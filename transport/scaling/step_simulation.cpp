@@ -1,4 +1,4 @@
-#include "muster/transport/scaling/step_simulation.hpp"
+#include "transport/scaling/step_simulation.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,8 +9,8 @@
 // Not in it: congestion inside the network, incast, losses, stragglers, other work on the host.
 #pragma once
 
-#include "muster/transport/scaling/cost_parameters.hpp"
-#include "muster/transport/scaling/phase_cost.hpp"
+#include "transport/scaling/cost_parameters.hpp"
+#include "transport/scaling/phase_cost.hpp"
 
 namespace muster {
 

@@ -1,12 +1,12 @@
-#include "muster/transport/shared_memory/address.hpp"
+#include "transport/shared_memory/address.hpp"
 
 #include <sys/stat.h>
 
 #include <fstream>
 #include <random>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/seal.hpp"
+#include "muster/error.hpp"
+#include "transport/seal.hpp"
 
 namespace muster::shm {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <string>
 
-#include "muster/transport/ring.hpp"
-#include "muster/transport/shared_memory/outbox.hpp"
-#include "muster/transport/shared_memory/segment.hpp"
-#include "muster/transport/shared_memory/sockets.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/ring.hpp"
+#include "transport/shared_memory/outbox.hpp"
+#include "transport/shared_memory/segment.hpp"
+#include "transport/shared_memory/sockets.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::shm {
 

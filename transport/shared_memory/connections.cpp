@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/local_transport.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/shared_memory/local_transport.hpp"
 
 namespace muster::shm {
 namespace {

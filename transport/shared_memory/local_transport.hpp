@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/accept_pause.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/shared_memory/connection.hpp"
-#include "muster/transport/shared_memory/sockets.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/accept_pause.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/shared_memory/connection.hpp"
+#include "transport/shared_memory/sockets.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::shm {
 

@@ -1,12 +1,12 @@
-#include "muster/transport/shared_memory/outbox.hpp"
+#include "transport/shared_memory/outbox.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/seals.hpp"
+#include "muster/error.hpp"
+#include "transport/shared_memory/seals.hpp"
 
 namespace muster::shm {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "muster/transport/shared_memory/descriptor.hpp"
+#include "transport/shared_memory/descriptor.hpp"
 
 namespace muster::shm {
 

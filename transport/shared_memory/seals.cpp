@@ -1,4 +1,4 @@
-#include "muster/transport/shared_memory/seals.hpp"
+#include "transport/shared_memory/seals.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "muster/transport/shared_memory/descriptor.hpp"
+#include "transport/shared_memory/descriptor.hpp"
 
 namespace muster::shm {
 

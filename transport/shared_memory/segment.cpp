@@ -1,4 +1,4 @@
-#include "muster/transport/shared_memory/segment.hpp"
+#include "transport/shared_memory/segment.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include <new>
 #include <string>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/shared_memory/seals.hpp"
+#include "muster/error.hpp"
+#include "transport/lendable.hpp"
+#include "transport/shared_memory/seals.hpp"
 
 namespace muster {
 namespace {

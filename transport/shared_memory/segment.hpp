@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "muster/transport/shared_memory/descriptor.hpp"
+#include "transport/shared_memory/descriptor.hpp"
 
 namespace muster::shm {
 

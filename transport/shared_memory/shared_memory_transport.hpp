@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/shared_memory/sockets.hpp"
+#include "transport/shared_memory/sockets.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/address.hpp"
+#include "muster/error.hpp"
+#include "transport/shared_memory/address.hpp"
 
 namespace muster::shm {
 namespace {

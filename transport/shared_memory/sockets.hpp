@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "muster/transport/shared_memory/descriptor.hpp"
+#include "transport/shared_memory/descriptor.hpp"
 
 namespace muster::shm {
 

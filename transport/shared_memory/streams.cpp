@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/shared_memory/local_transport.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "config/check.hpp"
+#include "transport/lendable.hpp"
+#include "transport/shared_memory/local_transport.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
 
 namespace muster {
 namespace shm {

@@ -1,10 +1,10 @@
-#include "muster/transport/simulated/core.hpp"
+#include "transport/simulated/core.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
 
 namespace muster::simulated {
 
@@ -226,7 +226,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   const std::uint64_t number = ++sends_;
   ++counts_.started;
   counts_.bytes += frame.bytes;
-  node.traffic.between_hosts.count(frame, frame.bytes);
+  count(node.traffic.between_hosts, frame, frame.bytes);
   link->unsent.emplace(number, token);
   auto transfer = std::make_shared<Transfer>();
   transfer->frame = frame;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/simulated/network.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace muster::simulated {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/simulated/core.hpp"
+#include "config/check.hpp"
+#include "transport/simulated/core.hpp"
 
 namespace muster::simulated {
 

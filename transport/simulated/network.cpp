@@ -1,8 +1,8 @@
-#include "muster/transport/simulated/network.hpp"
+#include "transport/simulated/network.hpp"
 
 #include <utility>
 
-#include "muster/transport/simulated/core.hpp"
+#include "transport/simulated/core.hpp"
 
 namespace muster {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

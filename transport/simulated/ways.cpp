@@ -1,7 +1,7 @@
 // What is wrong with the ways between nodes: what a blocked one holds, and what becomes of it.
 #include <utility>
 
-#include "muster/transport/simulated/core.hpp"
+#include "transport/simulated/core.hpp"
 
 namespace muster::simulated {
 

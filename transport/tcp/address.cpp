@@ -1,9 +1,9 @@
-#include "muster/transport/tcp/address.hpp"
+#include "transport/tcp/address.hpp"
 
 #include <cstring>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/seal.hpp"
+#include "muster/error.hpp"
+#include "transport/seal.hpp"
 
 namespace muster::tcp {
 namespace {

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "muster/transport/ring.hpp"
-#include "muster/transport/tcp/sockets.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/ring.hpp"
+#include "transport/tcp/sockets.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::tcp {
 

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/tcp/socket_transport.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/tcp/socket_transport.hpp"
 
 namespace muster {
 namespace tcp {

@@ -1,4 +1,4 @@
-#include "muster/transport/tcp/reach.hpp"
+#include "transport/tcp/reach.hpp"
 
 #include <poll.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "muster/transport/tcp/sockets.hpp"
+#include "transport/tcp/sockets.hpp"
 
 namespace muster::tcp {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/tcp/address.hpp"
+#include "transport/tcp/address.hpp"
 
 namespace muster::tcp {
 

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/accept_pause.hpp"
-#include "muster/transport/tcp/address.hpp"
-#include "muster/transport/tcp/connection.hpp"
-#include "muster/transport/tcp/sockets.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/accept_pause.hpp"
+#include "transport/tcp/address.hpp"
+#include "transport/tcp/connection.hpp"
+#include "transport/tcp/sockets.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::tcp {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/tcp/sockets.hpp"
+#include "transport/tcp/sockets.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster::tcp {
 namespace {

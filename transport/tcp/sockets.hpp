@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "muster/transport/shared_memory/descriptor.hpp"
-#include "muster/transport/tcp/address.hpp"
+#include "transport/shared_memory/descriptor.hpp"
+#include "transport/tcp/address.hpp"
 
 namespace muster::tcp {
 

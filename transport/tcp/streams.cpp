@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/tcp/socket_transport.hpp"
+#include "config/check.hpp"
+#include "transport/tcp/socket_transport.hpp"
 
 namespace muster::tcp {
 namespace {

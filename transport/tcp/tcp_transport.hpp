@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

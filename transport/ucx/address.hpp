@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "muster/transport/seal.hpp"
+#include "transport/seal.hpp"
 
 namespace muster::ucx {
 

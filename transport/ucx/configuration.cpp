@@ -1,4 +1,4 @@
-#include "muster/transport/ucx/configuration.hpp"
+#include "transport/ucx/configuration.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -16,8 +16,8 @@
 #include <mutex>
 #include <vector>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "muster/error.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::ucx {
 namespace {

@@ -1,6 +1,6 @@
-#include "muster/transport/ucx/endpoint.hpp"
+#include "transport/ucx/endpoint.hpp"
 
-#include "muster/transport/ucx/configuration.hpp"
+#include "transport/ucx/configuration.hpp"
 
 namespace muster::ucx {
 namespace {

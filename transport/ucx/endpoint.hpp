@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::ucx {
 

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace {
 

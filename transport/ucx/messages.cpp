@@ -1,12 +1,12 @@
-#include "muster/transport/ucx/messages.hpp"
+#include "transport/ucx/messages.hpp"
 
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/transport/ucx/configuration.hpp"
+#include "config/check.hpp"
+#include "transport/ucx/configuration.hpp"
 
 namespace muster::ucx {
 

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <span>
 
-#include "muster/transport/transport.hpp"
-#include "muster/transport/ucx/endpoint.hpp"
-#include "muster/transport/ucx/record_pool.hpp"
+#include "transport/transport.hpp"
+#include "transport/ucx/endpoint.hpp"
+#include "transport/ucx/record_pool.hpp"
 
 namespace muster::ucx {
 

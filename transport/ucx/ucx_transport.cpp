@@ -1,4 +1,4 @@
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -6,13 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "muster/config/check.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/ucx/address.hpp"
-#include "muster/transport/ucx/configuration.hpp"
-#include "muster/transport/ucx/endpoint.hpp"
-#include "muster/transport/ucx/messages.hpp"
-#include "muster/transport/ucx/worker.hpp"
+#include "config/check.hpp"
+#include "muster/error.hpp"
+#include "transport/ucx/address.hpp"
+#include "transport/ucx/configuration.hpp"
+#include "transport/ucx/endpoint.hpp"
+#include "transport/ucx/messages.hpp"
+#include "transport/ucx/worker.hpp"
 
 namespace muster {
 namespace {

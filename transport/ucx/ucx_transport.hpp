@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/transport/ucx/worker.hpp"
+#include "transport/ucx/worker.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "muster/transport/ucx/configuration.hpp"
+#include "transport/ucx/configuration.hpp"
 
 namespace muster::ucx {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::ucx {
 

@@ -1,6 +1,6 @@
 #include "tests/simulation/program/canaries.hpp"
 
-#include "muster/config/canary.hpp"
+#include "config/canary.hpp"
 
 namespace muster {
 

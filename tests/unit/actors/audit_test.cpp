@@ -1,7 +1,7 @@
 // Which shards are audited, by whom, and how soon each replica has its turn.
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/audit.hpp"
+#include "actors/rules/audit.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/awake_clock.hpp"
+#include "actors/awake_clock.hpp"
 
 #include <gtest/gtest.h>
 

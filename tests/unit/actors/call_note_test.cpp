@@ -1,4 +1,4 @@
-#include "muster/actors/contract/call_note.hpp"
+#include "actors/contract/call_note.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -6,9 +6,9 @@
 
 #include <csignal>
 
-#include "muster/actors/contract/noted.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/config/error.hpp"
+#include "actors/contract/noted.hpp"
+#include "muster/error.hpp"
+#include "muster/registry.hpp"
 #include "tests/support/broken_parts.hpp"
 
 namespace muster {

@@ -1,12 +1,12 @@
 // What a card adds up of the sums of others has the bits of the host, and is there when it is said to be: on
 // a card that does everything as late as it may, and on the first one of this machine if there is one.
-#include "muster/actors/card_folds.hpp"
+#include "actors/card_folds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
 #include "tests/support/late_device.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"

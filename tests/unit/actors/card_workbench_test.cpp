@@ -6,14 +6,14 @@
 #include <bit>
 #include <cmath>
 
-#include "muster/actors/card_sums.hpp"
-#include "muster/actors/probe.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/segment.hpp"
+#include "actors/card_sums.hpp"
+#include "actors/probe.hpp"
+#include "actors/snapshot.hpp"
+#include "actors/workbench.hpp"
+#include "muster/error.hpp"
 #include "tests/support/late_linear.hpp"
 #include "tests/support/linear_job.hpp"
+#include "transport/shared_memory/segment.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // Checkpoints on a disk that crashes, fills, tears and flips: the old one or the new one, never a mix, and
 // never a damaged one.
-#include "muster/actors/checkpoint_store.hpp"
+#include "actors/checkpoint_store.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "muster/actors/checkpointer.hpp"
-#include "muster/gpu/safetensors.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/checkpointer.hpp"
+#include "gpu/safetensors.hpp"
+#include "gpu/state_hash.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/mounted_disk.hpp"
 #include "tests/unit/actors/small_checkpoints.hpp"

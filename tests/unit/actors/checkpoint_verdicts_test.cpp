@@ -1,5 +1,5 @@
 // Checkpoints that one writes who has not heard that the run went back before them.
-#include "muster/actors/checkpoint_verdicts.hpp"
+#include "actors/checkpoint_verdicts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/checkpoint_verdicts.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/checkpoint_verdicts.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/unit/actors/small_checkpoints.hpp"
 

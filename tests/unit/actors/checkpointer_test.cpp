@@ -1,5 +1,5 @@
 // What the disk's thread writes and removes around a change of the view.
-#include "muster/actors/checkpointer.hpp"
+#include "actors/checkpointer.hpp"
 
 #include <gtest/gtest.h>
 

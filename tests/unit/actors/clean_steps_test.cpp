@@ -1,5 +1,5 @@
 // Which steps may hold wrong gradients of a replica.
-#include "muster/actors/rules/clean_steps.hpp"
+#include "actors/rules/clean_steps.hpp"
 
 #include <gtest/gtest.h>
 

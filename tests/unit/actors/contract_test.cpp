@@ -1,11 +1,11 @@
 // Each broken promise is found, and named; what keeps them all passes.
 #include <gtest/gtest.h>
 
-#include "muster/actors/contract/batch_rows.hpp"
-#include "muster/actors/contract/layout_check.hpp"
-#include "muster/actors/contract/model_check.hpp"
-#include "muster/actors/contract/source_check.hpp"
-#include "muster/actors/contract/sums.hpp"
+#include "actors/contract/batch_rows.hpp"
+#include "actors/contract/layout_check.hpp"
+#include "actors/contract/model_check.hpp"
+#include "actors/contract/source_check.hpp"
+#include "actors/contract/sums.hpp"
 #include "tests/support/broken_parts.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 

@@ -1,5 +1,5 @@
 // Who connects while descriptors are scarce.
-#include "muster/actors/control_door.hpp"
+#include "actors/control_door.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
-#include "muster/actors/control_port.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/control_port.hpp"
+#include "muster/run.hpp"
 
 namespace muster {
 namespace {

@@ -7,9 +7,9 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <stdexcept>
 
-#include "muster/actors/checkpoint_store.hpp"
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/checkpoint_store.hpp"
+#include "actors/coordinator.hpp"
+#include "muster/run.hpp"
 #include "tests/support/faulty_disk.hpp"
 
 namespace muster {

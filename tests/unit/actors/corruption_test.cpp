@@ -1,8 +1,8 @@
 // Who is wrong where replicas hold other bits, and what follows.
 #include <gtest/gtest.h>
 
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/rules/corruption.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/rules/corruption.hpp"
 
 namespace muster {
 namespace {

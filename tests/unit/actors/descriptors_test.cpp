@@ -1,12 +1,12 @@
-#include "muster/actors/descriptors.hpp"
+#include "actors/descriptors.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "muster/actors/preflight.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/preflight.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster {
 namespace {

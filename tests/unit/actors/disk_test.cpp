@@ -1,5 +1,5 @@
 // A folder that only its user may look into, where others may write beside it.
-#include "muster/actors/disk.hpp"
+#include "actors/disk.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "muster/actors/event_feed.hpp"
+#include "actors/event_feed.hpp"
 
 #include <gtest/gtest.h>
 

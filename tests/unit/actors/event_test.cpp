@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/event.hpp"
+#include "actors/event.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/folder_lease.hpp"
+#include "actors/folder_lease.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <future>
 #include <thread>
 
-#include "muster/actors/journal.hpp"
-#include "muster/config/error.hpp"
+#include "actors/journal.hpp"
+#include "muster/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace muster {

@@ -1,4 +1,4 @@
-#include "muster/actors/journal.hpp"
+#include "actors/journal.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/mathematics_text.hpp"
+#include "actors/mathematics_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 
-#include "muster/actors/messages.hpp"
-#include "muster/actors/run.hpp"
+#include "actors/messages.hpp"
+#include "muster/run.hpp"
 #include "tests/support/random_values.hpp"
 
 namespace muster {

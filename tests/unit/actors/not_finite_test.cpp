@@ -1,11 +1,11 @@
-#include "muster/actors/not_finite.hpp"
+#include "actors/not_finite.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "muster/config/job.hpp"
-#include "muster/transport/collective/round.hpp"
+#include "muster/job.hpp"
+#include "transport/collective/round.hpp"
 
 namespace muster {
 namespace {

@@ -1,14 +1,14 @@
 // A sharded optimiser: who holds what, what moves between views, and that its bits are those of a whole one.
-#include "muster/actors/optimizer_part.hpp"
+#include "actors/optimizer_part.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "muster/actors/snapshot.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/error.hpp"
+#include "actors/snapshot.hpp"
+#include "actors/workbench.hpp"
+#include "muster/error.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/unit/actors/part_holders.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "muster/actors/view.hpp"
+#include "actors/view.hpp"
 
 namespace muster {
 

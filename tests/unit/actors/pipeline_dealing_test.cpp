@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/dealing.hpp"
+#include "actors/pipeline/dealing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "muster/actors/pipeline/cut.hpp"
+#include "actors/pipeline/cut.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/stream.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/idx.hpp"
+#include "actors/pipeline/idx.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/stream.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/ledger.hpp"
-#include "muster/config/error.hpp"
+#include "actors/rules/ledger.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,8 +1,8 @@
-#include "muster/actors/pipeline/memory.hpp"
+#include "actors/pipeline/memory.hpp"
 
 #include <gtest/gtest.h>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/permutation.hpp"
+#include "actors/pipeline/permutation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialise.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "muster/actors/pipeline/batch_check.hpp"
+#include "actors/pipeline/batch_check.hpp"
 
 namespace muster {
 namespace {

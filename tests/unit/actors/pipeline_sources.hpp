@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
+#include "muster/source.hpp"
 
 namespace muster::pipeline_test {
 

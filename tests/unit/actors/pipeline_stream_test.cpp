@@ -1,5 +1,5 @@
 // Indexed sources and ready-made batches through the reader; generators have a file of their own.
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/stream.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 #include <thread>
 
-#include "muster/actors/pipeline/permutation.hpp"
-#include "muster/actors/pipeline/ready_batches.hpp"
+#include "actors/pipeline/permutation.hpp"
+#include "muster/source.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

@@ -1,10 +1,10 @@
-#include "muster/actors/pipeline/synthetic.hpp"
+#include "actors/pipeline/synthetic.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "muster/actors/pipeline/stream.hpp"
+#include "actors/pipeline/stream.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

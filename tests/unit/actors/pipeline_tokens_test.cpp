@@ -1,4 +1,4 @@
-#include "muster/actors/pipeline/tokens.hpp"
+#include "actors/pipeline/tokens.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "muster/actors/pipeline/stream.hpp"
-#include "muster/actors/pipeline/token_file.hpp"
+#include "actors/pipeline/stream.hpp"
+#include "actors/pipeline/token_file.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

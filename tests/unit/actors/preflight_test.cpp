@@ -1,11 +1,11 @@
-#include "muster/actors/memory_plan.hpp"
+#include "actors/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "muster/actors/preflight_text.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/job_file.hpp"
-#include "muster/gpu/device.hpp"
+#include "actors/preflight_text.hpp"
+#include "gpu/device.hpp"
+#include "muster/error.hpp"
+#include "muster/job_file.hpp"
 #include "tests/support/broken_parts.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -1,4 +1,4 @@
-#include "muster/actors/progress_file.hpp"
+#include "actors/progress_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/actors/progress_history.hpp"
+#include "actors/progress_history.hpp"
 
 #include <gtest/gtest.h>
 

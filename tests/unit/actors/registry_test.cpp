@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/registry.hpp"
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
+#include "muster/registry.hpp"
 #include "tests/unit/actors/pipeline_sources.hpp"
 
 namespace muster {

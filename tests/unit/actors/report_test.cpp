@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "muster/actors/report.hpp"
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
+#include "muster/report.hpp"
 
 namespace muster {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "muster/actors/rules/roster.hpp"
-#include "muster/transport/frame.hpp"
+#include "actors/rules/roster.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/checkpoint_due.hpp"
+#include "actors/rules/checkpoint_due.hpp"
 
 #include <gtest/gtest.h>
 

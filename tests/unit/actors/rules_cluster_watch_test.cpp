@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/cluster_watch.hpp"
+#include "actors/rules/cluster_watch.hpp"
 
 namespace muster {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "muster/actors/rules/complaints.hpp"
+#include "actors/rules/complaints.hpp"
 
 namespace muster {
 namespace {

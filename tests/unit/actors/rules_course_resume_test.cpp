@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "muster/actors/rules/course.hpp"
+#include "actors/rules/course.hpp"
 
 namespace muster {
 namespace {

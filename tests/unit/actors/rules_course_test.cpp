@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "muster/actors/rules/course.hpp"
+#include "actors/rules/course.hpp"
 
 namespace muster {
 namespace {

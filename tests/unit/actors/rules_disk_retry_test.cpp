@@ -1,7 +1,7 @@
 // When a write that the disk refused is tried again.
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/disk_retry.hpp"
+#include "actors/rules/disk_retry.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/given_up.hpp"
+#include "actors/rules/given_up.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/loader_watch.hpp"
+#include "actors/rules/loader_watch.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/return_time.hpp"
+#include "actors/rules/return_time.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Views of runs whose optimiser is held in parts.
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/roster.hpp"
-#include "muster/transport/frame.hpp"
+#include "actors/rules/roster.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 namespace {

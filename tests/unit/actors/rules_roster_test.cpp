@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "muster/transport/frame.hpp"
 #include "tests/unit/actors/roster_in_view.hpp"
+#include "transport/frame.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/rules/self_doubt.hpp"
+#include "actors/rules/self_doubt.hpp"
 
 #include <gtest/gtest.h>
 

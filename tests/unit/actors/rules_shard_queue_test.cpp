@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "muster/actors/rules/shard_queue.hpp"
+#include "actors/rules/shard_queue.hpp"
 
 namespace muster {
 namespace {

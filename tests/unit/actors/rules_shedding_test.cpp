@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "muster/actors/rules/shedding.hpp"
+#include "actors/rules/shedding.hpp"
 
 namespace muster {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "muster/actors/rules/speculation.hpp"
+#include "actors/rules/speculation.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/stall_watch.hpp"
+#include "actors/rules/stall_watch.hpp"
 
 namespace muster {
 namespace {

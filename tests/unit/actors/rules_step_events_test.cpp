@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/step_events.hpp"
+#include "actors/rules/step_events.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/straggling.hpp"
+#include "actors/rules/straggling.hpp"
 
 namespace muster {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "muster/actors/rules/suspicion.hpp"
+#include "actors/rules/suspicion.hpp"
 
 namespace muster {
 namespace {

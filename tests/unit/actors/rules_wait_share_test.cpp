@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/rules/wait_share.hpp"
+#include "actors/rules/wait_share.hpp"
 
 namespace muster {
 namespace {

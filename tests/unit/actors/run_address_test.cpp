@@ -1,4 +1,4 @@
-#include "muster/actors/run_address.hpp"
+#include "actors/run_address.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <optional>
 
-#include "muster/actors/this_machine.hpp"
+#include "actors/this_machine.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace muster {

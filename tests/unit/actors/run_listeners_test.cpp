@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "muster/actors/observer_feed.hpp"
-#include "muster/actors/run.hpp"
-#include "muster/config/job_file.hpp"
+#include "actors/observer_feed.hpp"
+#include "muster/job_file.hpp"
+#include "muster/run.hpp"
 
 namespace muster {
 namespace {

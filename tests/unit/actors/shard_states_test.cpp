@@ -1,13 +1,13 @@
 // The states of shards: dealt from view to view, given up with a step, kept in checkpoints.
-#include "muster/actors/shard_states.hpp"
+#include "actors/shard_states.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "muster/actors/snapshot.hpp"
-#include "muster/config/error.hpp"
+#include "actors/snapshot.hpp"
+#include "muster/error.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/unit/actors/part_holders.hpp"
 

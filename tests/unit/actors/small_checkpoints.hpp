@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "muster/actors/checkpoint_store.hpp"
+#include "actors/checkpoint_store.hpp"
 
 namespace muster {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <random>
 
-#include "muster/actors/bytes.hpp"
-#include "muster/actors/snapshot.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "actors/bytes.hpp"
+#include "actors/snapshot.hpp"
+#include "gpu/state_hash.hpp"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/actors/start_weights.hpp"
+#include "actors/start_weights.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/safetensors.hpp"
+#include "gpu/safetensors.hpp"
+#include "muster/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace muster {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "muster/actors/rules/weight_blocks.hpp"
+#include "actors/rules/weight_blocks.hpp"
 
 namespace muster {
 namespace {

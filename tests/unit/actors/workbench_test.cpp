@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "muster/actors/probe.hpp"
-#include "muster/actors/workbench.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/analytic/linear.hpp"
+#include "actors/probe.hpp"
+#include "actors/workbench.hpp"
+#include "gpu/analytic/linear.hpp"
+#include "muster/error.hpp"
 #include "tests/support/linear_job.hpp"
 
 namespace muster {

@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "muster/transport/collective/engine.hpp"
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/progress/progress_thread.hpp"
 #include "tests/unit/allocation/counted_new.hpp"
+#include "transport/collective/engine.hpp"
+#include "transport/lendable.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/progress/progress_thread.hpp"
 
 namespace {
 

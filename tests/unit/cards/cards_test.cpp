@@ -5,14 +5,14 @@
 #include <numeric>
 #include <thread>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/pinned_range.hpp"
-#include "muster/gpu/thread_card.hpp"
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/shared_memory/segment.hpp"
+#include "gpu/device.hpp"
+#include "gpu/optimizer.hpp"
+#include "gpu/pinned_range.hpp"
+#include "gpu/thread_card.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/gpu/operations.hpp"
+#include "transport/lendable.hpp"
+#include "transport/shared_memory/segment.hpp"
 
 namespace muster::test {
 namespace {

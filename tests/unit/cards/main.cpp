@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
+#include "muster/error.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "muster/cli/event_lines.hpp"
+#include "cli/event_lines.hpp"
 
 namespace muster::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "muster/config/interval.hpp"
+#include "muster/intervals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

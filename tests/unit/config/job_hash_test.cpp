@@ -1,10 +1,10 @@
-#include "muster/config/job_hash.hpp"
+#include "config/job_hash.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

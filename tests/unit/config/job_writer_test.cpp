@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "muster/config/job_file.hpp"
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
+#include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

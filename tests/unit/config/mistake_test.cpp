@@ -1,8 +1,8 @@
-#include "muster/config/mistake.hpp"
+#include "muster/mistake.hpp"
 
 #include <gtest/gtest.h>
 
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
 
 namespace muster {
 namespace {

@@ -1,11 +1,11 @@
 // [model]: exactly one of name, file and library; what each declares, and what of it is in the job's hash.
-#include "muster/config/model_choice.hpp"
+#include "config/model_choice.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "muster/config/job_hash.hpp"
+#include "config/job_hash.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

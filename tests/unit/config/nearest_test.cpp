@@ -1,4 +1,4 @@
-#include "muster/config/nearest.hpp"
+#include "config/nearest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/config/notices.hpp"
+#include "config/notices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/config/placement.hpp"
+#include "config/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/config/progress_every.hpp"
+#include "muster/intervals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How often something is done on the steps of a run, as a text.
-#include "muster/config/rate.hpp"
+#include "muster/intervals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

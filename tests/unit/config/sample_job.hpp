@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/job_file.hpp"
+#include "muster/job_file.hpp"
 
 namespace muster::sample {
 

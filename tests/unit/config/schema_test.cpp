@@ -1,12 +1,12 @@
-#include "muster/config/schema.hpp"
+#include "config/schema.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <set>
 
-#include "muster/config/job_file.hpp"
-#include "muster/config/text.hpp"
+#include "config/text.hpp"
+#include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

@@ -1,4 +1,4 @@
-#include "muster/config/time_of_day.hpp"
+#include "config/time_of_day.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "muster/config/units.hpp"
+#include "config/units.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "batches.hpp"
-#include "muster/config/error.hpp"
-#include "muster/gpu/analytic/empty.hpp"
-#include "muster/gpu/analytic/linear.hpp"
+#include "gpu/analytic/empty.hpp"
+#include "gpu/analytic/linear.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,8 +1,8 @@
 // Batches of made-up numbers for the tests of this room.
 #pragma once
 
-#include "muster/gpu/random.hpp"
-#include "muster/gpu/tensor.hpp"
+#include "muster/random.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster::testing_support {
 

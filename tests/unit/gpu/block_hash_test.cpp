@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "muster/gpu/block_hash.hpp"
+#include "gpu/block_hash.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // What every device does, on all that are there: the host, and a card where there is one. The same plain
 // loops are the judge of both, so a card has the bits of its twin.
-#include "muster/gpu/compute_device.hpp"
+#include "gpu/compute_device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <numeric>
 #include <set>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/norm.hpp"
-#include "muster/gpu/pinned_range.hpp"
+#include "gpu/norm.hpp"
+#include "gpu/pinned_range.hpp"
+#include "muster/error.hpp"
 #include "tests/support/norm_oracle.hpp"
 #include "tests/unit/gpu/operations.hpp"
 

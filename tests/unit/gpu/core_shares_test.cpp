@@ -1,4 +1,4 @@
-#include "muster/gpu/core_shares.hpp"
+#include "gpu/core_shares.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,8 +9,8 @@
 #include <set>
 #include <thread>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
+#include "muster/error.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "muster/gpu/device.hpp"
+#include "gpu/device.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/thread_card.hpp"
+#include "gpu/compute_device.hpp"
+#include "gpu/thread_card.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // What is left of the machine's memory and of its control groups' limits, from files as the kernel shows
 // them.
-#include "muster/gpu/host_memory.hpp"
+#include "gpu/host_memory.hpp"
 
 #include <gtest/gtest.h>
 

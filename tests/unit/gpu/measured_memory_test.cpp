@@ -1,4 +1,4 @@
-#include "muster/gpu/measured_memory.hpp"
+#include "gpu/measured_memory.hpp"
 
 #include <gtest/gtest.h>
 

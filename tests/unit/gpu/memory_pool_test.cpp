@@ -1,4 +1,4 @@
-#include "muster/gpu/memory_pool.hpp"
+#include "gpu/memory_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/random.hpp"
+#include "muster/error.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 #include "tests/unit/gpu/operations.hpp"
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 
 namespace muster::test {
 namespace {

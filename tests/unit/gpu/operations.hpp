@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/compute_device.hpp"
-#include "muster/gpu/random.hpp"
+#include "gpu/compute_device.hpp"
+#include "muster/random.hpp"
 
 namespace muster::test {
 

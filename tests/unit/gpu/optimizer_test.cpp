@@ -1,4 +1,4 @@
-#include "muster/gpu/optimizer.hpp"
+#include "gpu/optimizer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "muster/gpu/random.hpp"
+#include "muster/random.hpp"
 
 namespace muster {
 namespace {

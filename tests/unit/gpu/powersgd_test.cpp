@@ -1,4 +1,4 @@
-#include "muster/gpu/powersgd.hpp"
+#include "gpu/powersgd.hpp"
 
 #include <gtest/gtest.h>
 

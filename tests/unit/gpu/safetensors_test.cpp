@@ -1,12 +1,12 @@
-#include "muster/gpu/safetensors.hpp"
+#include "gpu/safetensors.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/state_hash.hpp"
+#include "gpu/state_hash.hpp"
+#include "muster/error.hpp"
 
 namespace muster {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "muster/gpu/optimizer.hpp"
-#include "muster/gpu/power.hpp"
+#include "gpu/optimizer.hpp"
+#include "gpu/power.hpp"
 
 namespace muster {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/gpt2.hpp"
-#include "muster/gpu/torch/resnet.hpp"
+#include "gpu/torch/gpt2.hpp"
+#include "gpu/torch/resnet.hpp"
+#include "muster/error.hpp"
 #include "torch_models.hpp"
 
 namespace muster {

@@ -2,11 +2,11 @@
 #ifdef MUSTER_WITH_TORCH
 #include <algorithm>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/builtin.hpp"
-#include "muster/gpu/torch/gpt2.hpp"
-#include "muster/gpu/torch/resnet.hpp"
-#include "muster/gpu/torch/torch_loss.hpp"
+#include "gpu/torch/builtin.hpp"
+#include "gpu/torch/gpt2.hpp"
+#include "gpu/torch/resnet.hpp"
+#include "gpu/torch/torch_loss.hpp"
+#include "muster/error.hpp"
 #include "torch_models.hpp"
 #ifdef MUSTER_WITH_TORCH_CUDA
 #include <c10/cuda/CUDAStream.h>

@@ -1,6 +1,6 @@
 // The libtorch back end: bits that depend on nothing but the arguments, and gradients that are slopes.
 #ifdef MUSTER_WITH_TORCH
-#include "muster/gpu/torch/torch_model.hpp"
+#include "muster/torch_model.hpp"
 
 #include <gtest/gtest.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -11,8 +11,8 @@
 #include <cmath>
 #include <thread>
 
-#include "muster/config/error.hpp"
-#include "muster/gpu/torch/builtin.hpp"
+#include "gpu/torch/builtin.hpp"
+#include "muster/error.hpp"
 #include "torch_models.hpp"
 
 namespace muster {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "batches.hpp"
-#include "muster/gpu/device.hpp"
-#include "muster/gpu/model.hpp"
+#include "gpu/device.hpp"
+#include "muster/model.hpp"
 
 namespace muster::testing_support {
 

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <functional>
 
-#include "muster/transport/accept_pause.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/accept_pause.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/tcp/tcp_transport.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "muster/transport/collective/accumulator.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "transport/collective/accumulator.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The trees of the algorithms, and the sums along them: every algorithm, every number of members up to 9,
 // every split of 16 shards.
-#include "muster/transport/collective/algorithm.hpp"
+#include "transport/collective/algorithm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@
 #include <memory>
 #include <set>
 
-#include "muster/transport/collective/chooser.hpp"
-#include "muster/transport/collective/cost.hpp"
-#include "muster/transport/collective/tree_sum.hpp"
-#include "muster/transport/simulated/network.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/tree_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"
+#include "transport/collective/chooser.hpp"
+#include "transport/collective/cost.hpp"
+#include "transport/collective/tree_sum.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace {
 

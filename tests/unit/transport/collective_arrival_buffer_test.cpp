@@ -1,5 +1,5 @@
 // What still arrives when its round is over, and what the next round puts beside it.
-#include "muster/transport/collective/arrival_buffer.hpp"
+#include "transport/collective/arrival_buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Micro-batches and demands over the engine, between a replica and a loader.
 #include <gtest/gtest.h>
 
-#include "muster/transport/collective/engine.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/collective/engine.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // A state and records from one engine to another, in pieces, over a simulated network.
 #include <gtest/gtest.h>
 
-#include "muster/transport/collective/engine.hpp"
 #include "tests/unit/transport/repeating_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/collective/engine.hpp"
 
 namespace {
 

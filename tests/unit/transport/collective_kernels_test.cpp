@@ -1,6 +1,6 @@
 // The vectorised arithmetic has the bits of the plain loops, on every kind of processor that this one can
 // play.
-#include "muster/transport/collective/kernels.hpp"
+#include "transport/collective/kernels.hpp"
 
 #include <gtest/gtest.h>
 

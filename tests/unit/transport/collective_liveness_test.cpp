@@ -1,8 +1,8 @@
 // What a member that waits sees of the others, over the simulated network.
 #include <gtest/gtest.h>
 
-#include "muster/transport/collective/engine.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/collective/engine.hpp"
 
 namespace {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "muster/transport/collective/cost.hpp"
-#include "muster/transport/collective/way_choice.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
+#include "transport/collective/cost.hpp"
+#include "transport/collective/way_choice.hpp"
 
 namespace {
 

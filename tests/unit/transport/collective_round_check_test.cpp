@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "muster/transport/collective/round_check.hpp"
+#include "transport/collective/round_check.hpp"
 
 namespace muster {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "muster/transport/collective/round.hpp"
 #include "tests/support/random_values.hpp"
+#include "transport/collective/round.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "muster/transport/collective/cost.hpp"
-#include "muster/transport/collective/sparse.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
+#include "transport/collective/cost.hpp"
+#include "transport/collective/sparse.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The sparse form of sums: nothing is lost, it is as small as it says, and what is no such form is refused.
-#include "muster/transport/collective/sparse.hpp"
+#include "transport/collective/sparse.hpp"
 
 #include <gtest/gtest.h>
 

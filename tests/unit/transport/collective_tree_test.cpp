@@ -7,9 +7,9 @@
 #include <map>
 #include <random>
 
-#include "muster/transport/collective/canonical_tree.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"
+#include "transport/collective/canonical_tree.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // 16 bits on the wire: rounding by the definition of the formats, and nothing lost by what is sent.
-#include "muster/transport/collective/wire.hpp"
+#include "transport/collective/wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/frame.hpp"
+#include "transport/frame.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The share of the steps' time that a hand-over may take.
 #include <gtest/gtest.h>
 
-#include "muster/transport/collective/handover_pace.hpp"
+#include "transport/collective/handover_pace.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
 namespace {

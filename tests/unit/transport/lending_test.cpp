@@ -6,11 +6,11 @@
 #include <fstream>
 #include <functional>
 
-#include "muster/transport/lendable.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/shared_memory/connection.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/lendable.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/shared_memory/connection.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
 
 namespace {
 

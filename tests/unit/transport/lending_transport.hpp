@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/transport/transport.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::testing {
 

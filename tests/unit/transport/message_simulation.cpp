@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "muster/config/check.hpp"
+#include "config/check.hpp"
 
 namespace muster::testing {
 

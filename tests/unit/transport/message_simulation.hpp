@@ -9,10 +9,10 @@
 #include <queue>
 #include <vector>
 
-#include "muster/transport/collective/tree_sum.hpp"
-#include "muster/transport/scaling/cost_parameters.hpp"
-#include "muster/transport/scaling/phase_cost.hpp"
-#include "muster/transport/simulated/network.hpp"
+#include "transport/collective/tree_sum.hpp"
+#include "transport/scaling/cost_parameters.hpp"
+#include "transport/scaling/phase_cost.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace muster::testing {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "muster/transport/collective/intake.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/collective/intake.hpp"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/progress/progress_thread.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/progress/progress_thread.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace {
 

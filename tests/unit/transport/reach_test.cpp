@@ -1,11 +1,11 @@
 // Which ports answer, and between which nodes TCP carries.
-#include "muster/transport/reach.hpp"
+#include "transport/reach.hpp"
 
 #include <gtest/gtest.h>
 
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/tcp/reach.hpp"
-#include "muster/transport/tcp/sockets.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/tcp/reach.hpp"
+#include "transport/tcp/sockets.hpp"
 
 namespace muster {
 namespace {

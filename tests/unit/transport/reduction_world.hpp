@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/collective/engine.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"
 #include "tests/unit/transport/lending_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/collective/engine.hpp"
 
 namespace muster::testing {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/transport/reduction_world.hpp"
 
 namespace muster::testing {

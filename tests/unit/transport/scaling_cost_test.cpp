@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "muster/transport/collective/cost.hpp"
-#include "muster/transport/collective/sum_plan.hpp"
-#include "muster/transport/scaling/phase_cost.hpp"
-#include "muster/transport/scaling/step_simulation.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/transport/message_simulation.hpp"
+#include "transport/collective/cost.hpp"
+#include "transport/collective/sum_plan.hpp"
+#include "transport/scaling/phase_cost.hpp"
+#include "transport/scaling/step_simulation.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "muster/transport/scaling/cost_fit.hpp"
+#include "transport/scaling/cost_fit.hpp"
 
 namespace {
 

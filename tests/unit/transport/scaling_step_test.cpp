@@ -1,5 +1,5 @@
 // A simulated step: what overlap can hide, and what no algorithm can beat.
-#include "muster/transport/scaling/step_simulation.hpp"
+#include "transport/scaling/step_simulation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is particular to the transport over shared memory: the ring, and what strangers and the dead can do to
 // it.
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <cstring>
 #include <random>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/shared_memory/address.hpp"
-#include "muster/transport/shared_memory/outbox.hpp"
-#include "muster/transport/shared_memory/sockets.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/shared_memory/address.hpp"
+#include "transport/shared_memory/outbox.hpp"
+#include "transport/shared_memory/sockets.hpp"
 
 namespace {
 

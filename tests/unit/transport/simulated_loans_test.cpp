@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "muster/transport/simulated/network.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace {
 

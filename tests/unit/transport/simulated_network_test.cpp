@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/simulated/network.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/simulated/network.hpp"
 
 namespace {
 

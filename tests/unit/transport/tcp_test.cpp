@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <random>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/tcp/sockets.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/tcp/sockets.hpp"
+#include "transport/tcp/tcp_transport.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "muster/config/error.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
 namespace {

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "muster/transport/node_transport.hpp"
-#include "muster/transport/shared_memory/shared_memory_transport.hpp"
-#include "muster/transport/tcp/tcp_transport.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "transport/node_transport.hpp"
+#include "transport/shared_memory/shared_memory_transport.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::testing {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/simulated/network.hpp"
-#include "muster/transport/transport.hpp"
+#include "transport/simulated/network.hpp"
+#include "transport/transport.hpp"
 
 namespace muster::testing {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "muster/transport/ucx/address.hpp"
-#include "muster/transport/ucx/messages.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
-#include "muster/transport/ucx/worker.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/ucx/address.hpp"
+#include "transport/ucx/messages.hpp"
+#include "transport/ucx/ucx_transport.hpp"
+#include "transport/ucx/worker.hpp"
 
 namespace {
 

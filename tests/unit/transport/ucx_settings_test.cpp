@@ -7,11 +7,11 @@
 #include <fstream>
 #include <string>
 
-#include "muster/config/error.hpp"
-#include "muster/transport/ucx/address.hpp"
-#include "muster/transport/ucx/configuration.hpp"
-#include "muster/transport/ucx/ucx_transport.hpp"
+#include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
+#include "transport/ucx/address.hpp"
+#include "transport/ucx/configuration.hpp"
+#include "transport/ucx/ucx_transport.hpp"
 
 namespace {
 

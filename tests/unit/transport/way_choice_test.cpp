@@ -1,5 +1,5 @@
 // Which way sums go: the one that took all members less time when they tried it.
-#include "muster/transport/collective/way_choice.hpp"
+#include "transport/collective/way_choice.hpp"
 
 #include <gtest/gtest.h>
 

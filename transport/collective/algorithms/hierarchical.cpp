@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "muster/transport/collective/algorithm.hpp"
+#include "transport/collective/algorithm.hpp"
 
 namespace muster {
 

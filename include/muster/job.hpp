@@ -1,6 +1,19 @@
 // A job: one training run, as a plain value. Read from TOML (job_file.hpp) or built in C++ by an embedding
 // program. Each field's comment gives meaning, unit and trade-off; docs/job.md and `muster run --help-job`
 // are made from the same table (schema.hpp).
+//
+//   #include "muster/job.hpp"
+//
+//   muster::Job job() {
+//     muster::Job job;
+//     job.name = "line";
+//     job.model.name = "linear";
+//     job.data.source = "synthetic";
+//     job.train.shards = 4;
+//     job.train.epochs = 3;
+//     job.cluster.replicas = 2;
+//     return job;
+//   }
 #pragma once
 
 #include <chrono>
@@ -9,10 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/config/interval.hpp"
-#include "muster/config/options.hpp"
-#include "muster/config/progress_every.hpp"
-#include "muster/config/rate.hpp"
+#include "muster/intervals.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,9 +1,16 @@
 // Embedding: a job in, a report out.
 //
-//   muster::Job job = ...;
-//   muster::RunOptions options;
-//   options.registry.add_model("mine", {}, make_mine);
-//   muster::Report report = muster::run(job, options);
+//   #include "muster/job_file.hpp"
+//   #include "muster/run.hpp"
+//
+//   muster::Report train(const std::string& path) {
+//     muster::RunOptions options;
+//     const auto parsed = muster::read_job_file(path, {}, options.registry.declarations());
+//     if (!parsed.job) throw muster::JobRefused(parsed.mistakes);
+//     options.in_process = true;
+//     options.on_event = [](const muster::Event& event) { std::puts(muster::to_json_line(event).c_str()); };
+//     return muster::run(*parsed.job, options);
+//   }
 //
 // Replicas are child processes (the same executable, started again: call muster::main, or `run_node` for the
 // arguments that `node_command` names), or live in this process (`in_process`), over the same reducer and
@@ -14,16 +21,14 @@
 #include <string>
 #include <vector>
 
-#include <caf/actor_system_config.hpp>
-
-#include "muster/actors/coordinator.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/node_process.hpp"
-#include "muster/actors/registry.hpp"
-#include "muster/actors/report.hpp"
-#include "muster/config/error.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
+#include "muster/error.hpp"
+#include "muster/events.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
+#include "muster/observer.hpp"
+#include "muster/progress.hpp"
+#include "muster/registry.hpp"
+#include "muster/report.hpp"
 
 namespace muster {
 
@@ -80,10 +85,6 @@ struct RunOptions {
 
 /// This executable, as children of it are started.
 std::string this_executable();
-
-/// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is
-/// made.
-void configure(caf::actor_system_config& config);
 
 /// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. A job that
 /// cannot start (mistakes, missing data) throws JobRefused, and starts nothing.

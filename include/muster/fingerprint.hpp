@@ -1,4 +1,13 @@
 // Content hashes of data: what proves that two nodes read the same.
+//
+//   #include "muster/fingerprint.hpp"
+//
+//   std::string fingerprint_of(const std::vector<float>& table) {
+//     muster::Fingerprint fingerprint;
+//     fingerprint.add(std::string_view("my table"));
+//     fingerprint.add(std::as_bytes(std::span(table)));
+//     return fingerprint.hex();
+//   }
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,12 @@
 // A shared library of models: `[model] library = "libmine.so"` in a job takes its model from it, without a
 // program of one's own. One source file of the library holds
 //
-//   #include "muster/actors/model_library.hpp"
+//   #include "muster/model_library.hpp"
+//
+//   std::unique_ptr<muster::Model> make_mine(const muster::Options&, const muster::ModelContext&);
 //
 //   MUSTER_MODEL_LIBRARY(registry) {
-//     registry.add_model("mine", mine_options(), make_mine);
+//     registry.add_model("mine", {}, make_mine);
 //   }
 //
 // and the library is a CMake MODULE that links to Muster::muster. It is built with the same compiler and
@@ -15,7 +17,7 @@
 // hash: a replica with another build of the library is refused.
 #pragma once
 
-#include "muster/actors/registry.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

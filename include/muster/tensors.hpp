@@ -1,4 +1,15 @@
 // Host tensors and batches: what a data source fills and a model reads. Values, no views; row-major.
+//
+//   #include "muster/tensors.hpp"
+//
+//   muster::Batch two_rows_of_three_ones() {
+//     muster::Tensor inputs{muster::DType::float32, {2, 3}, std::vector<std::byte>(6 * sizeof(float))};
+//     for (float& value : inputs.as<float>()) value = 1;
+//     muster::Batch batch;
+//     batch.rows = 2;
+//     batch.tensors.push_back(inputs);
+//     return batch;
+//   }
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,14 @@
 // One error type for what can go wrong in operation. Its advice says what the caller should do next.
-// A broken invariant is not an Error: it is a bug, and ends the process at once (see check.hpp).
+// A broken invariant is not an Error: it is a bug, and ends the process at once.
+//
+//   #include "muster/error.hpp"
+//
+//   void open(const std::string& folder) {
+//     if (folder.empty()) throw muster::JobError("data.folder", "is empty; give the folder of the images");
+//   }
+//   std::string what_to_do(const muster::Error& error) {
+//     return error.advice() == muster::Advice::retry ? "try again" : error.what();
+//   }
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,14 @@
 // The report of a run: one JSON object, schema 1, described in docs/report.md. Written at the end, also after
 // a failure.
+//
+//   #include "muster/report.hpp"
+//
+//   int tell(const muster::Report& report) {
+//     std::printf("%s after %llu steps\n", report.outcome.c_str(), static_cast<unsigned long
+//     long>(report.steps)); if (!report.completed()) std::printf("%s\n", report.reason.c_str());
+//     muster::write_report(report, "report.json");
+//     return report.completed() ? 0 : 1;
+//   }
 #pragma once
 
 #include <cstdint>
@@ -8,9 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/event.hpp"
-#include "muster/actors/messages.hpp"
-#include "muster/actors/progress_history.hpp"
+#include "muster/events.hpp"
+#include "muster/progress.hpp"
 
 namespace muster {
 

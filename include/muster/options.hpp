@@ -1,5 +1,17 @@
 // Options that a model or a data source declares for itself. The same declaration checks the job file, feeds
 // `--help` and the reference page, and gives defaults.
+//
+//   #include "muster/options.hpp"
+//
+//   std::vector<muster::OptionSpec> my_options() {
+//     return {{"hidden", muster::OptionType::integer, "Width of the hidden layer.", std::int64_t{64}, 1, {},
+//     {}},
+//             {"file", muster::OptionType::path, "The samples.", {}, {}, {}, {}}};  // no default: must be
+//             given
+//   }
+//   std::int64_t hidden(const muster::Options& options) {
+//     return muster::option<std::int64_t>(options, "hidden");
+//   }
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,30 @@
 // their elements holds in the order of its stream: calls put work on it and return before it is done, and who
 // reads or changes them from elsewhere waits for the stream. Batches lie on the host, and may be changed once
 // a call has returned.
+//
+//   #include "muster/model.hpp"
+//
+//   class Mean : public muster::Model {  // learns the mean of its samples
+//    public:
+//     Mean() { layout_.add_parameter("mean", {1}); }
+//     const muster::Layout& layout() const override { return layout_; }
+//     void initialize(std::uint64_t, std::span<float> state) override { state[0] = 0; }
+//     muster::Metrics gradient(std::span<const float> state, const muster::Batch& batch,
+//                              const muster::StepKey&, std::span<float> gradient) override {
+//       gradient[0] = 0;
+//       for (const float x : batch.tensors[0].as<float>().first(batch.rows)) gradient[0] += state[0] - x;
+//       return evaluate(state, batch);
+//     }
+//     muster::Metrics evaluate(std::span<const float> state, const muster::Batch& batch) override {
+//       double loss = 0;
+//       for (const float x : batch.tensors[0].as<float>().first(batch.rows))
+//         loss += 0.5 * (state[0] - x) * (state[0] - x);
+//       return {loss, 0};
+//     }
+//
+//    private:
+//     muster::Layout layout_;
+//   };
 #pragma once
 
 #include <cstdint>
@@ -16,7 +40,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/tensor.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 
@@ -53,6 +77,20 @@ struct StepKey {
 struct Metrics {
   double loss = 0;     ///< sum of the loss
   double correct = 0;  ///< number of right answers; 0 for models without the notion
+};
+
+/// What a model is made for: the device and the threads of one replica, and what it computes in.
+struct ModelContext {
+  /// "cpu" or "cpu:K" (the caller pins the thread), or "cuda:K", the K-th visible card: then states,
+  /// gradients and all else that the model is given but for batches lie in that card's memory.
+  std::string device = "cpu";
+  int threads = 1;  ///< compute threads of the replica; part of the mathematics, equal on every node
+  /// Forward passes in mixed precision; part of the mathematics. Asked only of a model that takes it
+  /// (Model::takes_bfloat16).
+  bool bfloat16 = false;
+  /// On a card: the cudaStream_t that all of the model's work is put on, in order, and that outlives the
+  /// model; null stands for the card's default stream.
+  void* stream = nullptr;
 };
 
 class Model {

@@ -1,5 +1,14 @@
 // Random numbers whose bits do not depend on the standard library: splitmix64 (Steele, Lea and Flood 2014,
 // "Fast splittable pseudorandom number generators") with our own mapping to float.
+//
+//   #include "muster/model.hpp"
+//   #include "muster/random.hpp"
+//
+//   // The same noise wherever a step is computed, and however often.
+//   void add_noise(const muster::StepKey& key, std::span<float> values) {
+//     muster::SplitMix64 random(muster::mix(key.seed, key.step, key.shard));
+//     for (float& value : values) value += 0.1F * random.next_signed_unit();
+//   }
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,19 @@
 // The whole command line, for an embedding program: `return muster::main(argc, argv, registry);` gives it
 // run, plan, bench and the rest with its own models and sources. Its replica processes are the same
 // executable, started again.
+//
+//   #include "muster/command_line.hpp"
+//
+//   std::unique_ptr<muster::Model> make_mine(const muster::Options&, const muster::ModelContext&);
+//
+//   int main(int argc, char** argv) {
+//     muster::Registry registry = muster::builtin_registry();
+//     registry.add_model("mine", {}, make_mine);
+//     return muster::main(argc, argv, registry);  // run, plan, check, bench, ...
+//   }
 #pragma once
 
-#include "muster/actors/registry.hpp"
+#include "muster/registry.hpp"
 
 namespace muster {
 

@@ -3,6 +3,22 @@
 //
 // Thread rules: a source is used by one thread at a time. A read error is thrown as muster::Error; it is
 // never skipped.
+//
+//   #include "muster/source.hpp"
+//
+//   class Squares : public muster::IndexedSource {
+//    public:
+//     std::uint64_t size() const override { return 1000; }
+//     const std::vector<muster::Field>& fields() const override { return fields_; }
+//     void read(std::uint64_t index, muster::Row row) override {
+//       const float square = static_cast<float>(index) * static_cast<float>(index);
+//       std::memcpy(row[0].data(), &square, sizeof(square));
+//     }
+//     std::string fingerprint() const override { return "squares below 1000"; }
+//
+//    private:
+//     std::vector<muster::Field> fields_{{muster::DType::float32, {}}};  // a scalar
+//   };
 #pragma once
 
 #include <cstdint>
@@ -11,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "muster/gpu/tensor.hpp"
+#include "muster/tensors.hpp"
 
 namespace muster {
 
@@ -55,6 +71,20 @@ class BatchSource : public Source {
   BatchSource* batches() final { return this; }
   virtual std::uint64_t size() const = 0;
   virtual Batch batch(std::uint64_t index) = 0;
+};
+
+/// Ready-made batches that lie in memory. Owns its batches and hands out copies.
+class VectorBatchSource : public BatchSource {
+ public:
+  explicit VectorBatchSource(std::vector<Batch> batches);
+
+  std::uint64_t size() const override { return batches_.size(); }
+  Batch batch(std::uint64_t index) override { return batches_.at(index); }
+  std::uint64_t resident_bytes() const override;
+  std::string fingerprint() const override;
+
+ private:
+  std::vector<Batch> batches_;
 };
 
 /// A stream of samples of unknown length.

@@ -1,6 +1,19 @@
 // The back end for any torch::nn::Module: its parameters and buffers are mapped to the flat state of the
 // model seam. This public header includes libtorch (units that use it compile slowly); gpu/torch/builtin.hpp
 // does not.
+//
+//   #include <torch/nn/modules/linear.h>
+//   #include "muster/torch_model.hpp"
+//
+//   struct NetImpl : torch::nn::Module {
+//     NetImpl() { register_module("layer", layer); }
+//     torch::Tensor forward(const torch::Tensor& pixels) { return layer(pixels.flatten(1)); }
+//     torch::nn::Linear layer{784, 10};
+//   };
+//   std::unique_ptr<muster::Model> make_net(const muster::ModelContext& context) {
+//     const auto build = [] { return muster::torch_module(std::make_shared<NetImpl>()); };
+//     return muster::make_torch_model(build, muster::TorchLoss::cross_entropy, context);
+//   }
 #pragma once
 
 #include <torch/nn/module.h>
@@ -9,8 +22,7 @@
 #include <memory>
 #include <utility>
 
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/model.hpp"
 
 namespace muster {
 

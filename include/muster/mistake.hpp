@@ -1,5 +1,15 @@
 // A mistake in a job: where it stands, what was found, what is allowed, and what may have been meant.
 // Mistakes are values: all of them are collected, and shown together.
+//
+//   #include "muster/mistake.hpp"
+//
+//   int refuse(const std::vector<muster::Mistake>& mistakes) {
+//     for (const muster::Mistake& mistake : mistakes) {
+//       // job.toml:12:3: train.bathc: unknown key; did you mean train.batch?
+//       std::fprintf(stderr, "%s\n", muster::render(mistake).c_str());
+//     }
+//     return mistakes.empty() ? 0 : 2;
+//   }
 #pragma once
 
 #include <map>

@@ -1,5 +1,17 @@
 // The models and sources that a job may name: the built-in ones, and those that an embedding program adds.
 // Every process of a run has the same registry, because every process is the same executable.
+//
+//   #include "muster/registry.hpp"
+//
+//   std::unique_ptr<muster::Model> make_mine(const muster::Options&, const muster::ModelContext&);
+//   muster::Dataset open_mine(const muster::Options&);
+//
+//   muster::Registry registry() {
+//     muster::Registry registry = muster::builtin_registry();
+//     registry.add_model("mine", {}, make_mine);
+//     registry.add_source("mine", {}, open_mine);
+//     return registry;
+//   }
 #pragma once
 
 #include <functional>
@@ -8,11 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "muster/actors/pipeline/source.hpp"
-#include "muster/config/job.hpp"
-#include "muster/config/options.hpp"
-#include "muster/gpu/model.hpp"
-#include "muster/gpu/model_context.hpp"
+#include "muster/job.hpp"
+#include "muster/model.hpp"
+#include "muster/options.hpp"
+#include "muster/source.hpp"
 
 namespace muster {
 

@@ -2,15 +2,26 @@
 // jobs as TOML. Nothing here throws on bad input; a mistake is a value. Looked at outside of the text is only
 // whether declared files are there, what a library of models declares, and the content of the model's file.
 // Functions are pure otherwise, and may be called from any thread.
+//
+//   #include "muster/job_file.hpp"
+//   #include "muster/registry.hpp"
+//
+//   std::optional<muster::Job> read(const std::string& path) {
+//     const muster::Registry registry = muster::builtin_registry();
+//     const muster::ParsedJob parsed =
+//         muster::read_job_file(path, {"train.batch=32"}, registry.declarations());
+//     std::fputs(muster::render(parsed.mistakes).c_str(), stderr);
+//     return parsed.job;
+//   }
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "muster/config/job.hpp"
-#include "muster/config/mistake.hpp"
-#include "muster/config/options.hpp"
+#include "muster/job.hpp"
+#include "muster/mistake.hpp"
+#include "muster/options.hpp"
 
 namespace muster {
 

@@ -1,0 +1,158 @@
+// What a run counts and measures: the facts of its data, the progress of its steps, the ledger of its epochs,
+// where its time went, what it has sent. Plain values.
+//
+//   #include "muster/run.hpp"
+//
+//   void listen(muster::RunOptions& options) {
+//     options.on_progress = [](const muster::Progress& progress, const muster::DataFacts& facts) {
+//       std::printf("step %llu, %llu an epoch: loss %g\n", static_cast<unsigned long long>(progress.step),
+//                   static_cast<unsigned long long>(facts.steps_per_epoch), progress.loss);
+//     };
+//   }
+//   double last_accuracy(const muster::Report& report) {
+//     return report.epochs.empty() ? 0 : report.epochs.back().accuracy;
+//   }
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace muster {
+
+/// What the loading side knows of the data; the same on every node that reads it.
+struct DataFacts {
+  std::int64_t samples = -1;   ///< of an epoch, in the ledger's unit; -1: unknown length
+  bool unit_is_batch = false;  ///< the ledger counts ready-made batches, not samples
+  bool has_test = false;
+  std::uint64_t dropped = 0;          ///< of an epoch, by remainder = "drop"
+  std::uint64_t steps_per_epoch = 0;  ///< 0: unknown
+  std::int64_t take_asked = -1;       ///< data.take, if it asked for more than there is
+  std::int64_t take_had = -1;
+  std::string fingerprint;
+
+  static auto fields(DataFacts& x) {
+    return std::tie(x.samples, x.unit_is_batch, x.has_test, x.dropped, x.steps_per_epoch, x.take_asked,
+                    x.take_had, x.fingerprint);
+  }
+  bool operator==(const DataFacts&) const = default;
+};
+
+/// How far a run is: of its last step.
+struct Progress {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint64_t samples = 0;
+  double loss = 0;           ///< mean of the last step
+  double gradient_norm = 0;  ///< of its mean gradient, before it was clipped; 0 without train.clip_norm
+  std::uint32_t took = 0;    ///< the latest view of which that replica has taken a record
+
+  static auto fields(Progress& x) {
+    return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm, x.took);
+  }
+};
+
+/// A step in the report.
+struct ProgressRow {
+  double time_ms = 0;  ///< since the run began
+  std::uint64_t epoch = 0, step = 0, samples = 0;
+  double loss = 0, learning_rate = 0;
+  double samples_per_second = 0;  ///< since the row before; 0: not known
+  double gradient_norm = 0;       ///< 0 without train.clip_norm
+
+  bool operator==(const ProgressRow&) const = default;
+};
+
+/// One epoch's ledger and evaluation, as counted by one replica.
+struct EpochEnd {
+  std::uint32_t slot = 0;
+  std::uint64_t epoch = 0;
+  bool complete = false;
+  std::uint64_t steps = 0;  ///< of the job so far
+  std::uint64_t samples = 0;
+  std::uint64_t used = 0, repeated = 0, missed = 0, dropped = 0;
+  bool evaluated = false;
+  double loss = 0, accuracy = 0;  ///< of the test set
+  double train_loss = 0;          ///< mean over the epoch
+  std::uint32_t view = 0;         ///< in which it is told
+
+  static auto fields(EpochEnd& x) {
+    return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
+                    x.evaluated, x.loss, x.accuracy, x.train_loss, x.view);
+  }
+  /// Whoever counted it, and in whichever view; to the bit, so that a loss that is not a number is the same
+  /// as itself.
+  bool same_as(const EpochEnd& other) const {
+    const auto bits = [](auto value) {
+      if constexpr (std::is_same_v<decltype(value), double>) {
+        return std::bit_cast<std::uint64_t>(value);
+      } else {
+        return value;
+      }
+    };
+    const auto all = [&](EpochEnd x) {
+      x.slot = x.view = 0;
+      return std::apply([&](auto... field) { return std::make_tuple(bits(field)...); }, fields(x));
+    };
+    return all(*this) == all(other);
+  }
+};
+
+/// Where a replica's time went, in seconds.
+struct Phases {
+  double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
+  double reduce_hidden_s = 0;         ///< the part of compute_s with buckets of the sums under way
+  double wait_for_peers_s = 0;        ///< the part of reduce_s until the last word of the others had come
+  std::int64_t waited_most_for = -1;  ///< the replica whose word came last for most of that time; -1: none
+  double waited_most_s = 0;
+
+  static auto fields(Phases& x) {
+    return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s, x.wait_for_peers_s,
+                    x.waited_most_for, x.waited_most_s, x.reduce_hidden_s);
+  }
+};
+
+/// What was handed over for one way.
+struct Sent {
+  std::uint64_t frames = 0;  ///< each with a header of sizeof(Frame) bytes, which is counted nowhere else
+  std::uint64_t payload_bytes = 0;  ///< of sums and results: what docs/collectives.md has formulas for
+  std::uint64_t word_bytes = 0;     ///< of the words of rounds: headers and losses
+  std::uint64_t other_bytes = 0;    ///< micro-batches, records, states
+
+  static auto fields(Sent& x) { return std::tie(x.frames, x.payload_bytes, x.word_bytes, x.other_bytes); }
+
+  Sent& operator+=(const Sent& more) {
+    frames += more.frames;
+    payload_bytes += more.payload_bytes;
+    word_bytes += more.word_bytes;
+    other_bytes += more.other_bytes;
+    return *this;
+  }
+  /// `before`: an earlier count of the same.
+  Sent since(const Sent& before) const {
+    return {frames - before.frames, payload_bytes - before.payload_bytes, word_bytes - before.word_bytes,
+            other_bytes - before.other_bytes};
+  }
+  bool operator==(const Sent&) const = default;
+};
+
+struct Traffic {
+  Sent within_host;    ///< to processes of the same host
+  Sent between_hosts;  ///< to all others
+
+  static auto fields(Traffic& x) { return std::tie(x.within_host, x.between_hosts); }
+
+  Traffic& operator+=(const Traffic& more) {
+    within_host += more.within_host;
+    between_hosts += more.between_hosts;
+    return *this;
+  }
+  Traffic since(const Traffic& before) const {
+    return {within_host.since(before.within_host), between_hosts.since(before.between_hosts)};
+  }
+  bool operator==(const Traffic&) const = default;
+};
+
+}  // namespace muster
