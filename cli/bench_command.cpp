@@ -8,10 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/bench_replica.hpp"
+#include "cli/bench/bench_replica.hpp"
 #include "cli/job_arguments.hpp"
 #include "muster/run.hpp"
-#include "transport/collective/chooser.hpp"
+#include "transport/collective/choice/chooser.hpp"
 
 namespace muster::cli {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "actors/preflight_apart.hpp"
+#include "actors/preflight/preflight_apart.hpp"
 #include "cli/job_arguments.hpp"
 #include "muster/run.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/nearest.hpp"
 #include "cli/command.hpp"
-#include "config/nearest.hpp"
 #include "muster/command_line.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 

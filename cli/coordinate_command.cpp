@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "actors/this_machine.hpp"
+#include "base/this_machine.hpp"
 #include "cli/training.hpp"
-#include "config/address.hpp"
+#include "config/values/address.hpp"
 
 namespace muster::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/job_arguments.hpp"
 #include "gpu/device.hpp"
 #include "muster/error.hpp"
-#include "transport/collective/kernels.hpp"
+#include "transport/collective/sums/kernels.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace muster::cli {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "cli/format.hpp"
-#include "config/address.hpp"
+#include "config/values/address.hpp"
 
 namespace muster::cli {
 

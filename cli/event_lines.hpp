@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "actors/event.hpp"
+#include "actors/events/event.hpp"
 
 namespace muster::cli {
 

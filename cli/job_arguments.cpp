@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "config/nearest.hpp"
+#include "base/nearest.hpp"
 
 namespace muster::cli {
 

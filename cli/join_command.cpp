@@ -1,10 +1,10 @@
 // muster join: one replica (or loader) of a run that is coordinated elsewhere.
 #include <cstdio>
 
-#include "actors/node_process.hpp"
+#include "actors/node/node_process.hpp"
 #include "cli/job_arguments.hpp"
-#include "config/address.hpp"
 #include "config/placement.hpp"
+#include "config/values/address.hpp"
 #include "gpu/device.hpp"
 
 namespace muster::cli {

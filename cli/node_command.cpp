@@ -1,9 +1,10 @@
 // muster node: one process of a run. Started by `run`, with the address of its coordinator.
-#include "actors/preflight_apart.hpp"
-#include "actors/spawn.hpp"
-#include "cli/bench_replica.hpp"
+#include "actors/node/node_process.hpp"
+#include "actors/preflight/preflight_apart.hpp"
+#include "actors/processes/spawn.hpp"
+#include "cli/bench/bench_replica.hpp"
 #include "cli/job_arguments.hpp"
-#include "config/address.hpp"
+#include "config/values/address.hpp"
 #include "muster/run.hpp"
 
 namespace muster::cli {

@@ -2,16 +2,16 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "actors/memory_plan.hpp"
-#include "actors/preflight_apart.hpp"
-#include "actors/workbench.hpp"
+#include "actors/preflight/memory_plan.hpp"
+#include "actors/preflight/preflight_apart.hpp"
+#include "actors/trainer/workbench.hpp"
+#include "base/units.hpp"
 #include "cli/job_arguments.hpp"
-#include "config/units.hpp"
-#include "gpu/compression.hpp"
 #include "gpu/core_shares.hpp"
+#include "gpu/optimizer/compression.hpp"
 #include "muster/run.hpp"
-#include "transport/collective/chooser.hpp"
-#include "transport/collective/cost.hpp"
+#include "transport/collective/choice/chooser.hpp"
+#include "transport/collective/choice/cost.hpp"
 
 namespace muster::cli {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "actors/messages.hpp"
+#include "actors/messages/messages.hpp"
 #include "muster/job.hpp"
 
 namespace muster::cli {

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "actors/event.hpp"
+#include "actors/events/event.hpp"
 #include "cli/job_arguments.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 namespace muster::cli {
 

@@ -11,13 +11,13 @@
 #include <memory>
 #include <utility>
 
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "base/time_of_day.hpp"
 #include "cli/job_arguments.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/training.hpp"
-#include "config/nearest.hpp"
-#include "config/schema.hpp"
-#include "config/text.hpp"
-#include "config/time_of_day.hpp"
+#include "config/schema/schema.hpp"
 #include "muster/error.hpp"
 #include "muster/run.hpp"
 

@@ -9,11 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/remote_run.hpp"
-#include "actors/this_machine.hpp"
+#include "actors/run/remote_run.hpp"
+#include "base/this_machine.hpp"
+#include "base/time_of_day.hpp"
 #include "cli/format.hpp"
 #include "cli/job_arguments.hpp"
-#include "config/time_of_day.hpp"
 #include "muster/run.hpp"
 
 namespace muster::cli {

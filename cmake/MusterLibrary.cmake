@@ -1,7 +1,7 @@
 # libmuster: the objects of all rooms, one shared library. Its public headers need CAF only; what the rooms stand on stays
 # behind it.
 add_library(muster SHARED
-  $<TARGET_OBJECTS:muster_config> $<TARGET_OBJECTS:muster_transport> $<TARGET_OBJECTS:muster_gpu>
+  $<TARGET_OBJECTS:muster_base> $<TARGET_OBJECTS:muster_config> $<TARGET_OBJECTS:muster_transport> $<TARGET_OBJECTS:muster_gpu>
   ${MUSTER_KERNEL_OBJECTS}
   $<TARGET_OBJECTS:muster_actors> $<TARGET_OBJECTS:muster_cli>)
 add_library(Muster::muster ALIAS muster)

@@ -4,14 +4,14 @@
 #include <fstream>
 #include <string_view>
 
-#include "config/file_check.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "config/model_choice.hpp"
-#include "config/nearest.hpp"
 #include "config/option_check.hpp"
-#include "config/rules.hpp"
-#include "config/schema.hpp"
-#include "config/text.hpp"
-#include "config/toml_tree.hpp"
+#include "config/schema/rules.hpp"
+#include "config/schema/schema.hpp"
+#include "config/schema/toml_tree.hpp"
+#include "config/values/file_check.hpp"
 
 namespace muster {
 namespace {

@@ -1,9 +1,9 @@
 #include "config/job_hash.hpp"
 
-#include "config/check.hpp"
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "config/option_check.hpp"
-#include "config/schema.hpp"
-#include "config/text.hpp"
+#include "config/schema/schema.hpp"
 #include "muster/job_file.hpp"
 
 namespace muster {

@@ -1,6 +1,6 @@
 // Writes a job as TOML: the schema's keys in order, declared options at the end of their table.
-#include "config/schema.hpp"
-#include "config/text.hpp"
+#include "base/text.hpp"
+#include "config/schema/schema.hpp"
 #include "muster/job_file.hpp"
 
 namespace muster {

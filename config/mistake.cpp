@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "config/text.hpp"
+#include "base/text.hpp"
 
 namespace muster {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <exception>
 
-#include "config/file_check.hpp"
-#include "config/nearest.hpp"
-#include "config/text.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "config/values/file_check.hpp"
 
 namespace muster {
 namespace {

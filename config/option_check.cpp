@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "config/model_choice.hpp"
-#include "config/nearest.hpp"
-#include "config/schema.hpp"
-#include "config/text.hpp"
-#include "config/value.hpp"
+#include "config/schema/schema.hpp"
+#include "config/schema/value.hpp"
 
 namespace muster {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "config/check.hpp"
-#include "config/device_name.hpp"
-#include "config/nearest.hpp"
-#include "config/text.hpp"
+#include "base/check.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "config/values/device_name.hpp"
 
 namespace muster {
 namespace {

@@ -3,12 +3,12 @@
 #include <charconv>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "gpu/norm.hpp"
 #include "muster/error.hpp"
 #ifdef MUSTER_WITH_CUDA
-#include "gpu/cuda/discover.hpp"
-#include "gpu/cuda/make.hpp"
+#include "gpu/cuda_discover.hpp"
+#include "gpu/cuda_make.hpp"
 #endif
 
 namespace muster {

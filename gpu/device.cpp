@@ -10,7 +10,7 @@
 
 #include "muster/error.hpp"
 #ifdef MUSTER_WITH_CUDA
-#include "gpu/cuda/discover.hpp"
+#include "gpu/cuda_discover.hpp"
 #endif
 
 namespace muster {

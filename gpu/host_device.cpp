@@ -8,7 +8,7 @@
 #include <mutex>
 #include <new>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "gpu/compute_device.hpp"
 #include "gpu/device.hpp"
 #include "gpu/norm.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #ifdef MUSTER_WITH_TORCH_CUDA
-#include "gpu/torch_back_end.hpp"
+#include "gpu/models/torch_back_end.hpp"
 #endif
 
 namespace muster {

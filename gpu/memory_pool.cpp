@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
 #include "gpu/thread_card.hpp"
 
 #ifdef MUSTER_WITH_CUDA
-#include "gpu/cuda/on_card.hpp"
+#include "gpu/on_card.hpp"
 #endif
 
 namespace muster {

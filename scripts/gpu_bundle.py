@@ -13,7 +13,7 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 50 << 20
-ROOMS = ("config", "transport", "gpu", "actors", "cli", "tests", "examples")
+ROOMS = ("include", "base", "config", "transport", "gpu", "actors", "cli", "tests", "examples")
 ARCH = "x86_64-linux-gnu"
 
 # Of scripts/packages.txt, what the other machine has already, or does not need.

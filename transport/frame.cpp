@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "config/canary.hpp"
+#include "base/canary.hpp"
 
 namespace muster {
 

@@ -23,19 +23,19 @@ enum class FrameKind : std::uint16_t {
   batch = 5,         ///< a micro-batch from a loader on another node
   demand = 6,        ///< a shard's demand for a micro-batch, to a loader on another node; no payload
   record = 7,        ///< a piece of a record with its result, from a member that has it to one that missed it
-  state = 8,         ///< a piece of the state of a replica, to a newcomer (collective/parcel.hpp)
+  state = 8,         ///< a piece of the state of a replica, to a newcomer (collective/transfer/parcel.hpp)
   ping = 9,          ///< from a member that waits, to one that it waits for; no payload
-  word = 10,         ///< the answer to a ping: what the member is doing (collective/liveness.hpp); no payload
-  taken = 11,        ///< from a newcomer to its donor: it has applied the records up to this; no payload
-  reduced = 12,      ///< elements of the mean gradient, from the owner of the range to its buddy
-  kept = 13,         ///< the answer, also to `carried`: the buddy holds them; no payload
-  part = 14,         ///< elements of the optimiser's vectors, to a member that will hold them
-  gathered = 15,     ///< elements of the optimiser's vectors, to the member that writes a checkpoint
-  received = 16,     ///< the answer to each piece: it is here, and is as it was sent; no payload
-  carried = 17,      ///< elements of a shard's new state, to the buddy of the member that computes the shard
+  word = 10,  ///< the answer to a ping: what the member is doing (collective/rounds/liveness.hpp); no payload
+  taken = 11,     ///< from a newcomer to its donor: it has applied the records up to this; no payload
+  reduced = 12,   ///< elements of the mean gradient, from the owner of the range to its buddy
+  kept = 13,      ///< the answer, also to `carried`: the buddy holds them; no payload
+  part = 14,      ///< elements of the optimiser's vectors, to a member that will hold them
+  gathered = 15,  ///< elements of the optimiser's vectors, to the member that writes a checkpoint
+  received = 16,  ///< the answer to each piece: it is here, and is as it was sent; no payload
+  carried = 17,   ///< elements of a shard's new state, to the buddy of the member that computes the shard
 };
 
-/// One per message, 64 bytes. `round` counts exchanges within a view; see collective/round.hpp.
+/// One per message, 64 bytes. `round` counts exchanges within a view; see collective/rounds/round.hpp.
 struct Frame {
   std::uint32_t magic = kFrameMagic;
   std::uint16_t version = kProtocolVersion;
@@ -56,7 +56,7 @@ struct Frame {
                             ///< the cursor; word: shard; record, state: how many wait behind
   std::uint64_t more = 0;   ///< demand: epoch of the cursor; word: counter; record, state: bytes of the
                             ///< whole; kept: elements; contribution, result: elements of a sparse payload
-                            ///< (collective/sparse.hpp), 0: it is dense
+                            ///< (collective/sums/sparse.hpp), 0: it is dense
 };
 static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "actors/contract/breach.hpp"
-#include "actors/workbench.hpp"
+#include "actors/trainer/workbench.hpp"
 
 namespace muster {
 

@@ -9,7 +9,7 @@
 #include "actors/contract/guarded_vector.hpp"
 #include "actors/contract/layout_check.hpp"
 #include "actors/contract/sum_check.hpp"
-#include "gpu/block_hash.hpp"
+#include "gpu/optimizer/block_hash.hpp"
 
 namespace muster {
 

@@ -6,7 +6,7 @@
 
 #include "actors/contract/batch_rows.hpp"
 #include "actors/contract/sums.hpp"
-#include "gpu/block_hash.hpp"
+#include "gpu/optimizer/block_hash.hpp"
 
 namespace muster {
 

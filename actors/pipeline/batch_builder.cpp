@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "actors/pipeline/batch_check.hpp"
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "actors/messages/item.hpp"
 #include "actors/pipeline/cut.hpp"
-#include "actors/pipeline/item.hpp"
 #include "muster/source.hpp"
 
 namespace muster {

@@ -2,7 +2,7 @@
 
 #include "actors/pipeline/batch_builder.hpp"
 #include "actors/pipeline/feed.hpp"
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

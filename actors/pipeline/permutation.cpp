@@ -2,9 +2,9 @@
 
 #include <bit>
 
-#include "actors/pipeline/mix.hpp"
-#include "config/canary.hpp"
-#include "config/check.hpp"
+#include "actors/sources/mix.hpp"
+#include "base/canary.hpp"
+#include "base/check.hpp"
 
 namespace muster {
 

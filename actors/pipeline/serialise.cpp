@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "actors/pipeline/batch_check.hpp"
-#include "config/check.hpp"
+#include "base/check.hpp"
 
 // Numbers and tensors are copied as they lie in memory.
 static_assert(std::endian::native == std::endian::little, "the encoding is little-endian");

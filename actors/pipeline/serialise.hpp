@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "actors/pipeline/item.hpp"
+#include "actors/messages/item.hpp"
 
 namespace muster {
 

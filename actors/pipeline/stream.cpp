@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

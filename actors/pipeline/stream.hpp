@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
+#include "actors/messages/item.hpp"
 #include "actors/pipeline/cut.hpp"
 #include "actors/pipeline/feed.hpp"
-#include "actors/pipeline/item.hpp"
 #include "muster/job.hpp"
 #include "muster/source.hpp"
 

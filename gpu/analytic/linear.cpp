@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 #include "muster/random.hpp"
 

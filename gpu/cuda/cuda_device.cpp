@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "gpu/cuda/failure.hpp"
-#include "gpu/cuda/make.hpp"
-#include "gpu/cuda/on_card.hpp"
+#include "gpu/cuda_make.hpp"
+#include "gpu/on_card.hpp"
 
 namespace muster::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // The element-wise half of a card: sizes are checked here, kernels.cu does the rest.
 #include "gpu/cuda/cuda_device.hpp"
 #include "gpu/cuda/failure.hpp"
-#include "gpu/cuda/on_card.hpp"
+#include "gpu/on_card.hpp"
 
 namespace muster::cuda {
 

@@ -1,4 +1,4 @@
-#include "gpu/cuda/discover.hpp"
+#include "gpu/cuda_discover.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-#include "gpu/cuda/on_card.hpp"
+#include "gpu/on_card.hpp"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

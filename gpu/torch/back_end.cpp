@@ -1,10 +1,10 @@
 // What libmuster finds in this library.
-#include "gpu/torch_back_end.hpp"
+#include "gpu/models/torch_back_end.hpp"
 
-#include "gpu/torch/builtin.hpp"
-#include "gpu/torch/gpt2.hpp"
-#include "gpu/torch/resnet.hpp"
-#include "gpu/torch/script.hpp"
+#include "gpu/models/builtin.hpp"
+#include "gpu/models/gpt2.hpp"
+#include "gpu/models/resnet.hpp"
+#include "gpu/models/script.hpp"
 #ifdef MUSTER_WITH_TORCH_CUDA
 #include "gpu/torch/cuda_memory.hpp"
 #endif

@@ -1,4 +1,4 @@
-#include "gpu/torch/builtin.hpp"
+#include "gpu/models/builtin.hpp"
 
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>

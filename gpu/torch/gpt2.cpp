@@ -1,4 +1,4 @@
-#include "gpu/torch/gpt2.hpp"
+#include "gpu/models/gpt2.hpp"
 
 #include <ATen/ATen.h>
 #include <torch/nn/init.h>

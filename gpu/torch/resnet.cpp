@@ -1,4 +1,4 @@
-#include "gpu/torch/resnet.hpp"
+#include "gpu/models/resnet.hpp"
 
 #include <torch/nn/init.h>
 #include <torch/nn/modules/batchnorm.h>

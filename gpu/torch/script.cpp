@@ -1,4 +1,4 @@
-#include "gpu/torch/script.hpp"
+#include "gpu/models/script.hpp"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "gpu/state_hash.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "gpu/torch/runtime.hpp"
 #include "muster/error.hpp"
 #include "muster/torch_model.hpp"

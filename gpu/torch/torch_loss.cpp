@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "gpu/torch/autocast.hpp"
 #include "gpu/torch/compat.hpp"
 #include "gpu/torch/runtime.hpp"

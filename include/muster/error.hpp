@@ -13,6 +13,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace muster {
 
@@ -43,6 +44,12 @@ class JobError : public Error {
 
  private:
   std::string key_;
+};
+
+/// There is no checkpoint that this job can go on from; says what was passed over, and why.
+class NothingToResume : public Error {
+ public:
+  explicit NothingToResume(const std::string& what) : Error(Advice::fix_job, what) {}
 };
 
 }  // namespace muster

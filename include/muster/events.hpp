@@ -5,7 +5,7 @@
 //
 //   void listen(muster::RunOptions& options) {
 //     options.on_event = [](const muster::Event& event) {
-//       if (event.name != "lost") return;
+//       if (event.name != "lost" || !event.has("replica")) return;
 //       std::printf("lost replica %lld: %s\n", static_cast<long long>(event.integer("replica")),
 //                   event.text("reason").c_str());
 //     };

@@ -1,5 +1,6 @@
 // Content hashes of data: what proves that two nodes read the same.
 //
+//   #include <vector>
 //   #include "muster/fingerprint.hpp"
 //
 //   std::string fingerprint_of(const std::vector<float>& table) {
@@ -10,6 +11,7 @@
 //   }
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,13 +32,18 @@ class Fingerprint {
 
   void add(std::span<const std::byte> part);
   void add(std::string_view part) { add(std::as_bytes(std::span(part.data(), part.size()))); }
-  void add(std::uint64_t number);
   void add(double number);
+  template <std::integral Number>
+  void add(Number number) {
+    add_number(static_cast<std::uint64_t>(number));
+  }
 
   /// 64 lower-case hex digits. Ends the hash: nothing may be added after it.
   std::string hex();
 
  private:
+  void add_number(std::uint64_t number);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -57,7 +57,7 @@ std::string format_rate(const Rate& rate);
 
 // ------------------------------------------------------------ how often the progress of a run is told
 
-/// Either steps or a time; both 0: never.
+/// Either steps or a time: whoever sets one sets the other to 0. Both 0: never.
 struct ProgressEvery {
   std::uint64_t steps = 0;
   std::chrono::milliseconds time{5000};

@@ -1,6 +1,5 @@
 // A job: one training run, as a plain value. Read from TOML (job_file.hpp) or built in C++ by an embedding
-// program. Each field's comment gives meaning, unit and trade-off; docs/job.md and `muster run --help-job`
-// are made from the same table (schema.hpp).
+// program. Each field's comment gives meaning, unit and trade-off; docs/job.md has them by key.
 //
 //   #include "muster/job.hpp"
 //
@@ -8,6 +7,7 @@
 //     muster::Job job;
 //     job.name = "line";
 //     job.model.name = "linear";
+//     job.model.options["inputs"] = std::int64_t{16};
 //     job.data.source = "synthetic";
 //     job.train.shards = 4;
 //     job.train.epochs = 3;
@@ -102,7 +102,7 @@ struct OptimizerConfig {
 /// What models compute in.
 enum class Precision { float32, bfloat16 };
 
-/// How gradients travel between hosts; those of transport/collective/wire.hpp, in the same order.
+/// In which type gradients travel between hosts.
 enum class GradientWire { float32, float16, bfloat16 };
 
 /// What becomes of a shard's gradient before it is added up.
@@ -195,7 +195,7 @@ struct ClusterConfig {
   bool bind_cores = true;                 ///< whether replicas of one machine have cores of their own
   std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a card; 0: what is free
   std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
-  std::string data_ports;                 ///< config/port_range.hpp; empty: any
+  std::string data_ports;                 ///< "47000-47999" or "47000"; empty: any
   OnLoss on_loss = OnLoss::go_on;
   Reproducible reproducible = Reproducible::strict;
   std::uint32_t min_replicas = 1;                    ///< with fewer the run pauses until others come
@@ -217,7 +217,7 @@ struct ClusterConfig {
   bool operator==(const ClusterConfig&) const = default;
 };
 
-/// The algorithms of transport/collective/algorithm.hpp, in the same order behind `automatic`.
+/// How a sum is shared out among replicas; docs/collectives.md.
 enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring, one_shot };
 
 struct ReduceConfig {

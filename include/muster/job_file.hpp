@@ -42,11 +42,11 @@ ParsedJob read_job_file(const std::string& path, const std::vector<std::string>&
                         const Declarations& declarations);
 
 /// Every check that reading makes, for a job built in C++ (no places) or read before. Empty: the job can run.
-/// Declared options that have a default may be left out of the job; call with_defaults before it runs.
+/// Declared options that have a default may be left out of the job.
 std::vector<Mistake> check_job(const Job& job, const Places& places, const Declarations& declarations);
 
 /// Fills in the defaults of declared options, epochs = 1 where neither epochs nor steps is given, and the
-/// content of the model's file or library where it is not filled in yet.
+/// content of the model's file or library where it is not filled in yet. `run` does so by itself.
 Job with_defaults(Job job, const Declarations& declarations);
 
 /// The job as a complete job file: every key that applies, options included. read_job_text gives an equal job

@@ -6,13 +6,21 @@
 //
 //   muster::observer_actor::behavior_type watcher(muster::observer_actor::pointer self) {
 //     return {[=](const muster::Event& event) {
-//       if (event.name != "epoch") return;
+//       if (event.name != "epoch" || event.integer("epoch") != 1) return;
 //       const auto run = caf::actor_cast<muster::run_actor>(self->current_sender());
-//       self->send(run, muster::StopRequest{"one epoch is enough"});
+//       self->send(run, muster::StopRequest{"one epoch is enough", true});
 //     }};
 //   }
-//   void listen(muster::RunOptions& options, caf::actor_system& system) {  // `configure` made its settings
-//     options.observers.push_back(system.spawn(watcher));
+//   muster::Report watch(const muster::Job& job, muster::RunOptions options) {
+//     caf::actor_system_config config;
+//     muster::configure(config);
+//     caf::actor_system system(config);  // this program's own; the run has another one
+//     const muster::observer_actor observer = system.spawn(watcher);
+//     options.observers.push_back(observer);
+//     muster::Report report = muster::run(job, options);
+//     caf::anon_send_exit(observer, caf::exit_reason::user_shutdown);  // the system waits for it
+//     options.observers.clear();
+//     return report;
 //   }
 #pragma once
 
@@ -26,11 +34,11 @@
 
 namespace muster {
 
-/// launcher or any observer -> coordinator: end the run; its outcome is `interrupted`. While it ends
-/// already, a further one ends it at once, without its last checkpoint.
+/// Asks the sender of an event to end the run; its outcome is `interrupted`. A second one, while the run
+/// ends, ends it at once, without its last checkpoint, unless it `waits`.
 struct StopRequest {
   std::string reason;
-  bool waits = false;  ///< means nothing to a run that ends already
+  bool waits = false;  ///< leaves a run that ends already as it is
 
   static auto fields(StopRequest& x) { return std::tie(x.reason, x.waits); }
 };
@@ -62,8 +70,10 @@ using observer_actor = caf::typed_actor<caf::reacts_to<Event>>;
 /// Type ids of Muster's messages end here; those of an embedding program may begin.
 constexpr caf::type_id_t kFirstFreeTypeId = caf::first_custom_type_id + 1000;
 
-/// Adds Muster's message types to a configuration, and the settings that suit it. Call before the system is
-/// made.
+/// Adds Muster's message types to a configuration, and the settings that its runs have: one scheduler thread
+/// that shares its work (scheduler.max-threads, scheduler.policy), and a middleman without workers
+/// (middleman.workers, middleman.attach-utility-actors). Call it before the system is made, and change after
+/// it what yours needs.
 void configure(caf::actor_system_config& config);
 
 }  // namespace muster

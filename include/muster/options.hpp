@@ -4,10 +4,9 @@
 //   #include "muster/options.hpp"
 //
 //   std::vector<muster::OptionSpec> my_options() {
-//     return {{"hidden", muster::OptionType::integer, "Width of the hidden layer.", std::int64_t{64}, 1, {},
-//     {}},
-//             {"file", muster::OptionType::path, "The samples.", {}, {}, {}, {}}};  // no default: must be
-//             given
+//     using muster::OptionType;
+//     return {{"hidden", OptionType::integer, "Width of the hidden layer.", std::int64_t{64}, 1, {}, {}},
+//             {"file", OptionType::path, "The samples.", {}, {}, {}, {}}};  // must be given
 //   }
 //   std::int64_t hidden(const muster::Options& options) {
 //     return muster::option<std::int64_t>(options, "hidden");

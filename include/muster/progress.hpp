@@ -1,5 +1,5 @@
 // What a run counts and measures: the facts of its data, the progress of its steps, the ledger of its epochs,
-// where its time went, what it has sent. Plain values.
+// where its time went, what it has sent. Plain values; `fields` lists what travels between processes.
 //
 //   #include "muster/run.hpp"
 //
@@ -47,7 +47,7 @@ struct Progress {
   std::uint64_t samples = 0;
   double loss = 0;           ///< mean of the last step
   double gradient_norm = 0;  ///< of its mean gradient, before it was clipped; 0 without train.clip_norm
-  std::uint32_t took = 0;    ///< the latest view of which that replica has taken a record
+  std::uint32_t took = 0;    ///< Muster's own: the latest view in which the replica that tells took a step
 
   static auto fields(Progress& x) {
     return std::tie(x.epoch, x.step, x.samples, x.loss, x.gradient_norm, x.took);
@@ -67,7 +67,7 @@ struct ProgressRow {
 
 /// One epoch's ledger and evaluation, as counted by one replica.
 struct EpochEnd {
-  std::uint32_t slot = 0;
+  std::uint32_t slot = 0;  ///< Muster's own: the replica that counted
   std::uint64_t epoch = 0;
   bool complete = false;
   std::uint64_t steps = 0;  ///< of the job so far
@@ -76,7 +76,7 @@ struct EpochEnd {
   bool evaluated = false;
   double loss = 0, accuracy = 0;  ///< of the test set
   double train_loss = 0;          ///< mean over the epoch
-  std::uint32_t view = 0;         ///< in which it is told
+  std::uint32_t view = 0;         ///< Muster's own: in which it was told
 
   static auto fields(EpochEnd& x) {
     return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
@@ -104,8 +104,8 @@ struct EpochEnd {
 struct Phases {
   double wait_for_batch_s = 0, compute_s = 0, reduce_s = 0, update_s = 0, evaluate_s = 0;
   double reduce_hidden_s = 0;         ///< the part of compute_s with buckets of the sums under way
-  double wait_for_peers_s = 0;        ///< the part of reduce_s until the last word of the others had come
-  std::int64_t waited_most_for = -1;  ///< the replica whose word came last for most of that time; -1: none
+  double wait_for_peers_s = 0;        ///< the part of reduce_s until the headers of all others had come
+  std::int64_t waited_most_for = -1;  ///< the replica whose header came last for most of that time; -1: none
   double waited_most_s = 0;
 
   static auto fields(Phases& x) {
@@ -116,9 +116,9 @@ struct Phases {
 
 /// What was handed over for one way.
 struct Sent {
-  std::uint64_t frames = 0;  ///< each with a header of sizeof(Frame) bytes, which is counted nowhere else
+  std::uint64_t frames = 0;         ///< each with a header, which is counted nowhere else
   std::uint64_t payload_bytes = 0;  ///< of sums and results: what docs/collectives.md has formulas for
-  std::uint64_t word_bytes = 0;     ///< of the words of rounds: headers and losses
+  std::uint64_t word_bytes = 0;     ///< of headers and losses
   std::uint64_t other_bytes = 0;    ///< micro-batches, records, states
 
   static auto fields(Sent& x) { return std::tie(x.frames, x.payload_bytes, x.word_bytes, x.other_bytes); }

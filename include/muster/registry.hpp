@@ -46,12 +46,6 @@ class Registry {
   Registry& take_scripts(std::vector<OptionSpec> options, ScriptFactory make);
   Registry& take_libraries();
 
-  /// From now on each call of a model or source that is made here is noted there while it lasts.
-  void note_calls(std::shared_ptr<CallNote> note) { note_ = std::move(note); }
-  /// From now on what a model or source that is made here throws is an Error that names the call, whatever
-  /// its type. So it is with note_calls, too; here any number of threads may call.
-  void guard_calls() { guarded_ = true; }
-
   const Declarations& declarations() const { return declarations_; }
 
   /// Throws JobError for a name that is not there, and for a file or library that holds no such model.
@@ -61,6 +55,7 @@ class Registry {
   Dataset make_source(const std::string& name, const Options& options) const;
 
  private:
+  friend struct WatchedRegistry;  // Muster's own: notes and guards calls
   std::unique_ptr<Model> make_named(const ModelConfig& model, const ModelContext& context) const;
 
   Declarations declarations_;

@@ -4,8 +4,9 @@
 //   #include "muster/report.hpp"
 //
 //   int tell(const muster::Report& report) {
-//     std::printf("%s after %llu steps\n", report.outcome.c_str(), static_cast<unsigned long
-//     long>(report.steps)); if (!report.completed()) std::printf("%s\n", report.reason.c_str());
+//     std::printf("%s, accuracy %g\n", report.outcome.c_str(),
+//                 report.epochs.empty() ? 0.0 : report.epochs.back().accuracy);
+//     if (!report.completed()) std::printf("%s\n", report.reason.c_str());
 //     muster::write_report(report, "report.json");
 //     return report.completed() ? 0 : 1;
 //   }

@@ -12,13 +12,15 @@
 //     return muster::run(*parsed.job, options);
 //   }
 //
-// Replicas are child processes (the same executable, started again: call muster::main, or `run_node` for the
-// arguments that `node_command` names), or live in this process (`in_process`), over the same reducer and
-// transport.
+// Replicas are child processes, or live in this process (`in_process`), over the same reducer and transport.
+// A child is this executable, started again with "node" as its first argument: `main` begins with
+// `if (argc > 1 && std::strcmp(argv[1], "node") == 0) return muster::main(argc, argv, registry);`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/error.hpp"
@@ -42,13 +44,15 @@ struct RunOptions {
   /// Replicas and loaders as actors of this process instead of processes of their own.
   bool in_process = false;
 
-  /// How a child process is started: the program and its first arguments. Empty: this executable with "node",
-  /// which muster::main understands.
+  /// How a child process is started: the program and its first arguments. Empty: this executable with "node".
+  /// What it starts must hand its arguments to muster::main.
   std::vector<std::string> node_command;
 
   /// Each receives every event as a typed message, and may answer with StopRequest. They live in an actor
   /// system of the program's own (made with `configure`); the run has another one, so one that is slow, or
   /// hangs, holds up nothing but itself, and the event `missed` tells it how many it missed.
+  /// Its actor system must live until `run` has returned; end each observer then
+  /// (`caf::anon_send_exit(observer, caf::exit_reason::user_shutdown)`), for a system waits for its actors.
   std::vector<observer_actor> observers;
 
   /// Called one at a time, on a thread of their own; may block. One that throws is called no more, and stderr
@@ -62,7 +66,7 @@ struct RunOptions {
   /// there is none.
   bool resume = false;
   /// With `resume`: keys of the job that may differ from the job that wrote the checkpoint
-  /// ("train.optimizer.learning_rate"; mathematics_text.hpp says which).
+  /// ("train.optimizer.learning_rate"; a key that may not is refused, and the error lists those that may).
   std::vector<std::string> accept;
 
   /// Nothing is launched: nodes are started by hand with `muster join`, and come to this port of
@@ -86,8 +90,10 @@ struct RunOptions {
 /// This executable, as children of it are started.
 std::string this_executable();
 
-/// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. A job that
-/// cannot start (mistakes, missing data) throws JobRefused, and starts nothing.
+/// Runs the job to its end, in whatever way it ends; blocks. Ends every process that it started. Throws
+/// before anything starts: JobRefused (mistakes, missing data, models and sources that break their
+/// contract), NothingToResume, and Error for a machine that does not do its part (a folder that another run
+/// holds, an address that is taken). Once a run has begun its end is in the report.
 Report run(const Job& job, const RunOptions& options);
 
 class JobRefused : public Error {

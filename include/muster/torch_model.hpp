@@ -1,8 +1,8 @@
 // The back end for any torch::nn::Module: its parameters and buffers are mapped to the flat state of the
-// model seam. This public header includes libtorch (units that use it compile slowly); gpu/torch/builtin.hpp
-// does not.
+// model seam. It includes libtorch: units that use it compile slowly.
 //
 //   #include <torch/nn/modules/linear.h>
+//   #include "muster/registry.hpp"
 //   #include "muster/torch_model.hpp"
 //
 //   struct NetImpl : torch::nn::Module {
@@ -10,10 +10,11 @@
 //     torch::Tensor forward(const torch::Tensor& pixels) { return layer(pixels.flatten(1)); }
 //     torch::nn::Linear layer{784, 10};
 //   };
-//   std::unique_ptr<muster::Model> make_net(const muster::ModelContext& context) {
+//   std::unique_ptr<muster::Model> make_net(const muster::Options&, const muster::ModelContext& context) {
 //     const auto build = [] { return muster::torch_module(std::make_shared<NetImpl>()); };
 //     return muster::make_torch_model(build, muster::TorchLoss::cross_entropy, context);
 //   }
+//   void add(muster::Registry& registry) { registry.add_model("net", {}, make_net); }
 #pragma once
 
 #include <torch/nn/module.h>
@@ -70,7 +71,7 @@ enum class TorchLoss {
 /// buffers are kept as float32 (exact up to 2^24). Random modules draw from a seed made of the StepKey.
 ///
 /// On a card: initial weights are drawn on the host, and are the same bits as there. Batches are copied
-/// through pinned memory (cuda_seat.hpp states its bound). gradient() and evaluate() wait once, for their
+/// through pinned memory. gradient() and evaluate() wait once, for their
 /// metrics, which are there when the forward pass is over: the backward pass may still be going on when
 /// gradient() returns.
 ///

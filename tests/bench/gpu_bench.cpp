@@ -2,12 +2,12 @@
 #include <benchmark/benchmark.h>
 
 #include "gpu/analytic/empty.hpp"
-#include "gpu/compression.hpp"
-#include "gpu/optimizer.hpp"
-#include "gpu/state_hash.hpp"
+#include "gpu/optimizer/compression.hpp"
+#include "gpu/optimizer/optimizer.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "muster/random.hpp"
 #ifdef MUSTER_WITH_TORCH
-#include "gpu/torch_back_end.hpp"
+#include "gpu/models/torch_back_end.hpp"
 #endif
 
 namespace muster {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/optimizer.hpp"
+#include "gpu/optimizer/optimizer.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/collective/sparse.hpp"
+#include "transport/collective/sums/sparse.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "gpu/safetensors.hpp"
-#include "gpu/state_hash.hpp"
+#include "gpu/files/safetensors.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "tests/cluster/muster_process.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/address.hpp"
+#include "config/values/address.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {

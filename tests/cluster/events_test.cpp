@@ -5,7 +5,7 @@
 #include <regex>
 #include <sstream>
 
-#include "actors/event.hpp"
+#include "actors/events/event.hpp"
 #include "tests/cluster/muster_process.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/safetensors.hpp"
+#include "gpu/files/safetensors.hpp"
 #include "tests/cluster/same_bits.hpp"
 
 namespace {

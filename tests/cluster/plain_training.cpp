@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "actors/pipeline/stream.hpp"
-#include "actors/workbench.hpp"
-#include "gpu/state_hash.hpp"
+#include "actors/trainer/workbench.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "muster/job_file.hpp"
 #include "muster/registry.hpp"
 #include "tests/support/norm_oracle.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/remote_run.hpp"
+#include "actors/run/remote_run.hpp"
 #include "tests/cluster/paced_job.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "gpu/safetensors.hpp"
+#include "gpu/files/safetensors.hpp"
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/paced_job.hpp"
 #include "tests/cluster/process_memory.hpp"

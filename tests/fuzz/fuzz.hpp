@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::fuzz {
 

@@ -4,7 +4,8 @@
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 
-#include "actors/coordinator.hpp"
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/events/event.hpp"
 #include "muster/run.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

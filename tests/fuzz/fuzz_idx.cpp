@@ -1,8 +1,8 @@
-// IDX files, plain and gzip (actors/pipeline/idx_file.hpp). The first byte chooses: bit 0, whether the rest
+// IDX files, plain and gzip (actors/sources/idx_file.hpp). The first byte chooses: bit 0, whether the rest
 // is packed by gzip first, so that what lies behind gzip's checksum is reached; bit 1, images or labels.
 #include <zlib.h>
 
-#include "actors/pipeline/idx_file.hpp"
+#include "actors/sources/idx_file.hpp"
 #include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 

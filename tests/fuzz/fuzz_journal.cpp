@@ -1,7 +1,7 @@
-// The coordinator's journal (actors/journal.hpp). The first byte chooses whether the digest at the end is
-// made to fit, so that what lies behind it is reached.
-#include "actors/journal.hpp"
-#include "gpu/state_hash.hpp"
+// The coordinator's journal (actors/coordinator/journal.hpp). The first byte chooses whether the digest at
+// the end is made to fit, so that what lies behind it is reached.
+#include "actors/coordinator/journal.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

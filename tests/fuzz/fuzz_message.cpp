@@ -1,11 +1,12 @@
 // What arrives at the coordinator's port, and at a node's, behind CAF's own header: bytes -> caf::message,
-// with every type of the message page (actors/messages.hpp). What then reads a message's text is called, too:
-// an event is written as a line, a job is read.
+// with every type of the message page (actors/messages/messages.hpp). What then reads a message's text is
+// called, too: an event is written as a line, a job is read.
 #include <caf/all.hpp>
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 
-#include "actors/messages.hpp"
+#include "actors/events/event.hpp"
+#include "actors/messages/messages.hpp"
 #include "muster/run.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,7 +1,7 @@
-// Pieces of what a newcomer is given (transport/collective/intake.hpp): placed, arrived, dropped and
+// Pieces of what a newcomer is given (transport/collective/transfer/intake.hpp): placed, arrived, dropped and
 // forgotten in any order, of any size, whole or damaged. Each act is a byte, and what it needs behind it.
 #include "tests/fuzz/fuzz.hpp"
-#include "transport/collective/intake.hpp"
+#include "transport/collective/transfer/intake.hpp"
 
 namespace muster::fuzz {
 namespace {

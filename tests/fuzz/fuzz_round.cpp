@@ -1,7 +1,7 @@
 // What members say to each other in a round: header, metrics, a whole record
-// (transport/collective/round.hpp). The first byte chooses which.
+// (transport/collective/rounds/round.hpp). The first byte chooses which.
 #include "tests/fuzz/fuzz.hpp"
-#include "transport/collective/round.hpp"
+#include "transport/collective/rounds/round.hpp"
 
 namespace muster::fuzz {
 namespace {

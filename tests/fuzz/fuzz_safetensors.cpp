@@ -1,5 +1,5 @@
-// Files of weights (gpu/safetensors.hpp).
-#include "gpu/safetensors.hpp"
+// Files of weights (gpu/files/safetensors.hpp).
+#include "gpu/files/safetensors.hpp"
 #include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 

@@ -1,8 +1,8 @@
-// Snapshots of a replica, as checkpoints keep them and newcomers get them (actors/snapshot.hpp). The first
-// byte chooses: bit 0, the whole or only the place; bit 1, whether the digest at the end is made to fit, so
-// that what lies behind it is reached.
-#include "actors/snapshot.hpp"
-#include "gpu/state_hash.hpp"
+// Snapshots of a replica, as checkpoints keep them and newcomers get them (actors/checkpoint/snapshot.hpp).
+// The first byte chooses: bit 0, the whole or only the place; bit 1, whether the digest at the end is made to
+// fit, so that what lies behind it is reached.
+#include "actors/checkpoint/snapshot.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

@@ -1,6 +1,6 @@
-// Sums in their sparse form (transport/collective/sparse.hpp). The first bytes choose the wire and how many
-// elements are expected.
-#include "transport/collective/sparse.hpp"
+// Sums in their sparse form (transport/collective/sums/sparse.hpp). The first bytes choose the wire and how
+// many elements are expected.
+#include "transport/collective/sums/sparse.hpp"
 
 #include <cmath>
 

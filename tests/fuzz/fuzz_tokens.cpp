@@ -1,8 +1,8 @@
-// Token files (actors/pipeline/tokens.hpp). The first bytes choose the width of a token, the length of a
+// Token files (actors/sources/tokens.hpp). The first bytes choose the width of a token, the length of a
 // window and the vocabulary; the rest is the file. What is accepted gives every token back.
 #include <array>
 
-#include "actors/pipeline/tokens.hpp"
+#include "actors/sources/tokens.hpp"
 #include "muster/error.hpp"
 #include "tests/fuzz/memory_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "transport/transport.hpp"
 
 namespace muster::fuzz {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFileLinesMax = 500;
 constexpr std::size_t kFunctionLinesMax = 70;
+constexpr std::size_t kFolderFilesMax = 25;
 const fs::path kRoot = MUSTER_SOURCE_DIR;
 
 using Lines = std::vector<std::string>;
@@ -46,8 +49,8 @@ std::vector<fs::path> files_below(const std::set<std::string>& folders,
   return files;
 }
 
-const std::set<std::string> kCode{"include", "config", "transport", "gpu",
-                                  "actors",  "cli",    "tests",     "examples"};
+const std::set<std::string> kCode{"include", "base", "config", "transport", "gpu",
+                                  "actors",  "cli",  "tests",  "examples"};
 
 std::string shown(const fs::path& file) {
   return fs::relative(file, kRoot).string();
@@ -102,12 +105,25 @@ TEST(House, SizesAreMeasured) {
   EXPECT_EQ(functions[0].lines, 83u);
 }
 
+// What a line includes: by which name, and whether in angle brackets.
+struct Include {
+  std::string path;
+  bool angle = false;
+};
+Include include_of(const std::string& line) {
+  static const std::regex kInclude(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+  std::smatch found;
+  if (line.find("include") == std::string::npos || !std::regex_match(line, found, kInclude)) return {};
+  return {found[2], found[1] == "<"};
+}
+// What is meant to be of the project; the compiler would find it in angle brackets, too.
 std::string included(const std::string& line) {
-  const std::string mark = "#include \"";
-  return line.starts_with(mark) ? line.substr(mark.size(), line.find('"', mark.size()) - mark.size()) : "";
+  const Include include = include_of(line);
+  const bool ours = !include.angle || include.path.starts_with("muster/") || fs::exists(kRoot / include.path);
+  return ours ? include.path : "";
 }
 
-// "config/rules.hpp" is of room "config". The public headers stand below all rooms.
+// "config/schema/rules.hpp" is of room "config". The public headers stand below all rooms.
 std::string included_room(const std::string& line) {
   const std::string path = included(line);
   const std::string room = path.substr(0, path.find('/'));
@@ -119,23 +135,123 @@ bool is_header(const fs::path& file) {
 }
 
 void expect_arrows(const std::string& room, const std::set<std::string>& rooms_below) {
-  // Checks that every room may use.
-  const std::set<std::string> common{"#include \"config/check.hpp\"", "#include \"config/canary.hpp\""};
   for (const auto& file : files_below({room}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
       const std::string target = included_room(line);
-      if (target.empty() || target == room || rooms_below.contains(target)) continue;
-      EXPECT_TRUE(common.contains(line)) << shown(file) << ": " << line;
+      EXPECT_TRUE(target.empty() || target == room || rooms_below.contains(target))
+          << shown(file) << ": " << line;
     }
   }
 }
 
 TEST(House, ArrowsBetweenRoomsRunOneWay) {
-  expect_arrows("config", {});
-  expect_arrows("transport", {});
-  expect_arrows("gpu", {});
-  expect_arrows("actors", {"config", "transport", "gpu"});
-  expect_arrows("cli", {"config", "transport", "gpu", "actors"});
+  expect_arrows("base", {});
+  expect_arrows("config", {"base"});
+  expect_arrows("transport", {"base"});
+  expect_arrows("gpu", {"base"});
+  expect_arrows("actors", {"base", "config", "transport", "gpu"});
+  expect_arrows("cli", {"base", "config", "transport", "gpu", "actors"});
+}
+
+const std::set<std::string> kProduct{"base", "config", "transport", "gpu", "actors", "cli"};
+
+std::string folder_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+// Which folders the files of a folder include.
+using Arrows = std::map<std::string, std::set<std::string>>;
+Arrows arrows_between_folders() {
+  Arrows arrows;
+  for (const auto& file : files_below(kProduct, is_cpp)) {
+    const std::string from = folder_of(shown(file));
+    for (const std::string& line : lines_of(file)) {
+      const std::string to = folder_of(included(line));
+      if (!included_room(line).empty() && to != from) arrows[from].insert(to);
+    }
+  }
+  return arrows;
+}
+
+// A way along arrows that ends where it has been before; empty: there is none from `at` on.
+std::vector<std::string> circle(const Arrows& arrows, std::vector<std::string> way,
+                                std::set<std::string>& done) {
+  const auto found = arrows.find(way.back());
+  if (found == arrows.end() || done.contains(way.back())) return {};
+  for (const std::string& next : found->second) {
+    const bool seen = std::find(way.begin(), way.end(), next) != way.end();
+    way.push_back(next);
+    if (seen) return way;
+    if (auto further = circle(arrows, way, done); !further.empty()) return further;
+    way.pop_back();
+  }
+  done.insert(way.back());
+  return {};
+}
+
+TEST(House, NoFolderIncludesUpwards) {
+  const Arrows arrows = arrows_between_folders();
+  EXPECT_GT(arrows.size(), 30u);
+  std::set<std::string> done;
+  for (const auto& [folder, targets] : arrows) {
+    std::string shown_way;
+    for (const std::string& each : circle(arrows, {folder}, done)) shown_way += each + " -> ";
+    ASSERT_EQ(shown_way, "") << "these folders include each other in a circle";
+  }
+}
+
+// All that the files of these folders include of the project, however far around, themselves among it.
+std::set<std::string> all_that_is_included(const std::set<std::string>& folders) {
+  std::set<std::string> seen;
+  std::vector<std::string> open;
+  for (const auto& file : files_below(folders, is_cpp)) open.push_back(shown(file));
+  while (!open.empty()) {
+    const std::string path = open.back();
+    open.pop_back();
+    if (!seen.insert(path).second) continue;
+    for (const std::string& line : lines_of(kRoot / path)) {
+      if (line.starts_with("#ifdef MUSTER_MESSAGE_BODIES")) break;  // for one file, messages.cpp
+      const std::string next = included(line);
+      if (!next.empty()) open.push_back(next.starts_with("muster/") ? "include/" + next : next);
+    }
+  }
+  return seen;
+}
+
+void expect_no_actors(const std::set<std::string>& folders) {
+  const auto files = all_that_is_included(folders);
+  EXPECT_GT(files.size(), 10u);
+  for (const std::string& file : files) {
+    EXPECT_NE(file, "include/muster/run.hpp");
+    for (const std::string& line : lines_of(kRoot / file)) {
+      EXPECT_FALSE(include_of(line).path.starts_with("caf/")) << file << ": " << line;
+    }
+  }
+}
+
+// Decisions stand on values alone.
+TEST(House, RulesKnowNoActors) {
+  expect_no_actors({"actors/rules"});
+}
+
+TEST(House, RoomsBelowKnowNoActors) {
+  expect_no_actors({"base", "config", "transport"});
+  expect_no_actors({"gpu"});
+}
+
+TEST(House, CirclesAreFound) {
+  std::set<std::string> done;
+  EXPECT_EQ(circle({{"a", {"b"}}, {"b", {"c"}}, {"c", {"b"}}}, {"a"}, done).size(), 4u);
+  EXPECT_TRUE(circle({{"a", {"b", "c"}}, {"b", {"c"}}}, {"a"}, done).empty());
+}
+
+TEST(House, AFolderIsOneRoom) {
+  std::map<std::string, std::size_t> files;
+  auto folders = kProduct;
+  folders.insert({"include", "tests/unit"});
+  for (const auto& file : files_below(folders, [](const fs::path&) { return true; }))
+    ++files[folder_of(shown(file))];
+  for (const auto& [folder, count] : files) EXPECT_LE(count, kFolderFilesMax) << folder;
 }
 
 // What a compiler, an editor or a reader looks for is where the include says.
@@ -160,12 +276,28 @@ TEST(House, PublicHeadersNeedNothingElseOfTheProject) {
   for (const auto& file : headers) {
     EXPECT_EQ(shown(file.parent_path()), "include/muster");
     for (const std::string& line : lines_of(file)) {
-      if (!line.starts_with("#include ")) continue;
-      const bool standard = line.find('/') == std::string::npos;
-      const bool caf = line.starts_with("#include <caf/");
-      const bool torch = line.starts_with("#include <torch/") && file.filename() == "torch_model.hpp";
-      EXPECT_TRUE(standard || caf || torch || line.starts_with("#include \"muster/"))
+      const Include include = include_of(line);
+      const std::string& path = include.path;
+      const bool standard = include.angle && path.find_first_of("/.") == std::string::npos;
+      const bool caf = include.angle && path.starts_with("caf/");
+      const bool torch = include.angle && path.starts_with("torch/") && file.filename() == "torch_model.hpp";
+      const bool ours = !include.angle && path.starts_with("muster/");
+      EXPECT_TRUE(path.empty() || standard || caf || torch || ours || line.starts_with("//"))
           << shown(file) << ": " << line;
+    }
+  }
+}
+
+// A reader of an installed header finds each file that it names beside it.
+TEST(House, PublicHeadersNameNoPrivateFile) {
+  static const std::regex kHeader(R"([A-Za-z_/]+\.hpp)");
+  for (const auto& file : files_below({"include"}, is_cpp)) {
+    for (const std::string& line : lines_of(file)) {
+      if (include_of(line).angle || line.find("include <") != std::string::npos) continue;
+      for (std::sregex_iterator name(line.begin(), line.end(), kHeader), end; name != end; ++name) {
+        const fs::path path = name->str();
+        EXPECT_TRUE(fs::exists(kRoot / "include/muster" / path.filename())) << shown(file) << ": " << line;
+      }
     }
   }
 }
@@ -179,19 +311,17 @@ TEST(House, PublicHeadersOpenWithAnExample) {
   }
 }
 
-TEST(House, NetworkAndActorsStayInTheirRooms) {
-  for (const auto& file : files_below({"config", "gpu", "transport"}, is_cpp)) {
+TEST(House, TheNetworkStaysInItsRoom) {
+  for (const auto& file : files_below({"base", "config", "gpu", "actors", "cli"}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
-      EXPECT_EQ(line.find("#include <caf/"), std::string::npos) << shown(file) << ": " << line;
-      const bool network = line.find("#include <ucp/") != std::string::npos;
-      EXPECT_FALSE(network && file.string().find("/transport/") == std::string::npos) << shown(file);
+      EXPECT_FALSE(include_of(line).path.starts_with("ucp/")) << shown(file) << ": " << line;
     }
   }
 }
 
 TEST(House, HeadersSayWhatTheyAreForAndGuardThemselves) {
   for (const auto& file :
-       files_below({"include", "config", "transport", "gpu", "actors", "cli"}, is_header)) {
+       files_below({"include", "base", "config", "transport", "gpu", "actors", "cli"}, is_header)) {
     const Lines lines = lines_of(file);
     ASSERT_FALSE(lines.empty()) << shown(file);
     EXPECT_EQ(lines[0].rfind("// ", 0), 0u) << shown(file) << " opens without a word";
@@ -226,6 +356,26 @@ TEST(House, TestsWaitForConditionsAndNotForTime) {
   for (const auto& file : files_below({"tests"}, is_cpp)) {
     for (const std::string& line : lines_of(file)) {
       EXPECT_EQ(line.find(sleeping), std::string::npos) << shown(file) << ": " << line;
+    }
+  }
+}
+
+// `rules/watch/straggling` in a page about the inside is a file or a folder.
+TEST(House, ArchitectureNamesWhatThereIs) {
+  static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)/?`)");
+  std::set<std::string> all;
+  auto folders = kProduct;
+  folders.insert("tests");
+  for (const auto& file : files_below(folders, is_cpp)) {
+    fs::path path = "/" + shown(file);
+    for (path.replace_extension(); path.has_relative_path(); path = path.parent_path())
+      all.insert(path.string());
+  }
+  for (const std::string& line : lines_of(kRoot / "docs" / "architecture.md")) {
+    for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
+      const std::string wanted = "/" + (*name)[1].str();
+      EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))
+          << line;
     }
   }
 }

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "actors/pipeline/mix.hpp"
+#include "actors/sources/mix.hpp"
 #include "gpu/analytic/linear.hpp"
 #include "muster/command_line.hpp"
 #include "muster/fingerprint.hpp"

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "gpu/clipping.hpp"
-#include "gpu/safetensors.hpp"
+#include "gpu/files/safetensors.hpp"
+#include "gpu/optimizer/clipping.hpp"
 #include "muster/registry.hpp"
 #include "tests/unit/gpu/batches.hpp"
 

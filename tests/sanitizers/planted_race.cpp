@@ -7,7 +7,7 @@
 
 #include <caf/all.hpp>
 
-#include "actors/executor.hpp"
+#include "actors/data_plane/executor.hpp"
 #include "muster/run.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "actors/workbench.hpp"
+#include "actors/trainer/workbench.hpp"
 
 namespace muster::simulation {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "actors/job_hash.hpp"
-#include "actors/resume.hpp"
+#include "actors/registry/job_hash.hpp"
+#include "actors/resume/resume.hpp"
 #include "tests/support/faulty_disk.hpp"
 
 namespace muster::simulation {

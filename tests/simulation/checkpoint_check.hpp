@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/disk.hpp"
+#include "base/disk.hpp"
 #include "muster/job.hpp"
 #include "muster/registry.hpp"
 #include "tests/simulation/oracle.hpp"

@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "actors/checkpoint_list.hpp"
-#include "actors/job_hash.hpp"
-#include "actors/resume.hpp"
+#include "actors/checkpoint/checkpoint_list.hpp"
+#include "actors/registry/job_hash.hpp"
+#include "actors/resume/resume.hpp"
 #include "muster/job_file.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/oracle.hpp"

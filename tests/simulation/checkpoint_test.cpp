@@ -2,7 +2,7 @@
 // any number of replicas.
 #include <gtest/gtest.h>
 
-#include "actors/resume.hpp"
+#include "actors/resume/resume.hpp"
 #include "muster/job_file.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"

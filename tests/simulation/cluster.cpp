@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "actors/job_hash.hpp"
-#include "actors/peer_numbers.hpp"
+#include "actors/messages/peer_numbers.hpp"
+#include "actors/registry/job_hash.hpp"
 #include "muster/job_file.hpp"
 #include "muster/run.hpp"
 #include "tests/support/late_linear.hpp"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/coordinator.hpp"
+#include "actors/coordinator/coordinator.hpp"
 #include "muster/registry.hpp"
 #include "muster/report.hpp"
 #include "tests/simulation/control_link.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/job_hash.hpp"
+#include "actors/registry/job_hash.hpp"
 #include "muster/job_file.hpp"
 #include "muster/run.hpp"
 #include "tests/simulation/cluster.hpp"

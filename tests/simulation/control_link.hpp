@@ -17,7 +17,7 @@
 
 #include <caf/all.hpp>
 
-#include "actors/rules/return_time.hpp"
+#include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/world.hpp"
 #include "transport/simulated/network.hpp"
 

@@ -1,5 +1,5 @@
 // What can go wrong with the coordinator: its process, its link, its machine, and the disk of its journal.
-#include "actors/rules/return_time.hpp"
+#include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/faults.hpp"
 
 namespace muster::simulation {

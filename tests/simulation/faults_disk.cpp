@@ -3,7 +3,7 @@
 #include <array>
 #include <set>
 
-#include "actors/checkpoint_manifest.hpp"
+#include "actors/checkpoint/checkpoint_manifest.hpp"
 #include "tests/simulation/faults.hpp"
 #include "tests/support/faulty_disk.hpp"
 

@@ -5,9 +5,9 @@
 #include <ranges>
 #include <utility>
 
-#include "actors/checkpoint_store.hpp"
-#include "actors/job_hash.hpp"
-#include "actors/rules/audit.hpp"
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/registry/job_hash.hpp"
+#include "actors/rules/steps/audit.hpp"
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/invariants.hpp"
 

@@ -1,9 +1,9 @@
 // What is owed at the end of a run.
 #include <algorithm>
 
-#include "actors/checkpoint_store.hpp"
-#include "actors/checkpoint_verdicts.hpp"
-#include "actors/job_hash.hpp"
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/checkpoint/checkpoint_verdicts.hpp"
+#include "actors/registry/job_hash.hpp"
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/planted_errors.hpp"

@@ -1,5 +1,5 @@
 // Who is lost, and for what: nobody without a fault that explains it.
-#include "actors/rules/return_time.hpp"
+#include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/planted_errors.hpp"
 

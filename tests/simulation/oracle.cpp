@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "actors/workbench.hpp"
-#include "gpu/state_hash.hpp"
+#include "actors/trainer/workbench.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "tests/simulation/plain_mathematics.hpp"
 #include "tests/support/norm_oracle.hpp"
 #include "tests/support/wire_numbers.hpp"

@@ -12,7 +12,7 @@
 
 #include "muster/job.hpp"
 #include "muster/registry.hpp"
-#include "transport/collective/round.hpp"
+#include "transport/collective/rounds/round.hpp"
 
 namespace muster::simulation {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "tests/simulation/sources.hpp"
 
 namespace muster::simulation::plain {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "actors/rules/self_doubt.hpp"
+#include "actors/rules/watch/self_doubt.hpp"
 #include "muster/report.hpp"
 
 namespace muster::simulation {

@@ -11,10 +11,10 @@
 #include <tuple>
 #include <vector>
 
-#include "actors/messages.hpp"
+#include "actors/messages/messages.hpp"
 #include "muster/report.hpp"
 #include "tests/simulation/oracle.hpp"
-#include "transport/collective/round.hpp"
+#include "transport/collective/rounds/round.hpp"
 #include "transport/frame.hpp"
 
 namespace muster::simulation {
@@ -154,7 +154,7 @@ class FrameRule {
 };
 
 /// Most of three or more nodes that the coordinator stops hearing at one time are waited for: its own link
-/// may be to blame (rules/self_doubt.hpp). Judged where nothing else went wrong.
+/// may be to blame (rules/watch/self_doubt.hpp). Judged where nothing else went wrong.
 class MajorityRule {
  public:
   /// From now on it hears none of these, of so many that are there.

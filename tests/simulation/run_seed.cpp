@@ -5,8 +5,8 @@
 #include <optional>
 #include <ostream>
 
-#include "actors/checkpoint_store.hpp"
-#include "actors/job_hash.hpp"
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/registry/job_hash.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/narrator.hpp"
 #include "tests/support/faulty_disk.hpp"

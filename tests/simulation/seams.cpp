@@ -4,7 +4,7 @@
 #include <deque>
 #include <numeric>
 
-#include "actors/rules/reach.hpp"
+#include "actors/rules/membership/reach.hpp"
 #include "tests/simulation/planted_errors.hpp"
 #include "tests/simulation/spy_transport.hpp"
 #include "tests/support/late_device.hpp"

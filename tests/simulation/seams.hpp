@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "actors/node.hpp"
+#include "actors/node/node.hpp"
 #include "tests/simulation/arrivals.hpp"
 #include "tests/simulation/bits.hpp"
 #include "tests/simulation/frozen_threads.hpp"

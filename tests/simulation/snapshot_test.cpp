@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "actors/replica.hpp"
+#include "actors/replica/replica.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/linear_job.hpp"

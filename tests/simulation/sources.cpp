@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "actors/pipeline/synthetic.hpp"
+#include "actors/sources/synthetic.hpp"
 #include "muster/fingerprint.hpp"
 #include "tests/simulation/plain_mathematics.hpp"
 

@@ -8,10 +8,10 @@
 
 #include <caf/all.hpp>
 
-#include "actors/messages.hpp"
-#include "actors/workbench.hpp"
+#include "actors/messages/messages.hpp"
+#include "actors/trainer/workbench.hpp"
 #include "tests/simulation/world.hpp"
-#include "transport/collective/round.hpp"
+#include "transport/collective/rounds/round.hpp"
 #include "transport/frame.hpp"
 #include "transport/transport.hpp"
 

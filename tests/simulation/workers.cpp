@@ -9,7 +9,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::simulation {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "actors/disk.hpp"
-#include "config/check.hpp"
+#include "base/check.hpp"
+#include "base/disk.hpp"
 
 namespace muster {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "gpu/compute_device.hpp"
 
 namespace muster::testing {

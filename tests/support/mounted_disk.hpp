@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "actors/disk.hpp"
+#include "base/disk.hpp"
 
 namespace muster {
 

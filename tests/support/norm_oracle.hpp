@@ -1,5 +1,5 @@
-// Norm and clipping as gpu/norm.hpp and gpu/clipping.hpp describe them, in plain loops; shares no code with
-// them.
+// Norm and clipping as gpu/norm.hpp and gpu/optimizer/clipping.hpp describe them, in plain loops; shares no
+// code with them.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/support/tree_oracle.hpp"
-#include "transport/collective/wire.hpp"
+#include "transport/collective/sums/wire.hpp"
 
 namespace muster::oracle {
 

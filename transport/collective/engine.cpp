@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "config/canary.hpp"
-#include "config/check.hpp"
+#include "base/canary.hpp"
+#include "base/check.hpp"
 #include "transport/graveyard.hpp"
 
 namespace muster {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "transport/collective/demand_book.hpp"
-#include "transport/collective/handover.hpp"
-#include "transport/collective/intake.hpp"
-#include "transport/collective/reduction.hpp"
+#include "transport/collective/reduction/reduction.hpp"
+#include "transport/collective/transfer/handover.hpp"
+#include "transport/collective/transfer/intake.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {

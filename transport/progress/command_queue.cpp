@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 #include "transport/shared_memory/local_transport.hpp"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "transport/lendable.hpp"
 #include "transport/shared_memory/local_transport.hpp"
 #include "transport/shared_memory/shared_memory_transport.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "transport/simulated/core.hpp"
 
 namespace muster::simulated {

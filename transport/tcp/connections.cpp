@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 #include "transport/shared_memory/address.hpp"
 #include "transport/tcp/socket_transport.hpp"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "transport/tcp/socket_transport.hpp"
 
 namespace muster::tcp {

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "transport/ucx/configuration.hpp"
 
 namespace muster::ucx {

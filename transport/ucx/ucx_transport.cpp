@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "config/check.hpp"
+#include "base/check.hpp"
 #include "muster/error.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/configuration.hpp"

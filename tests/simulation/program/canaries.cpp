@@ -1,6 +1,6 @@
 #include "tests/simulation/program/canaries.hpp"
 
-#include "config/canary.hpp"
+#include "base/canary.hpp"
 
 namespace muster {
 

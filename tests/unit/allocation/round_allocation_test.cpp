@@ -16,7 +16,7 @@
 #include "tests/unit/allocation/counted_new.hpp"
 #include "transport/collective/engine.hpp"
 #include "transport/lendable.hpp"
-#include "transport/node_transport.hpp"
+#include "transport/node/node_transport.hpp"
 #include "transport/progress/progress_thread.hpp"
 
 namespace {

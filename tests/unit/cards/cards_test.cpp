@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "gpu/device.hpp"
-#include "gpu/optimizer.hpp"
+#include "gpu/optimizer/optimizer.hpp"
 #include "gpu/pinned_range.hpp"
 #include "gpu/thread_card.hpp"
 #include "muster/error.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/events/event.hpp"
 #include "cli/event_lines.hpp"
 
 namespace muster::cli {

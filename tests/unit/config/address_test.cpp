@@ -1,4 +1,4 @@
-#include "config/address.hpp"
+#include "config/values/address.hpp"
 
 #include <gtest/gtest.h>
 

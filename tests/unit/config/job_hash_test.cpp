@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
 namespace muster {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 

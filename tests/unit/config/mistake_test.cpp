@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/text.hpp"
+#include "base/text.hpp"
 
 namespace muster {
 namespace {

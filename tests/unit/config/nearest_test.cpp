@@ -1,4 +1,4 @@
-#include "config/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "config/port_range.hpp"
+#include "config/values/port_range.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <set>
 
-#include "config/text.hpp"
+#include "base/text.hpp"
 #include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 

@@ -1,4 +1,4 @@
-#include "config/time_of_day.hpp"
+#include "base/time_of_day.hpp"
 
 #include <gtest/gtest.h>
 

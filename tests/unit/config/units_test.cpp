@@ -1,4 +1,4 @@
-#include "config/units.hpp"
+#include "base/units.hpp"
 
 #include <gtest/gtest.h>
 

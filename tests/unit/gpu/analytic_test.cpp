@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "batches.hpp"
 #include "gpu/analytic/empty.hpp"
 #include "gpu/analytic/linear.hpp"
 #include "muster/error.hpp"
+#include "tests/unit/gpu/batches.hpp"
 
 namespace muster {
 namespace {

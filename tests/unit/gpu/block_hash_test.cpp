@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "gpu/block_hash.hpp"
+#include "gpu/optimizer/block_hash.hpp"
 
 namespace muster {
 namespace {

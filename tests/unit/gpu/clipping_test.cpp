@@ -1,5 +1,5 @@
 // A gradient's norm is bounded with the same bits on all devices that are there, those of plain loops.
-#include "gpu/clipping.hpp"
+#include "gpu/optimizer/clipping.hpp"
 
 #include <gtest/gtest.h>
 

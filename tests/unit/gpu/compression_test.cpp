@@ -1,4 +1,4 @@
-#include "gpu/compression.hpp"
+#include "gpu/optimizer/compression.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The optimisers on every device that is there: the bits are those of the host, step by step.
 #include <gtest/gtest.h>
 
-#include "gpu/optimizer.hpp"
+#include "gpu/optimizer/optimizer.hpp"
 #include "tests/unit/gpu/operations.hpp"
 
 namespace muster::test {

@@ -1,4 +1,4 @@
-#include "gpu/optimizer.hpp"
+#include "gpu/optimizer/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

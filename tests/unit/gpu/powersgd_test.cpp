@@ -1,4 +1,4 @@
-#include "gpu/powersgd.hpp"
+#include "gpu/optimizer/powersgd.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "gpu/safetensors.hpp"
+#include "gpu/files/safetensors.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "gpu/state_hash.hpp"
+#include "gpu/optimizer/state_hash.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "gpu/optimizer.hpp"
-#include "gpu/power.hpp"
+#include "gpu/optimizer/optimizer.hpp"
+#include "gpu/optimizer/power.hpp"
 
 namespace muster {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "gpu/torch/gpt2.hpp"
-#include "gpu/torch/resnet.hpp"
+#include "gpu/models/gpt2.hpp"
+#include "gpu/models/resnet.hpp"
 #include "muster/error.hpp"
-#include "torch_models.hpp"
+#include "tests/unit/gpu/torch_models.hpp"
 
 namespace muster {
 namespace {

@@ -2,12 +2,12 @@
 #ifdef MUSTER_WITH_TORCH
 #include <algorithm>
 
-#include "gpu/torch/builtin.hpp"
-#include "gpu/torch/gpt2.hpp"
-#include "gpu/torch/resnet.hpp"
+#include "gpu/models/builtin.hpp"
+#include "gpu/models/gpt2.hpp"
+#include "gpu/models/resnet.hpp"
 #include "gpu/torch/torch_loss.hpp"
 #include "muster/error.hpp"
-#include "torch_models.hpp"
+#include "tests/unit/gpu/torch_models.hpp"
 #ifdef MUSTER_WITH_TORCH_CUDA
 #include <c10/cuda/CUDAStream.h>
 #endif

@@ -11,9 +11,9 @@
 #include <cmath>
 #include <thread>
 
-#include "gpu/torch/builtin.hpp"
+#include "gpu/models/builtin.hpp"
 #include "muster/error.hpp"
-#include "torch_models.hpp"
+#include "tests/unit/gpu/torch_models.hpp"
 
 namespace muster {
 namespace {

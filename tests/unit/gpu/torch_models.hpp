@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "batches.hpp"
 #include "gpu/device.hpp"
 #include "muster/model.hpp"
+#include "tests/unit/gpu/batches.hpp"
 
 namespace muster::testing_support {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/node_transport.hpp"
+#include "transport/node/node_transport.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {

@@ -1,9 +1,9 @@
 // Which ports answer, and between which nodes TCP carries.
-#include "transport/reach.hpp"
+#include "transport/node/reach.hpp"
 
 #include <gtest/gtest.h>
 
-#include "transport/node_transport.hpp"
+#include "transport/node/node_transport.hpp"
 #include "transport/tcp/reach.hpp"
 #include "transport/tcp/sockets.hpp"
 

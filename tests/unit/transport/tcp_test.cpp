@@ -14,7 +14,7 @@
 
 #include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
-#include "transport/node_transport.hpp"
+#include "transport/node/node_transport.hpp"
 #include "transport/tcp/sockets.hpp"
 #include "transport/tcp/tcp_transport.hpp"
 

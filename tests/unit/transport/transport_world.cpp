@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "transport/node_transport.hpp"
+#include "transport/node/node_transport.hpp"
 #include "transport/shared_memory/shared_memory_transport.hpp"
 #include "transport/tcp/tcp_transport.hpp"
 #include "transport/ucx/ucx_transport.hpp"

@@ -1,6 +1,6 @@
 // Reduce-scatter and all-gather without intermediaries: the fewest hops (2), and as many messages as there
 // are pairs. For a few members, and for large vectors on one host.
-#include "transport/collective/algorithm.hpp"
+#include "transport/collective/algorithms/algorithm.hpp"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 // (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.)
 #include <bit>
 
-#include "transport/collective/algorithm.hpp"
+#include "transport/collective/algorithms/algorithm.hpp"
 
 namespace muster {
 namespace {

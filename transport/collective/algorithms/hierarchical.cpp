@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "transport/collective/algorithm.hpp"
+#include "transport/collective/algorithms/algorithm.hpp"
 
 namespace muster {
 

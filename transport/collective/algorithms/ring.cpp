@@ -1,7 +1,7 @@
 // The ring: each member speaks with two neighbours only. Sums go round it upwards to the owner, carrying the
 // nodes that cannot be added yet; the result goes round it downwards. As many hops as members: for many
 // chunks. (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.)
-#include "transport/collective/algorithm.hpp"
+#include "transport/collective/algorithms/algorithm.hpp"
 
 namespace muster {
 

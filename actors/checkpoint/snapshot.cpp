@@ -1,0 +1,291 @@
+#include "actors/checkpoint/snapshot.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "gpu/optimizer/state_hash.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::uint64_t kPlaceMagic = 0x32656361'6c70756d;     // "muplace2"
+constexpr std::uint64_t kSnapshotMagic = 0x31706e73'7473756d;  // "mustsnp1"
+constexpr std::size_t kDigestBytes = 64;                       // as hexadecimal digits
+constexpr std::size_t kSlotsMax = 16;
+constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kEpochBytesMin = 64;  // of one EpochEnd or LedgerRow as bytes, from below
+constexpr std::uint64_t kListMax = std::uint64_t{1} << 40;  // lists that only the bytes themselves bound
+
+void put(ByteWriter& out, const EpochEnd& row) {
+  out.put(row.epoch);
+  out.put(row.complete);
+  for (const std::uint64_t value :
+       {row.steps, row.samples, row.used, row.repeated, row.missed, row.dropped}) {
+    out.put(value);
+  }
+  out.put(row.evaluated);
+  for (const double value : {row.loss, row.accuracy, row.train_loss}) out.put(value);
+}
+
+EpochEnd take_epoch(ByteReader& in) {
+  EpochEnd row;
+  row.epoch = in.take<std::uint64_t>();
+  row.complete = in.take_bool();
+  for (auto* value : {&row.steps, &row.samples, &row.used, &row.repeated, &row.missed, &row.dropped}) {
+    *value = in.take<std::uint64_t>();
+  }
+  row.evaluated = in.take_bool();
+  for (auto* value : {&row.loss, &row.accuracy, &row.train_loss}) *value = in.take<double>();
+  return row;
+}
+
+void put(ByteWriter& out, const LedgerState& ledger) {
+  out.put(ledger.open);
+  out.put(ledger.epoch);
+  out.put(ledger.samples.has_value());
+  out.put(ledger.samples.value_or(0));
+  out.put(ledger.used);
+  out.put(ledger.repeated);
+  out.put(static_cast<std::uint64_t>(ledger.shards.size()));
+  for (const auto& bits : ledger.shards) {
+    out.put(bits.end);
+    out.put_all(std::span<const std::uint64_t>(bits.words));
+  }
+  out.put(static_cast<std::uint64_t>(ledger.rows.size()));
+  for (const LedgerRow& row : ledger.rows) {
+    out.put(row.complete);
+    for (const std::uint64_t value : {row.epoch, row.used, row.repeated, row.missed, row.dropped}) {
+      out.put(value);
+    }
+  }
+}
+
+LedgerState take_ledger(ByteReader& in, std::uint32_t shards) {
+  LedgerState ledger;
+  ledger.open = in.take_bool();
+  ledger.epoch = in.take<std::uint64_t>();
+  const bool known = in.take_bool();
+  const auto samples = in.take<std::uint64_t>();
+  if (known) ledger.samples = samples;
+  if (!known && samples != 0) in.fail();
+  ledger.used = in.take<std::uint64_t>();
+  ledger.repeated = in.take<std::uint64_t>();
+  ledger.shards.resize(in.take_length(shards, 2 * sizeof(std::uint64_t)));
+  for (auto& bits : ledger.shards) {
+    bits.end = in.take<std::uint64_t>();
+    bits.words = in.take_all<std::uint64_t>(kListMax);
+  }
+  ledger.rows.resize(in.take_length(kListMax, 5 * sizeof(std::uint64_t)));
+  for (LedgerRow& row : ledger.rows) {
+    row.complete = in.take_bool();
+    for (auto* value : {&row.epoch, &row.used, &row.repeated, &row.missed, &row.dropped}) {
+      *value = in.take<std::uint64_t>();
+    }
+  }
+  return ledger;
+}
+
+void put(ByteWriter& out, const Debt& debt) {
+  out.put(debt.paying);
+  out.put(static_cast<std::uint64_t>(debt.owed.size()));
+  for (const Owed& owed : debt.owed) {
+    out.put(owed.step);
+    out.put_all(std::span<const std::uint32_t>(owed.shards));
+  }
+}
+
+Debt take_debt(ByteReader& in, std::uint32_t shards) {
+  Debt debt;
+  debt.paying = in.take_bool();
+  debt.owed.resize(in.take_length(kListMax, 2 * sizeof(std::uint64_t)));
+  for (Owed& owed : debt.owed) {
+    owed.step = in.take<std::uint64_t>();
+    owed.shards = in.take_all<std::uint32_t>(shards);
+    const bool ascending = std::adjacent_find(owed.shards.begin(), owed.shards.end(),
+                                              std::greater_equal<>()) == owed.shards.end();
+    if (owed.shards.empty() || !ascending || owed.shards.back() >= shards) in.fail();
+  }
+  if (debt.paying && debt.owed.empty()) in.fail();
+  return debt;
+}
+
+void append_digest(std::vector<std::byte>& bytes) {
+  const std::string digest = sha256_hex(bytes);
+  const auto text = std::as_bytes(std::span(digest));
+  bytes.insert(bytes.end(), text.begin(), text.end());
+}
+
+// What stands before the digest; nothing if the digest is not that of it.
+std::optional<std::span<const std::byte>> without_digest(std::span<const std::byte> bytes) {
+  if (bytes.size() < kDigestBytes) return std::nullopt;
+  const auto content = bytes.first(bytes.size() - kDigestBytes);
+  const std::string digest = sha256_hex(content);
+  if (!std::ranges::equal(bytes.last(kDigestBytes), std::as_bytes(std::span(digest)))) return std::nullopt;
+  return content;
+}
+
+}  // namespace
+
+void seal(Snapshot& snapshot) {
+  if (snapshot.place.state_sha256.empty()) snapshot.place.state_sha256 = state_sha256(snapshot.state);
+}
+
+std::vector<std::byte> encode_place(const ReplicaPlace& place) {
+  std::vector<std::byte> bytes;
+  ByteWriter out(bytes);
+  out.put(kPlaceMagic);
+  out.put(place.records);
+  out.put(place.record_hash);
+  out.put(place.cursor.phase);
+  out.put(place.cursor.epoch);
+  out.put(place.cursor.step);
+  put(out, place.debt);
+  out.put(place.steps);
+  out.put(place.finished);
+  out.put(place.samples);
+  put(out, place.ledger.state());
+  out.put(place.dropped);
+  out.put(place.epoch_loss);
+  out.put(place.epoch_weight);
+  out.put(place.seen.longest);
+  const std::vector<std::uint32_t> told(place.seen.told_shards.begin(), place.seen.told_shards.end());
+  out.put_all(std::span<const std::uint32_t>(told));
+  put(out, place.closed);
+  out.put(static_cast<std::uint64_t>(place.told.size()));
+  for (const EpochEnd& row : place.told) put(out, row);
+  out.put(place.state_sha256);
+  append_digest(bytes);
+  return bytes;
+}
+
+std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::uint32_t shards) {
+  const auto content = without_digest(bytes);
+  if (!content) return std::nullopt;
+  ByteReader in(*content);
+  if (in.take<std::uint64_t>() != kPlaceMagic) return std::nullopt;
+  ReplicaPlace place;
+  place.records = in.take<std::uint64_t>();
+  place.record_hash = in.take<std::uint64_t>();
+  const auto phase = in.take<std::uint8_t>();
+  if (phase > static_cast<std::uint8_t>(Phase::evaluate)) return std::nullopt;
+  place.cursor.phase = static_cast<Phase>(phase);
+  place.cursor.epoch = in.take<std::uint64_t>();
+  place.cursor.step = in.take<std::uint64_t>();
+  place.debt = take_debt(in, shards);
+  place.steps = in.take<std::uint64_t>();
+  place.finished = in.take_bool();
+  place.samples = in.take<std::uint64_t>();
+  auto ledger = Ledger::restored(take_ledger(in, shards), shards);
+  place.dropped = in.take<std::uint64_t>();
+  place.epoch_loss = in.take<double>();
+  place.epoch_weight = in.take<double>();
+  place.seen.longest = in.take<std::uint64_t>();
+  for (const std::uint32_t shard : in.take_all<std::uint32_t>(shards)) {
+    auto& told = place.seen.told_shards;
+    if (shard >= shards || (!told.empty() && shard <= *told.rbegin())) return std::nullopt;
+    told.insert(shard);
+  }
+  place.closed = take_epoch(in);
+  place.told.resize(in.take_length(kListMax, kEpochBytesMin));
+  for (EpochEnd& row : place.told) row = take_epoch(in);
+  place.state_sha256 = in.take_text(kDigestBytes);
+  if (!in.complete() || !ledger || place.cursor.epoch == 0) return std::nullopt;
+  place.ledger = std::move(*ledger);
+  return place;
+}
+
+namespace {
+
+// An encoded snapshot in parts, one after the other: bytes that are made here, and floats where they lie.
+template <class Own, class Lying>
+void for_each_part(const Snapshot& snapshot, Own&& own, Lying&& lying) {
+  std::vector<std::byte> bytes;
+  ByteWriter out(bytes);
+  const auto put_floats = [&](const std::vector<float>& values) {
+    out.put(static_cast<std::uint64_t>(values.size()));
+    own(std::exchange(bytes, {}));
+    lying(std::as_bytes(std::span(values)));
+  };
+  out.put(kSnapshotMagic);
+  out.put_all(std::span<const std::byte>(encode_place(snapshot.place)));
+  put_floats(snapshot.state);
+  out.put(static_cast<std::uint64_t>(snapshot.slots.size()));
+  for (const auto& slot : snapshot.slots) {
+    out.put(slot.name);
+    put_floats(slot.values);
+  }
+  own(std::move(bytes));
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_snapshot(const Snapshot& snapshot) {
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  };
+  for_each_part(snapshot, append, append);
+  append_digest(bytes);
+  return bytes;
+}
+
+std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot) {
+  auto parcel = std::make_shared<Parcel>(snapshot);
+  Sha256 hash;
+  for_each_part(
+      *snapshot,
+      [&](std::vector<std::byte> bytes) {
+        hash.add(bytes);
+        parcel->add(std::move(bytes));
+      },
+      [&](std::span<const std::byte> floats) {
+        hash.add(floats);
+        parcel->add(floats);
+      });
+  const std::string digest = hash.hex();
+  const auto text = std::as_bytes(std::span(digest));
+  parcel->add(std::vector<std::byte>(text.begin(), text.end()));
+  return parcel;
+}
+
+std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
+  const auto content = without_digest(bytes);
+  if (!content) return std::nullopt;
+  ByteReader in(*content);
+  if (in.take<std::uint64_t>() != kSnapshotMagic) return std::nullopt;
+  auto place = decode_place(in.take_span(content->size()), bounds.shards);
+  if (!place) return std::nullopt;
+  const auto take_floats = [&](std::size_t count) {
+    const std::size_t found = in.take_length(count, sizeof(float));
+    if (found != count) in.fail();
+    return in.take_bytes(in.failed() ? 0 : count * sizeof(float));
+  };
+  SnapshotView snapshot;
+  snapshot.place = std::move(*place);
+  snapshot.state = take_floats(bounds.elements);
+  snapshot.slots.resize(in.take_length(kSlotsMax, sizeof(std::uint64_t)));
+  for (auto& slot : snapshot.slots) {
+    slot.name = in.take_text(kNameBytesMax);
+    slot.values = take_floats(bounds.parameters);
+  }
+  if (!in.complete()) return std::nullopt;
+  return snapshot;
+}
+
+std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
+  auto view = view_snapshot(bytes, bounds);
+  if (!view) return std::nullopt;
+  const auto floats = [](std::span<const std::byte> from) {
+    std::vector<float> values(from.size() / sizeof(float));
+    std::ranges::copy(from, std::as_writable_bytes(std::span(values)).begin());
+    return values;
+  };
+  Snapshot snapshot{std::move(view->place), floats(view->state), {}};
+  for (const auto& slot : view->slots) snapshot.slots.push_back({slot.name, floats(slot.values)});
+  return snapshot;
+}
+
+}  // namespace muster

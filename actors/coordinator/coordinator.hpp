@@ -1,0 +1,414 @@
+// The coordinator: keeps the roster, makes the view, collects what is told, and ends the run. No step waits
+// for it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/checkpoint/checkpoint_verdicts.hpp"
+#include "actors/coordinator/journal.hpp"
+#include "actors/messages/messages.hpp"
+#include "actors/resume/resume.hpp"
+#include "actors/rules/membership/local_errors.hpp"
+#include "actors/rules/membership/reach.hpp"
+#include "actors/rules/membership/roster.hpp"
+#include "actors/rules/steps/corruption.hpp"
+#include "actors/rules/steps/going_back.hpp"
+#include "actors/rules/watch/cluster_watch.hpp"
+#include "config/placement.hpp"
+#include "muster/job.hpp"
+#include "muster/report.hpp"
+
+namespace muster {
+
+class ProgressHistory;
+
+struct CoordinatorParts {
+  Job job;
+  std::string job_toml;
+  Placement placement;
+  std::vector<Event> first_events;  ///< raised at the start: notices
+  std::string job_hash;             ///< of what fixes the mathematics
+  /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
+  /// coordinator that dies is not replaced.
+  std::shared_ptr<Journal> journal;
+  std::optional<Resume> resume;                 ///< the checkpoint to go on from
+  std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
+  bool by_hand = false;     ///< nodes are started by hand: no deadline for the first of them
+  std::string folder_mark;  ///< as in Welcome
+  /// Called by the actor, on its thread; must not block. Any may be empty.
+  std::function<void(const Event&)> on_event;
+  std::function<void(const Progress&, const DataFacts&)> on_progress;
+  /// Which steps are told of by the event `progress`; null: none. Used by the actor alone until its end.
+  std::shared_ptr<ProgressHistory> progress = nullptr;
+  std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
+  std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
+};
+
+/// Every replica of the view is compared with others at its first step.
+void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps);
+/// What was compared beyond that step is done again.
+void went_back_to(std::uint64_t step, Member& member);
+/// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
+void name_givers(View& view, bool in_parts);
+
+class CoordinatorState {
+ public:
+  static inline const char* name = "coordinator";
+  using Self = coordinator_actor::stateful_pointer<CoordinatorState>;
+
+  void start(Self self, CoordinatorParts parts);
+  void on(const Join& message);
+  void on(const Prepared& message);
+  void on(const Installed& message);
+  void on(const Closed& message);
+  void on(const CaughtUp& message);
+  void on(const Leaving& message);
+  void on(const Adopt& message);
+  void on(const EpochEnd& message);
+  void on(const ReplicaDone& message);
+  void on(const Failing& message);
+  void on(const ChildEnded& message);
+  void on(const StopRequest& message);
+  void on(const Tick& message);
+  void on(const Heartbeat& message);
+  void on(const HeldUp& message);
+  void on(const Progress& message);
+  void on(const Checkpointed& message);
+  void on(const Raised& message);
+  void on(const UnlikeBits& message);
+  void on(const WentBack& message);
+  void on(const Reached& message);
+  caf::result<RunStatus> on(const StatusRequest& message);
+  void raise(Event event);
+  void tell(const Event& event);
+  void tell_progress(const Progress& message);
+
+ private:
+  static constexpr std::chrono::milliseconds kTick{50};
+  static constexpr int kTicksOfSlack = 4;
+  static constexpr int kMarkingTicks =
+      20;  // between two tries to mark wrong checkpoints on a disk that refused
+  using Time = caf::actor_clock::time_point;
+
+  std::chrono::nanoseconds elapsed() const;
+  void skip_own_standstill();
+  bool in_force() const { return !ending_ && !keeping_ && phase_ == Phase::running; }
+  bool judge();
+  bool judge_closing();
+  bool judge_returns();
+  void see(SelfDoubt::Sight sight);
+  bool give_up_silence();
+  bool lose_all_silent();
+  bool judge_installing();
+  std::chrono::milliseconds in_time(std::chrono::milliseconds usual, int share) const;
+  std::string owed_by_hanging(const NodeName& who) const;
+  bool any_works_but(const std::vector<NodeName>& standing) const;
+  bool reads_itself(const HeldUp& message) const;
+  std::string what_it_does(const NodeName& who) const;
+  void say_standing(const NodeName& who, bool any_works);
+  bool starves_newcomers(const NodeName& who);
+  void ask_another_donor(const NodeName& hanging);
+  bool judge_hanging();
+  bool judge_standing();
+  void fail_for_standing(const std::vector<NodeName>& standing);
+  bool ends_for_hanging(const NodeName& who, bool stuck);
+  void lose_hanging(const NodeName& who, const std::string& noticed_by, bool stuck,
+                    const std::string& reason);
+  bool judge_loaders();
+  bool judge_going_back(bool tick);
+  bool wait_for_readers(bool tick);
+  void go_back_further();
+  void pass_over_checkpoint();
+  void keep_no_damaged();
+  bool follow(const ClusterWatch::Judgement& judgement);
+  void node_down(const caf::actor_addr& address);
+  void announce_view();
+  void set_out();
+  /// `again`: it may join again.
+  void lost(const NodeName& name, const std::string& noticed_by, const std::string& reason,
+            bool again = true);
+  void local_error(const Failing& message);
+  Suspects suspects_in(const UnlikeBits& message) const;
+  std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::uint32_t>& asked) const;
+  std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
+  std::string advice_of(const UnlikeBits& message) const;
+  std::optional<std::vector<ListedCheckpoint>> listed() const;
+  void look_at_folder();
+  bool folder_is_away() const;
+  std::optional<std::string> hidden_before(std::uint64_t step) const;
+  void see_folder();
+  bool finds(const std::string& manifest) const;
+  bool is_missed() const;
+  bool is_gone(const std::string& manifest) const;
+  std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
+  std::optional<Checkpointed> good_before(std::uint64_t step) const;
+  bool ends_with(const Judgement& judgement) const;
+  std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
+  void suspect(std::uint64_t from, bool ends);
+  void keep_no_suspect();
+  Checkpointed kept_by(const ListedCheckpoint& good) const;
+  void keep(const Checkpointed& message);
+  void remember_told(const Checkpointed& message);
+  void suspect_what_is_doubted(bool ends);
+  bool can_be_settled_in(const View& view) const;
+  void note_suspects();
+  void set_suspects_aside(std::uint64_t from);
+  std::string mark_suspects();
+  void mark_suspects_again();
+  void remember_verdicts();
+  void remember_going_back();
+  void abandon_after(std::uint64_t step, std::uint32_t view);
+  bool from_disk(const View& view) const;
+  void begin_history();
+  void go_back_before_suspects(View& view);
+  void say_kept_suspects(std::uint64_t from);
+  std::string why_suspected() const;
+  std::uint64_t steps_done() const;
+  void forget_after(const View& view);
+  void doubt_given_up_steps();
+  bool goes_back_again(View& view);
+  bool is_news(const UnlikeBits& message, const Judgement& judgement);
+  std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
+  void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
+  bool goes_on_without(const NodeName& name) const;
+  bool comes_later(const NodeName& name) const;
+  void pulse();
+  void raise_late();
+  void say_late_to_prepare();
+  void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
+  void admit(const Join& message, const node_actor& actor);
+  void admit_callers();
+  void ask_for_ports(const NodeName& who);
+  std::string why_not_reached(const NodeName& from, const NotReached& closed) const;
+  bool any_reaches(const NodeName& loader, const NodeName& not_this_one);
+  void refuse_unreached(const NodeName& who, const std::string& reason);
+  void place_is_free(const NodeName& who);
+  void take_in_reached(std::chrono::milliseconds passed = {});
+  void is_ready(const NodeName& who);
+  bool refuse_unlike();
+  void form();
+  void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
+  bool begin_with_those_here();
+  bool unknown_members_may_come() const { return phase_ == Phase::forming && wait_ticks_ > 0; }
+  void wait_no_longer();
+  void look_into_journal();
+  void note_beginning(bool nodes_may_live);
+  View beginning() const;
+  void expect_resume(const View& view) const;
+  static std::string why_resume(const View& view);
+  void wait_for_members(const View& view, const FreeNumbers& free);
+  void taken_over(const std::string& reason);
+  void tell_resumed();
+  bool begin_anew();
+  void try_to_begin_anew();
+  bool learn_from(const Adopt& message);
+  void go_on_with(const View& view);
+  void returned(const Adopt& message, const node_actor& actor);
+  void returned_early(const Adopt& message, const node_actor& actor);
+  void some_were_here();
+  void adopted_all();
+  void none_came_back();
+  void say_completed(const JournalEntry& entry);
+  void note(const View& view, bool ended = false);
+  void feed_newcomers();
+  void newcomer_ready(const NodeName& who);
+  void end_donation(const NodeName& who);
+  void turn_away(const NodeName& who, const std::string& reason, bool again);
+  void close_view();
+  void ask_to_close();
+  void next_view();
+  void make_view(const Roster::Next& next);
+  bool ends_without_loader();
+  bool waits_for_folder(const View& view, bool parts_lost);
+  void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
+  bool may_find_it(std::uint32_t slot) const;
+  void make_again_at(const View& view, Time when);
+  void fail_without_folder(const std::string& why);
+  void go_back(View& view, const PartHolder& lost);
+  void begin_with_kept(View& view) const;
+  void avoid_unreadable(View& view) const;
+  void install(const View& view);
+  bool noted(const View& view);
+  void journal_refused(const View& view, const std::string& reason);
+  bool note_what_it_lacks();
+  void refuse_equal() const;
+  bool is_outdated(const View& view) const;
+  void note_again();
+  void note_alone(View& view) const;
+  void let_leavers_go();
+  Roster::Next what_follows_view() const;
+  bool keep_state(const std::string& outcome, const std::string& reason);
+  bool begin_keeping(const std::string& outcome, const std::string& reason);
+  void last_view();
+  void state_kept(const Checkpointed& message);
+  void not_kept(const std::string& reason);
+  void end_as_asked();
+  void pause(const std::string& missing);
+  void end_without_members(const std::string& missing);
+  void say_first_step(const Progress& message);
+  void let_go_of_held_back();
+  void count_epoch(std::uint64_t epoch, bool all_told = false);
+  void fail(const std::string& reason);
+  void conclude(const std::string& outcome, const std::string& reason);
+  void complete();
+  void give_up();
+  void last_note(bool ended);
+  bool all_know() const;
+  bool may_be_found_again(const std::string& outcome) const;
+  void sum_up();
+  void takes_effect();
+  bool is_going_back() const;
+  void fail_of(const std::exception_ptr& thrown);
+  void finish();
+  RunStatus status() const;
+  struct Heard {
+    std::uint64_t steps, samples;
+  };
+  Heard heard_of() const;
+  std::pair<std::string, std::string> how_it_stands() const;
+  void tell_end_waiters();
+  void add_where(Event& event) const;
+  std::string whom_it_waits_for() const;
+  void say_arrived(const NodeName& who);
+
+  coordinator_actor::pointer self_ = nullptr;
+  CoordinatorParts parts_;
+  std::unique_ptr<Roster> roster_;
+  std::unique_ptr<ClusterWatch> watch_;
+  std::map<NodeName, node_actor> actors_;
+  std::set<NodeName> away_;  // whose connection has ended, and who may come back
+  std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
+  View view_;
+  // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
+  // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
+  // noting (the journal's disk takes nothing), installing (all greet each other).
+  enum class Phase { forming, adopting, closing, paused, noting, installing, running };
+  Phase phase_ = Phase::forming;
+  std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
+  std::uint64_t writer_ = 0;                 // as in JournalEntry
+  std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
+  Checkpointed kept_;                        // the last one of this run, or the one that it goes on from
+  std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
+  // Who wait for the end; each at most once.
+  std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
+  std::string paused_for_;
+  // What was told of steps to this coordinator.
+  struct StepsHeard {
+    Time from{};  // the first word
+    std::uint64_t samples_before = 0;
+    Progress last = {};
+    Time to{};
+    void take(const Progress& progress, Time now);
+    double rate() const;  // in samples a second
+  };
+  std::optional<StepsHeard> steps_heard_;
+  std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
+  Report report_;
+  Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
+  std::optional<Time> ticked_at_;
+  std::chrono::nanoseconds stood_still_{0};
+  bool begun_ = false;               // a first view was in force
+  bool restarted_ = false;           // another coordinator has begun this run
+  std::set<std::uint64_t> counted_;  // epochs in the report
+  int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
+  int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
+  int installing_ticks_ = 0;         // likewise, since it was sent
+  int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
+  LocalErrors errors_;
+  Hangs hangs_;
+  ReachWatch reach_;
+  bool close_again_ = false;     // losses are to be told to those who close
+  bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
+  bool taken_over_ = false;      // another coordinator has the journal
+  struct Caller {
+    Join join;
+    node_actor actor;
+  };
+  std::vector<Caller> callers_;     // newcomers, until the members are back that they are compared with
+  bool anew_ = false;               // the first view is void; its end is not in the journal yet
+  std::int64_t wait_ticks_ = 0;     // started anew: members of a view that the journal lacks may still come
+  bool short_said_ = false;         // what is missing then
+  std::optional<int> short_ticks_;  // by hand, before the first view: since one who was there is missing
+  // Nothing is decided for silence while members are silent together (rules/self_doubt).
+  SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
+  Time unseen_since_{};
+  Time in_force_since_{};  // the view that is
+  // The run is to end with this outcome, once a member has written a last checkpoint.
+  struct Keeping {
+    std::string outcome, reason;
+    Time until;
+    bool told = false;  // to end
+  };
+  std::optional<Keeping> keeping_;
+  // A view that is made, or whose members a restarted coordinator waits for, and that is not in the journal
+  // yet.
+  struct Unnoted {
+    View view;
+    Time again;
+    bool was_last = false;  // the disk has had its time
+    bool made = true;       // or is to be made when the folder of checkpoints is there
+  };
+  std::optional<Unnoted> unnoted_;
+  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
+  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
+  std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
+  std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
+  bool suspected_before_ = false;              // by the coordinator before this one: why is not known
+  std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
+  std::vector<Verdict> verdicts_;              // this coordinator's
+  bool marked_ = true;                         // they are on the disk
+  int marking_ticks_ = 0;                      // else: since they were tried last
+  bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
+  bool has_verdict_ = false;                   // there is one on it: the next view begins another one
+  std::uint32_t back_in_ = 0;                  // the last view that went back
+  GoingBack going_back_;                       // what members of the view say of its checkpoint
+  // Checkpoints that nobody could go back to, and in which view.
+  std::map<std::string, std::uint32_t> unreadable_;
+  int back_ticks_ = 0;     // since somebody could not, and others have not said
+  int reading_ticks_ = 0;  // while nobody has said anything
+  // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
+  bool saw_checkpoints_ = false;
+  bool told_of_one_ = false;       // by a member, or by the coordinator before
+  std::deque<Checkpointed> told_;  // by members: the last ones, by record
+  std::optional<Time> folder_away_since_;
+  std::chrono::nanoseconds folder_wait_{0};
+  std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
+  bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
+  bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
+  // Replicas do not find the checkpoint of their view, which others or this coordinator do.
+  struct Missed {
+    bool by_all;
+    Time since;
+    std::chrono::nanoseconds wait;
+    Time again;                      // the last look
+    std::set<std::uint32_t> looked;  // once, and did not find it though others did
+  };
+  std::optional<Missed> missed_;
+  // Until it is known who of these is wrong: results of this step and later ones may be.
+  struct Doubt {
+    std::uint64_t from;
+    std::vector<std::uint32_t> slots;
+  };
+  std::optional<Doubt> doubt_;
+  // Nobody knows whose gradient is wrong: all are compared in these steps of the next view.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> doubted_;
+  bool ending_ = false;            // the outcome is known
+  bool gives_up_silence_ = false;  // the run fails, for no member is heard
+  std::string refusal_;            // of a checkpoint by its disk, if that was the last word on one
+  bool took_effect_ = false;       // a member has done a step in the view
+  std::optional<bool> told_all_;   // when a run ended that has not completed: whether all could hear of it
+  bool finished_ = false;
+};
+
+coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts);
+
+}  // namespace muster

@@ -1,0 +1,451 @@
+// A coordinator that was started anew, or that a member has reached again: what the journal says, what the
+// members hold, and which of the two counts. Steps that live replicas hold always count more than a verdict
+// in a journal.
+#include <algorithm>
+#include <limits>
+
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+#include "actors/rules/watch/return_time.hpp"
+#include "base/canary.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+namespace {
+
+// What a node says of a view may be anything.
+bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards) {
+  std::uint32_t next = 0;
+  for (const Member& replica : view.replicas) {
+    if (replica.name.loader || replica.begin != next || replica.end < next) return false;
+    next = replica.end;
+  }
+  const bool loaders = std::ranges::all_of(view.loaders, [](const Member& each) { return each.name.loader; });
+  return loaders && next == shards && view.holds(member);
+}
+
+}  // namespace
+
+// ---- the journal
+
+void CoordinatorState::note(const View& view, bool ended) {
+  if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
+  const bool goes_back = view.back && view.number != view_.number;
+  try {
+    if (noted_term_ != term_) refuse_equal();
+    parts_.journal->write({parts_.job_hash, term_, view.number == 0 ? beginning() : view,
+                           roster_->free_numbers(), ended, report_.completed(), report_.steps,
+                           report_.samples, report_.weights_sha256,
+                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
+                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
+    noted_term_ = term_;
+    unnoted_since_.reset();
+    journal_behind_ = false;
+  } catch (const TakenOver& error) {
+    taken_over(error.what());
+    throw;
+  }
+}
+
+// Two that were started with the same journal have the same term, until one of them writes. A write of its
+// own may have come to the disk though it failed.
+void CoordinatorState::refuse_equal() const {
+  std::optional<JournalEntry> there;
+  try {
+    there = parts_.journal->read();
+  } catch (const DamagedJournal&) {
+    return;  // the write replaces it
+  }
+  if (there && there->term >= term_ && there->writer != writer_)
+    throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
+                                         std::to_string(there->term) + " in its journal)");
+}
+
+// Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
+void CoordinatorState::taken_over(const std::string& reason) {
+  taken_over_ = true;
+  parts_.journal.reset();
+  if (std::exchange(ending_, true)) return;
+  actors_.clear();
+  report_.outcome = "failed";
+  report_.reason = reason;
+  ended_ = self_->clock().now();
+  raise(make_event("failed", {{"reason", reason}}));
+  finish();
+}
+
+// Throws Error: then nothing was begun.
+void CoordinatorState::look_into_journal() {
+  if (!parts_.journal) return;
+  const auto entry = parts_.journal->read();
+  if (entry) term_ = entry->term + 1;
+  if (entry && !entry->ended && !parts_.resume)
+    wait_ticks_ = (kReturnMax + parts_.job.cluster.detect.patience) / kTick;
+  if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
+    roster_ = std::make_unique<Roster>(parts_.job, entry->free);
+    first_view_ = entry->first_view;
+    if (entry->job_hash == parts_.job_hash) short_ticks_ = 0;  // some were here, and may be gone
+    if (wait_ticks_ > 0)
+      raise(make_event("notice",
+                       {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
+                                     std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
+  }
+  if (entry && !entry->ended && entry->view.number > 0 && parts_.resume)
+    raise(
+        make_event("notice", {{"text", "--resume: the run goes back to a checkpoint; the replicas of view " +
+                                           std::to_string(entry->view.number) +
+                                           ", which may live and be further, are not waited for. Without "
+                                           "--resume they would be"}}));
+  if (entry && !entry->ended && !entry->completed && entry->job_hash == parts_.job_hash)
+    expect_resume(entry->view);
+  // A run that goes on from a checkpoint has no members to wait for.
+  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume)
+    return note_beginning(entry && !entry->ended);
+  if (entry->job_hash != parts_.job_hash) {
+    throw Error(Advice::fix_job,
+                "the journal is of another job (its mathematics differ); give this one another "
+                "checkpoint.folder, or move the journal away");
+  }
+  if (entry->completed) return say_completed(*entry);
+  first_view_ = std::max(entry->first_view, 1u);
+  if (entry->doubt_from > 0) {
+    doubt_ = Doubt{entry->doubt_from, {}};
+    for (const Member& member : entry->view.replicas) doubt_->slots.push_back(member.name.slot);
+  }
+  wait_for_members(entry->view, entry->free);
+  if (entry->suspect_from > 0)
+    suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
+  has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
+  keep_no_suspect();
+  journal_behind_ = true;  // of its own term
+  note_what_it_lacks();
+}
+
+// In the journal before the first view: from which checkpoint the run goes on.
+View CoordinatorState::beginning() const {
+  View view;
+  if (parts_.resume) view.source.checkpoint = parts_.resume->manifest;
+  return view;
+}
+
+// A coordinator died before the first view of a run that was to go on from a checkpoint. Without --resume the
+// run would now begin at its first step.
+void CoordinatorState::expect_resume(const View& view) const {
+  if (parts_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
+  throw Error(Advice::fix_job, why_resume(view));
+}
+
+std::string CoordinatorState::why_resume(const View& view) {
+  return "the run was to go on from " + view.source.checkpoint +
+         ", and its coordinator ended before the first view: start it with --resume, or move the journal "
+         "away "
+         "to begin the run anew";
+}
+
+// Where nodes may live that were given numbers a full disk is waited for. Else the user sees that nothing was
+// begun.
+void CoordinatorState::note_beginning(bool nodes_may_live) {
+  try {
+    note(View{});
+  } catch (const Error& error) {
+    if (!nodes_may_live || taken_over_) throw;
+    journal_refused(View{}, error.what());
+    anew_ = true;
+  }
+}
+
+// The members of that view look for this coordinator.
+void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
+  view_ = view;
+  if (view.history > 0) history_ = view.history;
+  told_of_one_ = true;
+  look_at_folder();
+  remember_verdicts();
+  remember_going_back();
+  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
+  // What members have written since the view was made. What is older may be what all went back behind.
+  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
+  const bool of_the_course = last && of_one_run(last->history, history_) && last->history >= view_.history;
+  if (of_the_course && last->records > kept_.records) kept_ = kept_by(*last);
+  kept_is_known_ = !parts_.checkpoints || listed().has_value();
+  keep_no_suspect();
+  report_.steps = std::max(report_.steps, kept_.step);
+  watch_->entered(view_);
+  watch_->begun();
+  going_back_.entered();
+  begun_ = restarted_ = true;
+  phase_ = Phase::adopting;
+  roster_->entered_before(view_, free);
+  trained_from_ = self_->clock().now();
+  raise(make_event(
+      "restarted",
+      {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
+}
+
+// The one before was gone before all knew of the end: they are told when they come back, for a while.
+void CoordinatorState::say_completed(const JournalEntry& entry) {
+  view_ = entry.view;
+  watch_->entered(view_);
+  begun_ = true;
+  report_.steps = entry.steps;
+  report_.samples = entry.samples;
+  report_.weights_sha256 = entry.weights_sha256;
+  report_.epochs = entry.epochs;
+  report_.outcome = "completed";
+  ending_ = true;
+  ended_ = self_->clock().now();
+}
+
+// ---- the members
+
+void CoordinatorState::on(const Adopt& message) {
+  const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
+  const NodeName& who = message.join.name;
+  const auto refuse_it = [&](const std::string& reason, bool again) {
+    raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+    // What it holds beyond this run is kept for --resume.
+    const std::uint32_t number = message.view.number;
+    const bool beyond = number > view_.number || (number == view_.number && !view_.holds(who));
+    self_->send(actor, Stop{false, reason, again, message.begun && beyond});
+  };
+  if (!actor) return refuse_it("it has no address to answer to", false);
+  if (taken_over_) return;                   // it is another coordinator's
+  if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
+  if (ending_) {
+    const Stop stop{report_.completed(), "the run has ended", false, true, suspect_from_.value_or(0)};
+    return self_->send(actor, stop);
+  }
+  if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
+  roster_->given(message.free);
+  if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
+  // It was never told of the view that holds it. If that is the first one nobody was: nothing was begun.
+  const bool untold = phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
+                      roster_->expects(who, message.join.incarnation);
+  if (untold && view_.number > first_view_)
+    return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
+  if (untold) {
+    try_to_begin_anew();
+    adopting_ticks_ = 0;  // it is back
+    if (anew_ || taken_over_) return;
+  } else if (!learn_from(message)) {
+    return;
+  }
+  const std::string refusal = roster_->adopt(message);
+  if (!refusal.empty() && phase_ == Phase::forming) some_were_here();
+  if (!refusal.empty()) return refuse_it(refusal, true);
+  actors_[who] = actor;
+  adopting_ticks_ = 0;
+  watch_->came(who, elapsed());
+  self_->monitor(actor);
+  if (report_.transport.empty()) report_.transport = message.prepared.transport;
+  if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
+}
+
+// The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
+// here and below: the disk of the journal takes nothing now, and the member asks again.
+bool CoordinatorState::begin_anew() {
+  if (!parts_.resume && view_.records > 0) return fail(why_resume(view_)), false;
+  if (unnoted_since_ && (unnoted_->was_last || self_->clock().now() < unnoted_->again)) return false;
+  auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
+  std::swap(roster, roster_);  // the numbers of its places go into the journal
+  const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
+  try {
+    note(View{});
+  } catch (const Error& error) {
+    std::swap(roster, roster_);
+    first_view_ = first_before;
+    if (!taken_over_) journal_refused(View{}, error.what());
+    return false;
+  }
+  for (const auto& [who, actor] : actors_) {
+    if (roster->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
+  }
+  actors_.clear();
+  away_.clear();
+  lost_.clear();
+  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
+  reach_ = {};
+  view_ = View{};
+  unnoted_.reset();
+  begun_ = false;
+  phase_ = Phase::forming;
+  short_ticks_ = 0;
+  short_said_ = false;
+  if (wait_ticks_ == 0) admit_callers();
+  return true;
+}
+
+// They joined the coordinator before this one. Who was there with them may be gone.
+void CoordinatorState::some_were_here() {
+  if (short_ticks_ || !parts_.by_hand) return;
+  short_ticks_ = 0;
+  short_said_ = false;
+  raise(make_event("notice",
+                   {{"text",
+                     "nodes that were here before this coordinator was started again are back; others are "
+                     "waited for " +
+                         std::to_string(parts_.job.cluster.start_patience.count()) +
+                         " ms (cluster.start_patience); then the run begins without them, if "
+                         "cluster.min_replicas are there"}}));
+}
+
+void CoordinatorState::try_to_begin_anew() {
+  anew_ = !begin_anew() && !taken_over_;
+}
+
+// The journal may be older than what members hold: it was restored from a copy.
+bool CoordinatorState::learn_from(const Adopt& message) {
+  const bool forming = unknown_members_may_come();
+  if ((phase_ != Phase::adopting && !forming) || canary("journal-knows-best")) return true;
+  const std::uint32_t known = forming ? first_view_ - 1 : view_.number;
+  const bool newer =
+      message.view.number > known && makes_sense(message.view, message.join.name, parts_.job.train.shards);
+  const bool expected = !forming && roster_->expects(message.join.name, message.join.incarnation);
+  if (!newer && !expected) return true;
+  if (message.term >= term_) {
+    term_ = message.term + 1;
+    journal_behind_ = true;
+  }
+  if (newer) {
+    go_on_with(message.view);
+    journal_behind_ = true;
+  }
+  return note_what_it_lacks();
+}
+
+// Who is in no newer view joins again.
+void CoordinatorState::go_on_with(const View& view) {
+  std::vector<NodeName> stay;
+  for (const auto& [who, actor] : actors_) {
+    if (!roster_->alive(who)) continue;
+    if (roster_->member(who) && view.holds(who)) {
+      stay.push_back(who);
+    } else {
+      self_->send(actor, Stop{false, "replicas of this run have come back, and it goes on with them", true});
+    }
+  }
+  std::erase_if(actors_, [&](const auto& each) {
+    return std::find(stay.begin(), stay.end(), each.first) == stay.end();
+  });
+  lost_.clear();
+  short_ticks_.reset();
+  raise(
+      make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
+                                         std::to_string(view_.number) + "): it goes on with their view " +
+                                         std::to_string(view.number)}}));
+  anew_ = false;
+  suspect_from_.reset();  // what the journal said of is an older view
+  doubt_.reset();
+  told_.clear();
+  suspected_before_ = false;
+  has_verdict_ = false;
+  wait_for_members(view, roster_->free_numbers());
+}
+
+// A member whose connection broke, and that has reached this coordinator again. What was on its way may be
+// lost; a new view tells all of it again.
+void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
+  const NodeName& who = message.join.name;
+  watch_->came(who, elapsed());
+  // It asks until it hears something: over the same connection that says nothing new.
+  if (away_.erase(who) == 0 && actors_.at(who).address() == actor.address()) {
+    if (phase_ != Phase::adopting) self_->send(actor, Adopted{term_});
+    return;
+  }
+  actors_[who] = actor;
+  self_->monitor(actor);
+  reach_.came_back(who);
+  if (!begun_ && (phase_ == Phase::forming || phase_ == Phase::noting)) return returned_early(message, actor);
+  if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
+  const bool up_to_date = message.begun && message.view.number == view_.number;
+  roster_->returned(message);
+  if (message.view.number != view_.number) watch_->missed_view(who);
+  if (phase_ == Phase::adopting) return;
+  self_->send(actor, Adopted{term_});
+  const std::vector<NodeName> fed = roster_->fed_by(who, message.view.number);
+  for (const NodeName& newcomer :
+       roster_->fed_by_others(who))  // it may have missed that it does not any more
+    self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, true});
+  // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
+  // What it was asked for since then was lost: in a pause they are fed anew.
+  for (const NodeName& newcomer : fed) {
+    self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, false});
+    if (!roster_->member(newcomer)) roster_->to_feed_again(newcomer);
+  }
+  if (phase_ == Phase::closing) {
+    self_->send(actor, Close{term_, message.view.number, lost_});
+  } else if (phase_ == Phase::installing || (phase_ == Phase::running && !up_to_date) || !fed.empty()) {
+    close_view();
+  }
+}
+
+// Nobody was told of a view yet: all that it can have missed is that it was heard.
+void CoordinatorState::returned_early(const Adopt& message, const node_actor& actor) {
+  const NodeName& who = message.join.name;
+  self_->send(actor, Adopted{term_});
+  if (roster_->at(who).stage != NodeStage::joined || message.prepared.address.empty()) return;
+  Prepared word = message.prepared;
+  word.name = who;
+  on(word);
+}
+
+// All members that are left have come back. Newcomers can be compared with them now.
+void CoordinatorState::adopted_all() {
+  report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
+  for (const auto& [who, actor] : actors_) {
+    if (!roster_->member(who)) continue;
+    const NodeRecord& record = roster_->at(who);
+    if (roster_->alive(who))
+      raise(make_event("returned",
+                       {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
+    self_->send(actor, Adopted{term_});
+  }
+  const bool any_leaves = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
+    return node.second.leaving && roster_->member(node.first);
+  });
+  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
+      !suspect_from_ && !any_leaves) {
+    phase_ = Phase::running;
+    took_effect_ = false;
+    announce_view();
+    feed_newcomers();
+  } else {
+    close_view();
+  }
+  admit_callers();
+}
+
+// Where no member is back they may still look for this coordinator; where one is, the others follow soon.
+// Counted in ticks: time in which this coordinator did not run is nobody's silence.
+bool CoordinatorState::judge_returns() {
+  const auto missing = roster_->not_returned();
+  if (missing.empty() || journal_behind_) return false;
+  const auto& cluster = parts_.job.cluster;
+  auto wait =
+      wait_for_returns(roster_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
+  if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
+  if (++adopting_ticks_ * kTick < wait) return false;
+  for (const NodeName& who : missing) {
+    if (phase_ != Phase::adopting || ending_) break;
+    lost(who, "coordinator",
+         "it has not come back to the restarted coordinator within " + std::to_string(wait.count()) + " ms");
+  }
+  return true;
+}
+
+void CoordinatorState::none_came_back() {
+  const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
+  const bool cannot_tell = parts_.checkpoints && (!listed() || folder_is_away());
+  const auto& cluster = parts_.job.cluster;
+  const auto wait = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
+  fail("no member of the last view has come back and stayed; the first is waited for " +
+       std::to_string(wait.count()) + " ms (cluster.orphan_after, and the time until members know); " +
+       (can_resume    ? "go on from a checkpoint with --resume"
+        : cannot_tell ? "checkpoint.folder cannot be read now: make it readable, and look with --resume for "
+                        "a checkpoint to go on from"
+                      : "no checkpoint is here: to begin again, move the journal away"));
+}
+
+}  // namespace muster

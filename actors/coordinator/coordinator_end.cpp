@@ -1,0 +1,195 @@
+// How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
+// a checkpoint. And how a view waits for a journal whose disk takes nothing.
+#include <algorithm>
+#include <limits>
+
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+#include "actors/messages/disk_retry.hpp"
+#include "base/canary.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+// ---- the last view
+
+// Whether there is anything to keep, and a place for it. Then the run ends within checkpoint.grace.
+bool CoordinatorState::begin_keeping(const std::string& outcome, const std::string& reason) {
+  if (parts_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
+  trained_to_ = self_->clock().now();
+  keeping_ = Keeping{outcome, reason, self_->clock().now() + parts_.job.checkpoint.grace};
+  return true;
+}
+
+bool CoordinatorState::keep_state(const std::string& outcome, const std::string& reason) {
+  if (!begin_keeping(outcome, reason)) return false;
+  if (phase_ == Phase::running) {
+    close_view();
+  } else if (phase_ == Phase::paused || phase_ == Phase::noting) {
+    next_view();  // all have closed the one before
+  }
+  return true;  // in the other phases a view is under way, and the last one follows it
+}
+
+// All who are left come to one record, and to one place for the parts of what is held in parts.
+void CoordinatorState::last_view() {
+  suspect_what_is_doubted(true);
+  keep_no_damaged();
+  const Roster::Next next = roster_->last_view(view_);
+  if (!next.view) return not_kept(next.missing + refusal_);
+  if (next.lost) return not_kept("a part of the state was lost with a replica");
+  View view = *next.view;
+  avoid_unreadable(view);
+  if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
+  if (view.records == 0) {
+    const auto hidden = hidden_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
+    return not_kept("no checkpoint is left that can be read" +
+                    (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
+  }
+  if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
+  if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  const bool went_back_half = view_.back && roster_->took() < view_.number;
+  if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
+  install(view);
+}
+
+void CoordinatorState::on(const Checkpointed& message) {
+  mark_suspects_again();
+  if (message.view < back_in_) return;  // it was set aside
+  if (const auto found = unreadable_.find(message.manifest); found != unreadable_.end()) {
+    if (message.view <= found->second) return;
+    unreadable_.erase(found);  // its steps were done again, and it is written anew
+  }
+  if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
+  look_at_folder();
+  if (message.folder.empty()) keep(message);
+  if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
+}
+
+void CoordinatorState::keep(const Checkpointed& message) {
+  told_of_one_ = true;
+  if (!verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
+  remember_told(message);
+  if (message.records < kept_.records) return;
+  kept_ = message;
+  kept_is_known_ = true;
+}
+
+// What the disk said last is part of the answer, should no last checkpoint be written.
+void CoordinatorState::on(const Raised& message) {
+  const std::string& what = message.event.name;
+  if (what == "checkpoint_delayed" || what == "checkpoint_failed")
+    refusal_ = "; of a checkpoint it was said: " + message.event.text("reason") + "; " +
+               message.event.text("advice");
+  if (what == "checkpoint") refusal_.clear();
+  raise(message.event);
+}
+
+void CoordinatorState::state_kept(const Checkpointed& message) {
+  report_.checkpoint = message.path;
+  report_.kept = {message.step, message.folder};
+  report_.steps = std::max(report_.steps, message.step);  // its last word may not have come
+  report_.weights_sha256 = message.weights_sha256;
+  if (keeping_->outcome == "failed" && !message.path.empty())
+    keeping_->reason += "; the state is kept in " + message.path;
+  raise(
+      make_event("state_kept",
+                 {{"step", number(message.step)}, {"checkpoint", message.manifest}, {"path", message.path}}));
+  end_as_asked();
+}
+
+void CoordinatorState::not_kept(const std::string& reason) {
+  keep_no_damaged();
+  if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
+  raise(make_event("state_not_kept",
+                   {{"reason", reason},
+                    {"step", number(heard_of().steps)},
+                    {"last_checkpoint", kept_.manifest.empty() ? std::string("none") : kept_.manifest}}));
+  end_as_asked();
+}
+
+void CoordinatorState::end_as_asked() {
+  const Keeping asked = *keeping_;
+  if (asked.outcome == "failed") raise(make_event("failed", {{"reason", asked.reason}}));
+  conclude(asked.outcome, asked.reason);
+}
+
+// ---- a journal whose disk takes nothing
+
+// Whether the view is in the journal. If not, members keep what they hold, and it is tried again; the last
+// view of a run waits for no journal.
+bool CoordinatorState::noted(const View& view) {
+  try {
+    note(view);
+  } catch (const Error& error) {
+    if (taken_over_) return false;
+    if (canary("journal-full-fails")) {
+      fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
+      return false;
+    }
+    if (view.last) return true;
+    phase_ = Phase::noting;
+    journal_refused(view, error.what());
+    return false;
+  }
+  return true;
+}
+
+void CoordinatorState::journal_refused(const View& view, const std::string& reason) {
+  const auto now = self_->clock().now();
+  const auto give_up = parts_.job.cluster.give_up_after;
+  if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
+  const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
+  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
+  note_again_ = disk_back_off(note_again_);
+  raise(make_event("journal_delayed", {{"view", number(view.number)},
+                                       {"reason", reason},
+                                       {"again_ms", milliseconds(unnoted_->again - now)},
+                                       {"give_up_ms", milliseconds(give_up)}}));
+}
+
+// Of a restarted coordinator: its term, or what a member told. Before that is written no member counts as
+// back; each asks again.
+bool CoordinatorState::note_what_it_lacks() {
+  if (!journal_behind_) return true;
+  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
+  try {
+    note(view_);
+  } catch (const Error& error) {
+    if (!taken_over_) journal_refused(view_, error.what());
+    return false;
+  }
+  return true;
+}
+
+// Results turned out to be wrong since it was made, or a newcomer that it would take in is gone, or goes.
+bool CoordinatorState::is_outdated(const View& view) const {
+  if (suspect_from_ && !view.back) return true;
+  const auto gone = [this](const Member& member) {
+    return !roster_->alive(member.name) || (roster_->at(member.name).leaving && !view_.holds(member.name));
+  };
+  return std::ranges::any_of(view.replicas, gone) || std::ranges::any_of(view.loaders, gone);
+}
+
+void CoordinatorState::note_again() {
+  const auto now = self_->clock().now();
+  const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
+  const auto give_up = parts_.job.cluster.give_up_after;
+  const bool over = unnoted_since_ && unnoted_->was_last;
+  if (anew_ && !over) return;  // see begin_with_those_here
+  if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
+  if (!over && returns) return void(note_what_it_lacks());
+  if (!over && !unnoted_->made) return next_view();
+  if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();
+  if (!over) return install(View(unnoted_->view));
+  const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
+                             " ms (cluster.give_up_after), so no view can be made";
+  if (returns)
+    return fail(reason +
+                "; replicas that live keep their state, and go on with this job's coordinator if it "
+                "is started again within cluster.orphan_after");
+  if (anew_ || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
+}
+
+}  // namespace muster

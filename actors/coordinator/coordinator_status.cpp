@@ -1,0 +1,163 @@
+// What a coordinator tells of its nodes, and who asks how its run stands. Decides nothing.
+#include <algorithm>
+
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kWaitersMax = 64;
+constexpr const char* kTraining = "training";
+
+std::string state_of(const NodeRecord& record, bool away) {
+  if (record.leaving) return "leaves";
+  if (away) return "away";
+  if (record.member) return "member";
+  return record.stage == NodeStage::joined ? "prepares" : "newcomer";
+}
+
+std::string texts_of(const std::vector<NodeName>& names) {
+  std::string text;
+  for (const NodeName& name : names) text += (text.empty() ? "" : ", ") + name.text();
+  return text;
+}
+
+bool all_have_come(const Roster& roster) {
+  const auto complete = [](std::pair<std::uint32_t, std::uint32_t> arrived) {
+    return arrived.first >= arrived.second;
+  };
+  return complete(roster.arrived(false)) && complete(roster.arrived(true));
+}
+
+}  // namespace
+
+void CoordinatorState::StepsHeard::take(const Progress& progress, Time now) {
+  last = progress;
+  to = now;
+}
+
+double CoordinatorState::StepsHeard::rate() const {
+  const double seconds = std::chrono::duration<double>(to - from).count();
+  if (seconds <= 0 || last.samples <= samples_before) return 0;
+  return static_cast<double>(last.samples - samples_before) / seconds;
+}
+
+caf::result<RunStatus> CoordinatorState::on(const StatusRequest& message) {
+  if (!message.at_end || finished_) return status();
+  const auto asker = caf::actor_cast<caf::actor_addr>(self_->current_sender());
+  std::erase_if(end_waiters_, [&](const auto& each) { return each.first == asker; });
+  if (end_waiters_.size() >= kWaitersMax)
+    end_waiters_.erase(end_waiters_.begin());  // if it lives, it asks again
+  end_waiters_.emplace_back(asker, self_->make_response_promise<RunStatus>());
+  return end_waiters_.back().second;
+}
+
+void CoordinatorState::tell_end_waiters() {
+  for (auto& [asker, waiter] : end_waiters_) waiter.deliver(status());
+  end_waiters_.clear();
+}
+
+RunStatus CoordinatorState::status() const {
+  RunStatus status;
+  status.job = parts_.job.name;
+  std::tie(status.state, status.detail) = how_it_stands();
+  status.elapsed_s = std::chrono::duration<double>(elapsed()).count();
+  status.view = view_.number;
+  const Heard heard = heard_of();
+  status.step = std::max(heard.steps, kept_.step);
+  status.samples = heard.samples;
+  const auto& train = parts_.job.train;
+  status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
+  if (steps_heard_) {
+    status.epoch = steps_heard_->last.epoch;
+    status.loss = steps_heard_->last.loss;
+    if (status.state == kTraining) status.samples_per_second = steps_heard_->rate();
+  }
+  status.checkpoint = kept_.path;
+  status.checkpoint_step = kept_.step;
+  for (const auto& [name, record] : roster_->nodes()) {
+    if (record.stage == NodeStage::expected || gone(record)) continue;
+    status.nodes.push_back({name, state_of(record, away_.contains(name)), record.host, record.address,
+                            record.device, record.pid, record.last_step});
+  }
+  return status;
+}
+
+// By the heartbeats of members: who speaks for all may be gone, or tells of few steps in a second. Not while
+// they go back, and what they did before counts no more.
+CoordinatorState::Heard CoordinatorState::heard_of() const {
+  Heard heard{report_.steps, report_.samples};
+  if (suspect_from_ || is_going_back()) return heard;
+  for (const Member& member : view_.replicas) {
+    const NodeRecord* record = roster_->find(member.name);
+    if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};
+  }
+  return heard;
+}
+
+// An event that names a node says where that one is, if it has come.
+void CoordinatorState::add_where(Event& event) const {
+  for (const bool loader : {false, true}) {
+    const NodeName name{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
+    if (!event.has(kind(name))) continue;
+    const NodeRecord* record = roster_->find(name);
+    if (record) where(event, record->host, record->address);
+    return;
+  }
+}
+
+void CoordinatorState::say_arrived(const NodeName& who) {
+  std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
+                                                         {"pid", roster_->at(who).pid}};
+  if (!begun_) {
+    const auto [here, places] = roster_->arrived(who.loader);
+    fields.insert(fields.end(), {{"here", number(here)}, {"places", number(places)}});
+  }
+  raise(make_event("arrived", fields));
+}
+
+std::string CoordinatorState::whom_it_waits_for() const {
+  if (begun_ || ending_ || roster_->nodes().empty()) return {};
+  std::string text;
+  for (const bool loader : {false, true}) {
+    const auto [here, places] = roster_->arrived(loader);
+    if (places == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(here) + " of " + std::to_string(places) +
+            (loader ? " loaders" : " replicas") + (here == 1 ? " is here" : " are here");
+  }
+  return text;
+}
+
+// The state in one word or two, and what there is to say of it.
+std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
+  if (ending_) return {report_.outcome, report_.reason};
+  if (keeping_) return {"ending", keeping_->reason + ": a last checkpoint is written"};
+  if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
+  switch (phase_) {
+    case Phase::forming: {
+      if (!all_have_come(*roster_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
+      const std::string behind = roster_->behind(roster_->stage_behind());
+      return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
+    }
+    case Phase::adopting:
+      return {"waiting", "was started again: for " + texts_of(roster_->not_returned()) + " to come back"};
+    case Phase::paused:
+      return {"paused", "waits for " + paused_for_};
+    case Phase::noting:
+      return {"paused", "the journal cannot be written"};
+    case Phase::closing:
+    case Phase::installing:
+      return {"changing view", ""};
+    case Phase::running:
+      break;
+  }
+  std::string standing;
+  for (const NodeName& who : roster_->standing(parts_.job.cluster.straggler.stuck_after))
+    standing += (standing.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
+  return {kTraining, standing};
+}
+
+}  // namespace muster

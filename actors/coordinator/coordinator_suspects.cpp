@@ -1,0 +1,294 @@
+// Results that hold wrong bits: which steps may have them, and the checkpoint before these, to which all go
+// back. Checkpoints that may hold them are set aside, so that nobody goes on from one.
+#include <algorithm>
+#include <functional>
+
+#include "actors/checkpoint/checkpoint_verdicts.hpp"
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/coordinator/coordinator_bits.hpp"
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+#include "actors/messages/clean_steps.hpp"
+#include "actors/rules/steps/weight_blocks.hpp"
+#include "base/canary.hpp"
+
+namespace muster {
+
+namespace {
+
+std::string steps_text(std::uint64_t from, std::uint64_t to) {
+  return from == to ? "step " + std::to_string(from)
+                    : "steps " + std::to_string(from) + " to " + std::to_string(to);
+}
+
+// What is written where it is not mounted would be lost.
+constexpr const char* kAway = "the folder cannot be read now, or is not mounted";
+
+// What the disk said to a change.
+std::string refusal_of(const std::function<void()>& change) {
+  try {
+    change();
+    return {};
+  } catch (const DiskError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+// The first step whose result may be wrong. Behind the last one that was done: none is. A record that differs
+// has been found before anything was computed with it.
+std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const {
+  const auto& slots = judgement.odd.empty() ? message.slots : judgement.odd;
+  const std::uint64_t behind = last_done(message) + 1;
+  std::uint64_t from = behind;
+  for (const std::uint32_t slot : slots) {
+    const std::uint64_t clean = roster_->at({false, slot}).clean;
+    if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
+    if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
+    const NodeRecord& record = roster_->at({false, slot});
+    from = std::min(
+        from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
+  }
+  if (judgement.odd.empty() && doubt_) from = std::min(from, doubt_->from);
+  return from;
+}
+
+// By the job's policy, or because it cannot lose a replica.
+bool CoordinatorState::ends_with(const Judgement& judgement) const {
+  if (judgement.act != Judgement::Act::evict) return judgement.act == Judgement::Act::stop;
+  return std::ranges::any_of(judgement.odd, [this](std::uint32_t slot) {
+    return roster_->alive({false, slot}) && !goes_on_without({false, slot});
+  });
+}
+
+// One sentence for people.
+std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judgement& judgement,
+                                           std::uint64_t from) const {
+  using Act = Judgement::Act;
+  const std::uint64_t done = last_done(message);
+  if (judgement.act == Act::again && from > done)
+    return "nothing is needed yet: the step is not applied before it is known who is wrong";
+  if (!judgement.sure)
+    return "the newcomer is turned away; whether it or those who were there before are wrong, only a further "
+           "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
+  if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
+  const std::string may = steps_text(from, done) + " may hold wrong results";
+  const auto good = good_before(from);
+  const std::string before = good ? good->manifest : std::string();
+  const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
+  if (!good && hidden_before(from))
+    return may + "; checkpoint.folder, or some of it, cannot be read now" +
+           (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
+                    : ": make it readable, and go on with --resume from a checkpoint before them");
+  if (goes_on) {
+    return good ? may + "; the run goes back to " + before
+                : may + ", and no checkpoint before them is there; if this matters, begin the run again";
+  }
+  if (judgement.act == Act::report) {
+    return may + (good ? "; for the exact bits, end the run, move later checkpoints than " + before +
+                             " away, and go on with --resume"
+                       : "; for the exact bits, begin the run again");
+  }
+  return may + (good ? "; the last checkpoint without them is " + before + ": go on with --resume"
+                     : ", and no checkpoint without them is there: begin again");
+}
+
+// Until all have gone back. However the run ends before that, nobody goes on from what may be wrong.
+// Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
+// read now is looked into again when the view is made.
+void CoordinatorState::suspect(std::uint64_t from, bool ends) {
+  if (canary("keeps-wrong-results") || (!ends && !hidden_before(from) && !good_before(from))) return;
+  suspect_from_ = std::min(from, suspect_from_.value_or(from));
+  has_verdict_ = true;
+  note_suspects();
+  set_suspects_aside(*suspect_from_);
+  keep_no_suspect();
+}
+
+void CoordinatorState::keep_no_suspect() {
+  if (!suspect_from_ || kept_.step < *suspect_from_) return;
+  kept_ = good_before(*suspect_from_).value_or(Checkpointed{});
+}
+
+// Who could tell is lost, or the run ends before they have.
+void CoordinatorState::suspect_what_is_doubted(bool ends) {
+  if (doubt_ && (ends || good_before(doubt_->from))) suspect(std::exchange(doubt_, std::nullopt)->from, ends);
+}
+
+// All are compared in the step that is done again; but not who is gone.
+bool CoordinatorState::can_be_settled_in(const View& view) const {
+  return !doubt_ || std::ranges::all_of(doubt_->slots, [&](std::uint32_t slot) {
+    return view.holds(NodeName{false, slot});
+  });
+}
+
+// One that is started anew must know of it: who told of it may be lost.
+void CoordinatorState::note_suspects() {
+  try {
+    note(view_);
+  } catch (const Error&) {
+    // The next view is noted, too, and waits for its journal.
+  }
+}
+
+// Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
+// are written late.
+void CoordinatorState::set_suspects_aside(std::uint64_t from) {
+  if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
+  const Verdict verdict{history_, from};
+  if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
+  std::erase_if(told_, [&](const Checkpointed& one) { return one.step >= from; });
+  const bool was_marked = marked_;
+  const std::string refusal = mark_suspects();
+  const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
+    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_);
+  });
+  const bool stayed = std::exchange(suspects_stay_, !marked_ && !stay.empty());
+  if (suspects_stay_ && stayed) return;  // it was told
+  if (marked_ || (!was_marked && !suspects_stay_)) return;
+  const std::string those =
+      "checkpoints of step " + std::to_string(from) + " and later may hold wrong results";
+  raise(make_event(
+      "notice",
+      {{"text", suspects_stay_ ? those + ", and cannot be renamed: " + stay + "; remove them before --resume"
+                               : those +
+                                     "; they are renamed, but not marked: one that is written late cannot be "
+                                     "told from a good one; tried again: " +
+                                     refusal}}));
+}
+
+// All verdicts of this coordinator. What the disk said, if it takes them not.
+std::string CoordinatorState::mark_suspects() {
+  const std::string refusal = folder_is_away() ? kAway : refusal_of([&] {
+    for (const Verdict& verdict : verdicts_) add_verdict(*parts_.checkpoints, parts_.job_hash, verdict);
+  });
+  marked_ = refusal.empty();
+  return refusal;
+}
+
+void CoordinatorState::mark_suspects_again() {
+  if (marked_ || taken_over_ || !mark_suspects().empty()) return;
+  suspects_stay_ = false;
+  raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
+}
+
+// On the course of the members that come back: their journal's disk may have been full. The next view begins
+// another course, or nobody could write a checkpoint any more.
+void CoordinatorState::remember_verdicts() {
+  if (!parts_.checkpoints) return;
+  const std::uint64_t of_members = history_;
+  for (const Verdict& verdict : readable_verdicts(*parts_.checkpoints, parts_.job_hash)) {
+    if (!goes_before(of_members, verdict.history)) continue;
+    history_ = std::max(history_, verdict.history);
+    suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
+    has_verdict_ = suspected_before_ = true;
+  }
+}
+
+// What its members wrote in the views before does not count; the disk may have refused to note it.
+void CoordinatorState::remember_going_back() {
+  if (!from_disk(view_) || canary("going-back-is-forgotten")) return;
+  back_in_ = view_.number;
+  if (!view_.back || !parts_.checkpoints) return;
+  const Verdict verdict{view_.history - 1, view_.source.step + 1};
+  const auto noted = readable_verdicts(*parts_.checkpoints, parts_.job_hash);
+  if (is_void(noted, verdict.history, verdict.from_step)) return;
+  verdicts_.push_back(verdict);
+  mark_suspects();
+}
+
+// A run that goes back does its steps again: those that it leaves behind count no more, whoever writes them
+// down late. Nobody may have looked whether they are right.
+void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
+  if (canary("abandoned-steps-count")) return;
+  back_in_ = view;
+  has_verdict_ = true;
+  note_suspects();  // or another coordinator has the journal: it may go on with these steps
+  set_suspects_aside(step + 1);
+}
+
+// Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
+// into another history.
+void CoordinatorState::begin_history() {
+  if (!parts_.checkpoints) return;
+  look_at_folder();
+  try {
+    read_verdicts(*parts_.checkpoints, parts_.job_hash);
+    history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
+                            parts_.resume ? parts_.resume->manifest : std::string());
+  } catch (const DiskError& error) {
+    // One that no verdict in the folder is about, as far as chance goes.
+    history_ = history_of_chance(parts_.job.name, self_->clock().now().time_since_epoch().count());
+    raise(make_event("notice", {{"text", std::string(error.what()) +
+                                             "; as long as it is so, no older checkpoint is removed"}}));
+  }
+}
+
+// A view that goes back has taken effect with its first record: until then some members may hold what they
+// held before.
+bool CoordinatorState::goes_back_again(View& view) {
+  if (!view_.back || roster_->took() >= view_.number) return false;
+  view.source = view_.source;
+  return true;
+}
+
+void CoordinatorState::go_back_before_suspects(View& view) {
+  // Parts were lost, and no good checkpoint is left.
+  const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
+  const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
+  if (good) {
+    mark_suspects_again();  // the folder may have been away
+    // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
+    // step late, and would remove what the others read now; unless a good one may lie there that the
+    // coordinator cannot read. The coordinator before may have marked nothing.
+    const bool abandons = good->step + 1 < *suspect_from_ && !hidden_before(*suspect_from_);
+    if (abandons || suspected_before_) {
+      has_verdict_ = true;
+      set_suspects_aside(abandons ? good->step + 1 : *suspect_from_);
+    }
+    kept_ = *good;
+    view.source = {0, {}, good->manifest, good->records, good->step};
+    raise(make_event("went_back", {{"view", number(view.number)},
+                                   {"step", number(std::max(steps_done(), good->step))},
+                                   {"to_step", number(good->step)},
+                                   {"checkpoint", good->manifest},
+                                   {"reason", why_suspected()}}));
+    doubt_given_up_steps();
+  } else {
+    const auto kept = std::exchange(suspect_from_, std::nullopt);  // there is nothing to go back to
+    if (!begins_anew && !goes_back_again(view)) {
+      if (kept) say_kept_suspects(*kept), suspected_before_ = false;
+      return;
+    }
+  }
+  view.back = true;
+  view.records = view.source.records;
+  view.behind.clear();
+  for (Member& member : view.replicas) went_back_to(view.source.step, member);
+}
+
+void CoordinatorState::say_kept_suspects(std::uint64_t from) {
+  raise(make_event("notice", {{"text", "the run goes on with what it has, for no checkpoint before step " +
+                                           std::to_string(from) +
+                                           " can be read now; results of this step and later ones may be "
+                                           "wrong: if this matters, begin the run again"}}));
+}
+
+std::string CoordinatorState::why_suspected() const {
+  const std::string those = "step " + std::to_string(*suspect_from_) + " and later";
+  return suspected_before_ ? those +
+                                 " were given up before the coordinator was started again: their results "
+                                 "may be wrong, or parts of the state were lost"
+                           : "results of " + those + " may be wrong (event corrupt)";
+}
+
+// Who was wrong in them may be a member still: the one before did not come to say who it was.
+void CoordinatorState::doubt_given_up_steps() {
+  if (!std::exchange(suspected_before_, false)) return;
+  const std::uint64_t from = *suspect_from_, to = std::max(from, steps_done());
+  const bool is_first = view_.doubted_to == 0;
+  doubted_ = {is_first ? from : std::min(from, view_.doubted_from), std::max(to, view_.doubted_to)};
+}
+
+}  // namespace muster

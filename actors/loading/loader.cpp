@@ -1,0 +1,79 @@
+#include "actors/loading/loader.hpp"
+
+#include "actors/data_plane/data_plane.hpp"
+#include "actors/pipeline/serialise.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+namespace {
+
+// On a loader's node it moves the progress word; on a replica that is the replica's.
+Item read(Workbench& bench, const Demand& demand) {
+  std::optional<ProgressBoard::InCall> call;
+  if (bench.reads_with_compute)
+    call.emplace(*bench.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
+  if (bench.model) {
+    Item item = reader_of(bench).read(demand.shard, demand.cursor);
+    bench.progress->moved();  // a sign of life, whichever shard is waited for
+    return item;
+  }
+  bench.progress->now(Activity::loading, demand.shard);
+  Item item = reader_of(bench).read(demand.shard, demand.cursor);
+  bench.progress->now(Activity::idle);
+  return item;
+}
+
+}  // namespace
+
+loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
+                                   std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
+                                   node_actor node) {
+  return {[=](const Demand& demand) {
+    const auto asker = caf::actor_cast<shard_actor>(self->current_sender());
+    executor->submit([bench, asker, node, demand] {
+      try {
+        caf::anon_send(asker, Delivery{demand.ticket, read(*bench, demand)});
+      } catch (const std::exception& error) {
+        const ErrorPlace at = place_of(demand.cursor, demand.shard);
+        caf::anon_send(node, Trouble{"reading the data of " + at.text() + ": " + error.what(), {}, at});
+      }
+    });
+  }};
+}
+
+loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteLoaderState>,
+                                          std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                          PeerId loader_peer) {
+  return {[=](const Demand& demand) {
+    Frame frame;
+    frame.kind = FrameKind::demand;
+    frame.node = demand.shard;
+    frame.round = demand.ticket;
+    frame.offset = demand.cursor.step;
+    frame.extra = static_cast<std::uint32_t>(demand.cursor.phase);
+    frame.more = demand.cursor.epoch;
+    plane->post([=](Engine& engine) {
+      if (engine.view() == view) engine.send_loading(loader_peer, frame, {});
+    });
+  }};
+}
+
+shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShardState>,
+                                        std::shared_ptr<DataPlane> plane, std::uint32_t view,
+                                        PeerId replica_peer) {
+  return {[](const Need&) {},
+          [=](const Delivery& delivery) {
+            Frame frame;
+            frame.kind = FrameKind::batch;
+            frame.node = delivery.item.shard;
+            frame.round = delivery.ticket;
+            auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
+            plane->post([=](Engine& engine) {
+              if (engine.view() == view) engine.send_loading(replica_peer, frame, std::move(*payload));
+            });
+          },
+          [](const RemoteDelivery&) {}};
+}
+
+}  // namespace muster

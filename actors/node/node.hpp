@@ -1,0 +1,220 @@
+// A node: one process (or one in-process replica). It joins the coordinator, makes what works here
+// (executors, data plane, loader, shards, replica, reducer), and ends it again. It passes on what they have
+// to tell.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/data_plane/data_plane.hpp"
+#include "actors/data_plane/executor.hpp"
+#include "actors/messages/messages.hpp"
+#include "actors/node/awake_clock.hpp"
+#include "actors/pipeline/memory.hpp"
+#include "actors/replica/replica.hpp"
+#include "actors/rules/steps/course.hpp"
+#include "actors/rules/watch/loader_watch.hpp"
+#include "actors/rules/watch/stall_watch.hpp"
+#include "gpu/compute_device.hpp"
+#include "muster/job.hpp"
+#include "muster/registry.hpp"
+
+namespace muster {
+
+/// What differs between a real process and the simulator. Everything else is the same code.
+struct NodeSeams {
+  /// `device` is "cpu:K", or "-" for a thread that is bound to none.
+  std::function<std::shared_ptr<Executor>(const std::string& name, const std::string& device)> make_executor;
+  /// `device`: what the node computes on; "-" on a loader.
+  std::function<std::shared_ptr<DataPlane>(const Job& job, const NodeName& name, const std::string& device,
+                                           Engine::Hooks hooks)>
+      make_data_plane;
+  /// The folder of checkpoints; empty: the one on this machine.
+  std::function<std::shared_ptr<Disk>(const std::string& folder)> open_disk;
+  /// What a replica computes on, by the name of its device.
+  std::function<std::shared_ptr<ComputeDevice>(const std::string& name, const DeviceMemory& memory)>
+      make_device = make_compute_device;
+  /// Asked on the compute thread before a node says that it is ready: throws Error if the model or a source
+  /// does not keep its contract here. Empty: that is known. `computes`: it has the model; `loads`: it reads
+  /// the data.
+  std::function<void(const Job& job, const Registry& registry, bool computes, bool loads)> check_contract;
+  /// Looks for the coordinator's mark in checkpoint.folder, on another thread: `done` is handed what people
+  /// should know, or nothing. Empty: nobody looks.
+  std::function<void(const Job& job, const std::string& mark, std::function<void(std::string)> done)>
+      look_for_mark;
+  /// Dials the ports of these, and hands over those that do not answer, on another thread, within
+  /// kDialPatience. `own`: this node's address. Empty: nothing is between the nodes.
+  std::function<void(const std::string& own, const std::vector<Member>& peers,
+                     std::function<void(std::vector<NotReached>)> done)>
+      dial_ports;
+  /// What stands in a replica's place; empty: a replica. For benches of the reducer.
+  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
+};
+
+/// Threads pinned to their cores, and UCX. `address`: what this node is reached by; empty: cluster.listen.
+NodeSeams real_seams(const std::string& address = {});
+
+struct NodeParts {
+  NodeName name;  ///< that it was launched for; one that `joins` is told its number
+  std::int64_t pid = 0;
+  std::uint64_t incarnation = 0;  ///< differs between any two starts
+  bool joins = false;             ///< comes by itself, at any time
+  std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
+  std::uint64_t launched = 0;     ///< number that its launcher gave this start; 0: it has no launcher
+  std::string own_address;        ///< of this machine, on the way to the coordinator; for people
+  /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
+  /// The connection to the coordinator has ended; the job looks for it for so long. Without this function the
+  /// node ends with it.
+  std::function<void(std::chrono::milliseconds)> on_orphaned;
+  std::function<void()> drop_connection;  ///< to the coordinator; then it ends as if the network had
+  std::function<void(const Stop&)> on_stop;
+  std::function<void(const std::string&)> on_notice;  ///< for people who look at this process
+  Registry registry;
+  NodeSeams seams;
+  coordinator_actor coordinator;
+};
+
+class NodeState {
+ public:
+  static inline const char* name = "node";
+  using Self = node_actor::stateful_pointer<NodeState>;
+
+  /// However a node ends, what works in it ends, too.
+  ~NodeState() { let_go(); }
+
+  void start(Self self, NodeParts parts);
+  void on(const Welcome& message);
+  void on(const Ready& message);
+  void on(const Install& message);
+  void on(const RoundDone& message);
+  void on(const Begin& message);
+  void on(const Close& message);
+  void on(const Halted& message);
+  void on(const Stalled& message);
+  void on(const Starved& message);
+  void on(const Observe& message);
+  void on(const Donate& message);
+  void on(const CaughtUp& message);
+  void on(const Leaving& message);
+  void on(const Pulse& message);
+  void on(const NewCoordinator& message);
+  void on(const Adopted& message);
+  void on(const Trouble& message);
+  void on(const Failing& message);
+  void on(const Stop& message);
+  void on(const Tick& message);
+  void on(const StateKept& message);
+  void on(const Borrow& message);
+  void on(const UnlikeBits& message);
+  void on(const WentBack& message);
+  void on(const Compared& message);
+  void on(const Reach& message);
+
+  const coordinator_actor& coordinator() const { return parts_.coordinator; }
+
+ private:
+  struct Actors {
+    reducer_actor reducer;
+    loader_actor loader;
+    std::map<std::uint32_t, shard_actor> shards;
+    std::map<PeerId, shard_actor> remote_shards;
+  };
+  // Where the data plane's hooks find the actors. After the first view only the data plane's thread changes
+  // `actors`.
+  struct Board {
+    node_actor node;
+    Actors actors;
+  };
+
+  Engine::Hooks hooks() const;
+  void make_replica(const View& view);
+  void install_replica(const View& view);
+  Engine::Bounds bounds(const View& view) const;
+  void install_loader(const View& view);
+  void say_what_it_reads(const Ready& message, Prepared& prepared);
+  bool loads_itself(const View& view) const { return parts_.name.loader || view.loaders.empty(); }
+  loader_actor make_loader(const View& view);
+  std::uint32_t prefetch_depth_for(const View& view, std::uint32_t shards) const;
+  void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
+  void install_engine(const View& view, const std::vector<Member>& peers, const ReductionShape* shape);
+  std::vector<Member> peers_in(const View& view) const;
+  ReductionShape shape_of(const View& view) const;
+  void fail(Failing message);
+  void complain_again();
+  void look_for_silence();
+  void ask_to_be_adopted();
+  void look_for_answer();
+  void watch();
+  std::uint64_t still_ms();
+  std::uint64_t doing_ms(const ProgressWord& word);
+  std::uint64_t call_ms(const ThreadCall& call);
+  void skip_own_standstill();
+  void stand_in(const RoundSight& sight);
+  void notice(const std::string& text) const;
+  void look_for_mark(const std::string& mark) const;
+  static UnlikeBits unlike_bits(const Unlike& found);
+  static Event handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given);
+  void end_loading();
+  void let_go();
+
+  node_actor::pointer self_ = nullptr;
+  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
+  std::optional<StallWatch> stalls_;
+  std::optional<LoaderWatch> loader_watch_;
+  bool run_has_begun_ = false;  // a view that holds this node was in force, or it came later
+  NodeParts parts_;
+  std::optional<Job> job_;
+  Welcome welcome_;
+  std::shared_ptr<Executor> compute_;
+  std::shared_ptr<Executor> loading_;
+  std::shared_ptr<DataPlane> plane_;
+  std::shared_ptr<Workbench> bench_;
+  MemoryDemand reads_;       // what reading takes of this node's memory
+  bool opens_data_ = false;  // where it loads because no loader process is left
+  std::shared_ptr<const Snapshot> resumed_;
+  std::shared_ptr<Board> board_;
+  replica_actor replica_;
+  std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
+  Actors actors_;
+  std::optional<std::uint32_t> borrowed_;  // a shard of another replica, for an audit
+  std::uint64_t borrows_ = 0;
+  View view_;
+  Prepared prepared_;
+  std::uint64_t term_ =
+      0;              ///< the highest that was seen; what comes from a lower one is of a dead coordinator
+  FreeNumbers free_;  ///< as the coordinator said last
+  /// Of the view in force, or of one that was made and that it has not been told of: then it waits for a
+  /// coordinator that is gone.
+  bool may_be_member_ = false;
+  bool begun_ = false;
+  caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
+  caf::actor_clock::time_point plane_told_{};
+  ProgressWord busy_with_;  // since when it says the same
+  ThreadCall call_;
+  caf::actor_clock::time_point call_since_{};
+  caf::actor_clock::time_point busy_since_{}, watched_at_{};
+  std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
+  std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
+  bool silence_said_ = false;
+  std::string waits_said_;                             // as in Pulse
+  std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet
+  caf::actor_clock::time_point asked_{};
+  std::optional<Stop> stopping_;  // once its state is kept
+  // What it has told, and tells again to a coordinator that was started anew.
+  Join join_;
+  std::optional<Failing> failure_;
+  std::optional<UnlikeBits> unlike_;   // of this view
+  std::optional<WentBack> went_back_;  // likewise
+  std::vector<std::uint64_t> clean_;   // likewise: of its replicas, as in Member
+  std::vector<Failing> broken_;        // complaints about connections that have ended, in this view
+  caf::actor_clock::time_point complained_at_{};
+  std::optional<Leaving> leaving_;
+};
+
+node_actor::behavior_type node(NodeState::Self self, NodeParts parts);
+
+}  // namespace muster

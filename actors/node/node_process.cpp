@@ -1,0 +1,299 @@
+#include "actors/node/node_process.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <random>
+
+#include <caf/io/all.hpp>
+
+#include "actors/checkpoint/folder_mark.hpp"
+#include "actors/node/children.hpp"
+#include "actors/node/control_port.hpp"
+#include "actors/node/control_socket.hpp"
+#include "actors/preflight/preflight_apart.hpp"
+#include "actors/processes/descriptors.hpp"
+#include "actors/processes/signals.hpp"
+#include "actors/processes/spawn.hpp"
+#include "actors/rules/watch/looking.hpp"
+#include "actors/rules/watch/return_time.hpp"
+#include "actors/user_calls/call_note.hpp"
+#include "actors/user_calls/watched_registry.hpp"
+#include "muster/run.hpp"
+#include "transport/ucx/ucx_transport.hpp"
+
+namespace muster {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kAnswerMax = kConnectMax + kConnectMax / 2;    // of a coordinator that is asked who it is
+constexpr auto kLaunchedPatience = std::chrono::seconds(20);  // a machine may be busy with starting them
+constexpr auto kBackOffMin = std::chrono::milliseconds(500);
+constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
+
+// The address of this machine on the way to the coordinator; empty if there is no way.
+std::string own_address_towards(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0 || found == nullptr) return {};
+  std::string address;
+  const int descriptor = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  char text[NI_MAXHOST] = {};
+  if (descriptor >= 0 && ::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof text, nullptr, 0,
+                    NI_NUMERICHOST) == 0) {
+    address = text;
+  }
+  if (descriptor >= 0) ::close(descriptor);
+  ::freeaddrinfo(found);
+  return address;
+}
+
+// What the node's actor tells the process's main thread.
+struct Word {
+  std::mutex mutex;
+  Stop stop;  // guarded by mutex
+  std::atomic<bool> orphaned{false};
+  std::atomic<std::chrono::milliseconds::rep> orphan_after{0};  // set before orphaned
+};
+
+// One life of a node: from joining to its end.
+class Session {
+ public:
+  Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
+          Signals& signals)
+      : system_(system), options_(options), self_(system) {
+    const auto coordinator = connect(options.patience, signals);
+    if (!coordinator) return;
+    NodeParts parts;
+    parts.name = options.node.name;
+    parts.pid = ::getpid();
+    parts.incarnation = new_incarnation();
+    parts.joins = options.node.joins;
+    parts.device = options.node.device;
+    parts.launched = options.node.launched;
+    parts.own_address = own_address_towards(options.node.host);
+    parts.registry = registry;
+    parts.seams = std::move(seams);
+    parts.coordinator = *coordinator;
+    parts.on_stop = [word = word_](const Stop& stop) {
+      const std::lock_guard lock(word->mutex);
+      word->stop = stop;
+    };
+    if (options.node.joins) {
+      parts.on_orphaned = [word = word_, given = options.orphan_after](std::chrono::milliseconds of_job) {
+        word->orphan_after = given.value_or(of_job).count();
+        word->orphaned = true;
+      };
+      parts.drop_connection = [&system] { drop_connections(system); };
+    }
+    if (options.say) parts.on_notice = options.say;
+    node_ = system.spawn(node, std::move(parts));
+    self_->monitor(node_);
+  }
+
+  // Waits for the end, which is told. No coordinator: nothing was begun.
+  std::optional<Stop> wait(Signals& signals) {
+    if (!node_) return std::nullopt;
+    bool ended = false;
+    while (!ended) {
+      self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(kLook) >> [] {});
+      take_signals(signals);
+      if (ended || !word_->orphaned) continue;
+      if (asked_) keep_state_alone();
+      look_for_coordinator();
+    }
+    node_ = nullptr;
+    const std::lock_guard lock(word_->mutex);
+    if (asked_) word_->stop.again = false;  // it was told to go meanwhile
+    return word_->stop;
+  }
+
+ private:
+  caf::expected<coordinator_actor> look() {
+    return find_coordinator(self_, options_.node.host, options_.node.port, kAnswerMax);
+  }
+
+  std::optional<coordinator_actor> connect(std::chrono::milliseconds patience, Signals& signals) {
+    const auto began = Clock::now();
+    const std::string address = options_.node.host + ":" + std::to_string(options_.node.port);
+    Looking looking(address, patience);
+    for (;;) {
+      auto found = look();
+      if (found) return *found;
+      const FailedLook why = why_not_found(options_.node.host, options_.node.port, kConnectMax);
+      const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
+      if (const int signal = signals.take()) {
+        say("ended by a signal before there was a coordinator");
+        ::_exit(128 + signal);
+      }
+      if (looking.gives_up(why, elapsed + kConnectAgain)) {
+        say(looking.last_word(why));
+        return std::nullopt;
+      }
+      if (const auto news = looking.failed(why, elapsed); news && options_.node.joins) say(*news);
+      self_->receive(caf::after(kConnectAgain) >> [] {});
+    }
+  }
+
+  void look_for_coordinator() {
+    const auto now = Clock::now();
+    if (!orphan_since_) orphan_since_ = now;
+    if (now - *orphan_since_ >= std::chrono::milliseconds(word_->orphan_after)) {
+      return caf::anon_send(
+          node_, Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
+    }
+    if (now - looked_ < kConnectAgain) return;
+    looked_ = now;
+    auto found = look();
+    if (!found) return;
+    orphan_since_.reset();
+    word_->orphaned = false;
+    caf::anon_send(node_, NewCoordinator{*found});
+  }
+
+  // SIGTERM, SIGHUP: it hands its shards over. SIGINT, or a second signal: it ends at once.
+  void take_signals(Signals& signals) {
+    while (const int signal = signals.take()) {
+      if (asked_ && signal == SIGHUP) continue;  // a shell and the kernel both send it
+      if (signal == SIGINT || std::exchange(asked_, true)) ::_exit(128 + signal);
+      said_ = name_of_signal(signal);
+      say(said_ + ": hands its shards over, and leaves");
+      caf::anon_send(node_, Leaving{{}, said_});
+    }
+  }
+
+  // Nobody is there to hand its shards over to.
+  void keep_state_alone() {
+    if (std::exchange(kept_alone_, true)) return;
+    caf::anon_send(node_, Stop{true, said_ + ", while the coordinator is gone", false, true});
+  }
+
+  void say(const std::string& text) const {
+    if (options_.say) options_.say(text);
+  }
+
+  caf::actor_system& system_;
+  const JoinOptions& options_;
+  caf::scoped_actor self_;
+  node_actor node_;
+  std::shared_ptr<Word> word_ = std::make_shared<Word>();
+  std::optional<Clock::time_point> orphan_since_;
+  Clock::time_point looked_{};
+  bool asked_ = false, kept_alone_ = false;
+  std::string said_;  // the signal that asked
+};
+
+// A launcher is told in which call of the user's code this process ends, if it does.
+Registry with_note(const Registry& registry) {
+  Registry noted = registry;
+  WatchedRegistry::guard_calls(noted);
+  if (const int descriptor = take_note_descriptor(); descriptor >= 0)
+    WatchedRegistry::note_calls(noted, CallNote::open(descriptor));
+  return noted;
+}
+
+int run_sessions(const JoinOptions& options, const Registry& of_user,
+                 const std::function<NodeSeams()>& make_seams) {
+  const Registry registry = with_note(of_user);
+  ::prctl(PR_SET_NAME, "muster");
+  raise_descriptor_limit();
+  take_errors_for_signals();
+  prepare_ucx_process();
+  Signals signals(true);
+  caf::actor_system_config config;
+  load_middleman(config);
+  configure(config);
+  caf::actor_system system(config);
+  system.await_actors_before_shutdown(false);
+  auto back_off = kBackOffMin;
+  for (;;) {
+    const auto began = Clock::now();
+    const auto stop = Session(system, options, registry, make_seams(), signals).wait(signals);
+    if (!stop) return 1;
+    if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
+    if (stop->good) return 0;
+    // Its launcher starts another one, and sees to it that this one ends.
+    const bool replaced = options.node.launched != 0 && stop->reason.starts_with(kEvicted);
+    if (!stop->again || !options.node.joins) return 1;
+    if (replaced) return kEvictedCode;
+    if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
+    if (options.say) options.say("joins again in " + std::to_string(back_off.count()) + " ms");
+    caf::scoped_actor self(system);
+    for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
+      self->receive(caf::after(kLook) >> [] {});
+      if (const int signal = signals.take()) return signal != SIGINT ? 0 : 128 + signal;  // it holds nothing
+    }
+    back_off = std::min(2 * back_off, kBackOffMax);
+  }
+}
+
+}  // namespace
+
+std::uint64_t new_incarnation() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32 | device()) | 1;
+}
+
+std::vector<std::string> to_arguments(const NodeArguments& arguments) {
+  std::vector<std::string> texts{"--coordinator", arguments.host + ":" + std::to_string(arguments.port),
+                                 "--kind",        arguments.name.loader ? "loader" : "replica",
+                                 "--slot",        std::to_string(arguments.name.slot),
+                                 "--parent",      std::to_string(arguments.parent)};
+  if (arguments.joins) texts.push_back("--joins");
+  if (arguments.launched != 0) texts.insert(texts.end(), {"--launched", std::to_string(arguments.launched)});
+  if (!arguments.device.empty()) texts.insert(texts.end(), {"--device", arguments.device});
+  return texts;
+}
+
+int run_node(const NodeArguments& arguments, const Registry& registry) {
+  return run_node(arguments, registry, real_seams());
+}
+
+int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams seams) {
+  // Whatever becomes of the launcher, this process does not outlive it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (arguments.parent != 0 && ::getppid() != arguments.parent) return 1;
+  JoinOptions options;
+  options.node = arguments;
+  options.patience = kLaunchedPatience;
+  // One that joins says its name itself, once it has one.
+  options.say = [name = arguments.joins ? "" : arguments.name.text() + ": "](const std::string& text) {
+    std::fprintf(stderr, "muster: %s%s\n", name.c_str(), text.c_str());
+  };
+  return run_sessions(options, registry, [&] { return seams; });
+}
+
+int run_joining_node(const JoinOptions& options, const Registry& registry) {
+  const auto checked = std::make_shared<std::atomic<bool>>(options.unchecked);  // once is enough
+  return run_sessions(options, registry, [&] {
+    NodeSeams seams = real_seams(own_address_towards(options.node.host));
+    seams.check_contract = [checked](const Job& job, const Registry& all, bool computes, bool loads) {
+      if (!*checked) check_contract_of_node_apart(job, all, {computes, loads}, {this_executable(), "node"});
+      *checked = true;
+    };
+    seams.look_for_mark = [thread = std::shared_ptr<Executor>()](
+                              const Job& job, const std::string& mark,
+                              std::function<void(std::string)> done) mutable {
+      if (!thread) thread = make_thread_executor("muster-look", -1);  // a folder may not answer
+      thread->submit([job, mark, done = std::move(done)] { done(folder_without(mark, job)); });
+    };
+    return seams;
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,492 @@
+#include "actors/replica/replica.hpp"
+
+#include <algorithm>
+
+#include "base/canary.hpp"
+#include "base/check.hpp"
+#include "gpu/optimizer/state_hash.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kHashedAtOnce = std::size_t{1} << 24;  // elements: 64 MiB, a tenth of a second or so
+
+}  // namespace
+
+void ReplicaState::start(Self self, ReplicaParts parts) {
+  self_ = self;
+  parts_ = std::move(parts);
+  const Job& job = parts_.bench->job;
+  course_ = std::make_unique<Course>(course_options(job, parts_.facts.has_test));
+  step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
+  if (const auto from = std::move(parts_.from)) {
+    restore(from);
+    go_on_from(from->place);
+    if (in_parts()) from_ = from;
+  }
+}
+
+ReplicaState::Time ReplicaState::now() const {
+  return self_->clock().now();
+}
+
+double ReplicaState::lap() {
+  const Time before = std::exchange(lap_, now());
+  if (before == Time{}) return 0;  // the first one
+  return std::chrono::duration<double>(lap_ - before).count();
+}
+
+// What was asked for until now is of no use any more.
+void ReplicaState::next_turn() {
+  parts_.bench->turn = ++turn_;
+  errands_.clear();
+  auditing_.reset();
+  own_part_.reset();
+}
+
+void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
+  const bool ends_run = !events.empty();
+  self_->send(parts_.node, Trouble{reason, std::move(events), {}, ends_run});
+}
+
+// With one shard's micro-batch, or with all.
+void ReplicaState::model_failed(std::optional<std::uint32_t> shard, const std::string& error) {
+  if (!shard) return trouble("the model failed: " + error);
+  const ErrorPlace at = place_of(gathering_, *shard);
+  self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
+}
+
+// A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
+void ReplicaState::on(const Assignment& message) {
+  next_turn();
+  part_ = message;
+  reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
+  items_.assign(part_.end - part_.begin, Item{});
+  round_ = 1;
+  observing_ = false;
+  pending_.clear();
+  fed_.clear();
+  donations_.clear();
+  done_.reset();
+  entering_ = true;
+  behind_ = records_ < part_.view.records;
+  unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
+  clean_.clear();
+  for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
+  restoring_.reset();
+  going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
+  if (going_back_) back_in_ = part_.view.number;
+  if (!part_.view.last)
+    last_since_.reset();
+  else if (!last_since_)
+    last_since_ = now().time_since_epoch();
+  proven_ = !unproven_.contains(parts_.slot);
+  if (in_parts()) enter_parts();
+  on_compute_thread(
+      [begin = part_.begin, end = part_.end, on_cards = part_.view.sums_on_cards](Workbench& bench) {
+        bench.sums_on_cards = on_cards;
+        bench.accumulator = make_accumulator(bench, begin, end);
+      });
+}
+
+// The view is in force. A newcomer may still apply what it was given in a pause. Who holds all records gives
+// the last ones to those who miss them; they go on when they have applied them.
+void ReplicaState::go_on() {
+  halted_ = false;
+  if (updating_) return;  // see next_round
+  entering_ = false;
+  progress_at_ = {};
+  lap();
+  if (going_back_) return go_back();
+  if (!behind_ && part_.view.donor == parts_.slot) hand_out();
+  if (behind_) kept_.clear();  // else those who miss records may miss them in the next view, too
+  behind_ ? catch_up() : next_round();
+}
+
+// The view is over. A record that is taken is applied first; it counts as held.
+void ReplicaState::on(const ViewClosed& message) {
+  if (message.view != part_.view.number) return;  // of one that was closed twice
+  halted_ = true;
+  observing_ = entering_ = false;
+  closed_view_ = message.view;
+  if (message.result_begun) mean_whole_ = false;
+  result_abandoned_ |= message.result_abandoned;
+  if (!is_being_restored() && !updating_) answer_halt();
+}
+
+void ReplicaState::answer_halt() {
+  parts_.bench->progress->now(Activity::idle);
+  next_turn();
+  donate();
+  if (std::exchange(result_abandoned_, false)) {  // a member vanished in the middle of sending its part
+    try {
+      replace_result(*parts_.bench, part_.view.sums_on_cards);
+    } catch (const Error& error) {  // a card's memory is bounded
+      return trouble(error.what());
+    }
+  }
+  Phases phases = phases_;
+  waits_.fill(phases);
+  self_->send(parts_.node, Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(),
+                                  took_, proven_, course_->finished(), phases, traffic_});
+}
+
+// In each view one replica speaks for all: the first.
+bool ReplicaState::speaks() const {
+  return part_.view.replicas.front().name.slot == parts_.slot;
+}
+
+void ReplicaState::next_round() {
+  updating_ = false;
+  look_at_place();
+  if (keep_wanted_) keep_state();
+  donate();
+  if (entering_ && halted_) return void(parts_.bench->progress->now(Activity::idle));
+  if (entering_) return go_on();
+  if (observing_ || (behind_ && !halted_)) return catch_up();
+  if (halted_) return answer_halt();
+  if (!parts_dealt_) return deal_parts();
+  if (check_due()) return begin_check();
+  if (part_.view.last) return keep_last();
+  consider_checkpoint();
+  if (course_->finished()) return finish();
+  const Cursor cursor = course_->cursor();
+  if (cursor.phase == Phase::evaluate) return begin_evaluation();
+  gather(cursor);
+}
+
+void ReplicaState::open_epoch(std::uint64_t epoch) {
+  if (ledger_.open()) return;
+  std::optional<std::uint64_t> samples;
+  if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
+  ledger_.begin_epoch(epoch, samples, parts_.bench->job.train.shards);
+  step_events_->begin_epoch();
+  dropped_ = 0;
+  epoch_loss_ = epoch_weight_ = 0;
+}
+
+// Shards that take no part in the round are not asked: they count as ended.
+void ReplicaState::gather(const Cursor& cursor) {
+  gathering_ = cursor;
+  items_in_ = 0;
+  parts_.bench->progress->now(Activity::loading);
+  lap();
+  begin_audits(cursor);
+  for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
+    const std::size_t place = shard - part_.begin;
+    if (cursor.phase == Phase::evaluate || (course_->takes_part(shard) && !left_out(shard))) {
+      self_->send(caf::actor_cast<shard_actor>(part_.shards[place]), Need{cursor});
+    } else {
+      items_[place] = Item{cursor, shard, true, {}, nullptr};
+      ++items_in_;
+    }
+  }
+  if (items_in_ == items_.size()) gathered();  // a member with nothing to add says so
+}
+
+// Whether the round goes on without the shard, because it was late. What is owed is waited for.
+bool ReplicaState::left_out(std::uint32_t shard) const {
+  const Dropping& dropping = part_.view.dropping;
+  if (records_ != part_.view.records || dropping.record != records_ + 1 || course_->paying()) return false;
+  return std::any_of(dropping.shards.begin(), dropping.shards.end(),
+                     [&](const ShardRange& range) { return range.holds(shard); });
+}
+
+void ReplicaState::on(const MicroBatch& message) {
+  const Item& item = message.item;
+  if (take_for_audit(item) || take_for_errand(item)) return;
+  if (halted_ || item.shard < part_.begin || item.shard >= part_.end ||
+      self_->current_sender() != part_.shards[item.shard - part_.begin]) {
+    return;  // of a view that is over
+  }
+  MUSTER_CHECK(item.cursor == gathering_, item.shard);
+  items_[item.shard - part_.begin] = item;
+  parts_.bench->progress->now(Activity::loading, item.shard);
+  if (++items_in_ == items_.size()) gathered();
+}
+
+void ReplicaState::gathered() {
+  waited_s_ = lap();
+  phases_.wait_for_batch_s += waited_s_;
+  if (gathering_.phase == Phase::train) {
+    begin_step();
+  } else {
+    go_on_evaluating();
+  }
+}
+
+RoundHeader ReplicaState::header(RoundKind kind) const {
+  RoundHeader header;
+  header.round = round_;
+  header.kind = kind;
+  header.epoch = course_->cursor().epoch;
+  header.step = course_->steps() + 1;
+  header.applied = course_->steps();
+  header.record_hash = record_hash_;
+  header.weights = weights_;
+  return header;
+}
+
+ShardWord ReplicaState::word(const Item& item) const {
+  ShardWord word;
+  word.shard = item.shard;
+  word.ended = item.ended ? 1 : 0;
+  word.first = item.range.first;
+  word.count = item.range.count;
+  if (left_out(item.shard)) word.ended = ShardWord::kLeftOut;
+  if (item.ended) return word;
+  word.rows = item.batch->rows;
+  word.is_short = !parts_.facts.unit_is_batch && word.rows < parts_.bench->job.train.batch ? 1 : 0;
+  word.weight = parts_.bench->model->weight(*item.batch);
+  return word;
+}
+
+void ReplicaState::begin_step() {
+  sketching_ = parts_.bench->powersgd != nullptr;
+  RoundHeader opening = header(sketching_ ? RoundKind::sketch : RoundKind::train);
+  for (const Item& item : items_) opening.shards.push_back(word(item));
+  if (sketching_) words_ = opening.shards;
+  const ReducedElements elements = reduced_elements(*parts_.bench);
+  const std::size_t of_step = sums_stay(*parts_.bench, part_.view) ? 0 : elements.step;
+  float* const result = part_.view.sums_on_cards ? parts_.bench->mean.data() : parts_.bench->gradient.data();
+  self_->send(reducer_,
+              Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step, parts_.bench});
+  const bool any =
+      std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
+  step_begun_ = true;
+  if (!any) {
+    sketched_metrics_.clear();
+    computed_s_ = 0;
+    return done_with({}, {}, {});
+  }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
+  compute([items = items_, step = opening.step, turn = turn_, offering = offers()](Workbench& bench) {
+    return compute_step(bench, *bench.accumulator, items, step, turn, offering);
+  });
+  audit_if_ready();
+}
+
+void ReplicaState::on(const Computed& message) {
+  if (message.turn != turn_) return;
+  if (!message.error.empty()) return model_failed(message.error_shard, message.error);
+  if (halted_) return;
+  if (message.errand != 0) return errand_done(message);
+  const double seconds = lap();
+  const bool goes_on = parts_.bench->powersgd && !sketching_ && gathering_.phase == Phase::train;
+  computed_s_ = seconds + (goes_on ? computed_s_ : 0);
+  if (gathering_.phase == Phase::evaluate) {
+    phases_.evaluate_s += computed_s_;
+    evaluation_ = message.metrics;
+    return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
+  }
+  phases_.compute_s += seconds;
+  if (sketching_) {
+    sketched_metrics_ = message.metrics;
+    return contribute(message.nodes, {});
+  }
+  parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
+  done_with(message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits);
+}
+
+// Buckets go to the reducer while the rest is computed.
+Offering ReplicaState::offers() const {
+  const Workbench& bench = *parts_.bench;
+  Offering offering;
+  offering.bucket_elements = bucket_elements(bench.job, bench.state.size(), part_.view.replicas.size());
+  offering.stays = sums_stay(bench, part_.view);
+  offering.audited = own_audit();
+  offering.done = [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
+                      const std::vector<NodeValue>& sums, ElementRange bucket) {
+    caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
+  };
+  return offering;
+}
+
+// This replica's part of the round is done; from here on it waits for others.
+void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                              std::vector<AuditWord> audits) {
+  parts_.bench->progress->now(Activity::reducing);
+  const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
+  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0,
+                                   std::move(audits)});
+}
+
+// The first sums of a step are there: each shard's second ones follow from them. Should the view end on the
+// way, the step begins again.
+void ReplicaState::sketched(const RoundRecord& sketch) {
+  sketching_ = false;
+  mean_whole_ = false;
+  traffic_ += sketch.sent;
+  phases_.reduce_s += lap();
+  Workbench& bench = *parts_.bench;
+  RoundHeader opening = header(RoundKind::train);
+  opening.shards = words_;
+  opening.record_hash = sketch.hash;
+  self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
+                             reduced_elements(bench).step, parts_.bench});
+  // With nothing to add there is nothing to wait for: an earlier turn may still compute.
+  const bool any = std::any_of(words_.begin(), words_.end(), [](const auto& word) { return word.present(); });
+  if (sketch.weight == 0 || !any) return contribute({}, std::exchange(sketched_metrics_, {}));
+  bench.progress->now(Activity::computing, part_.begin);
+  compute([items = items_, step = opening.step, turn = turn_](Workbench& workbench) {
+    return compute_second(workbench, *workbench.accumulator, items, step, turn);
+  });
+}
+
+void ReplicaState::on(const RoundDone& message) {
+  ++round_;
+  next_turn();  // others may have stood in for this replica, which still computes
+  if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
+  if (message.record->kind == RoundKind::check) return checked(*message.record);
+  view_takes_effect();
+  record_taken(message.record, mean_of(*message.record));
+}
+
+// The first record of a view: from here on what was held before it is of no use.
+void ReplicaState::view_takes_effect() {
+  if (took_ == part_.view.number) return;
+  took_ = part_.view.number;
+  from_.reset();
+  kept_.clear();  // of the view before; all have them
+  if (!in_parts()) return;
+  parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
+}
+
+MeanIs ReplicaState::mean_of(const RoundRecord& record) const {
+  if (record.kind != RoundKind::train || record.weight == 0) return MeanIs::in_gradient;  // there is none
+  if (sums_stay(*parts_.bench, part_.view)) return MeanIs::in_sums;
+  return part_.view.sums_on_cards ? MeanIs::in_mean : MeanIs::in_gradient;
+}
+
+// From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
+void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean) {
+  record_ = std::move(record);
+  mean_ = mean;
+  mean_whole_ = mean != MeanIs::in_sums;
+  hash_before_ = std::exchange(record_hash_, record_->hash);
+  if (fed_.empty()) kept_.clear();
+  ++records_;
+  updating_ = true;
+  parts_.bench->progress->now(Activity::updating);
+  waits_.round_done(*record_, lap_.time_since_epoch());
+  traffic_ += record_->sent;
+  const double took = lap();
+  if (!observing_) phases_.reduce_s += took;  // one that catches up reduces nothing
+  phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
+  keeps_soon_ = mean_ != MeanIs::in_gradient && !fed_.empty();
+  if (mean_ == MeanIs::in_gradient) feed();
+  if (record_->kind == RoundKind::train) {
+    step_recorded(*record_);
+  } else {
+    evaluation_recorded(*record_);
+  }
+}
+
+void ReplicaState::begin_evaluation() {
+  evaluation_.clear();
+  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
+  gather(course_->cursor());
+}
+
+void ReplicaState::go_on_evaluating() {
+  if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
+    lap();
+    contribute({}, evaluation_);
+    return;
+  }
+  parts_.bench->progress->now(Activity::computing, part_.begin);
+  compute([items = items_, sums = evaluation_](Workbench& bench) {
+    Computed computed;
+    computed.metrics = sums;
+    compute_evaluation(bench, items, computed.metrics);
+    return computed;
+  });
+}
+
+// One who speaks writes the last checkpoint, and is done when it is there. In the view before it may have
+// been another one, or of another history, whose checkpoints may count no more.
+void ReplicaState::finish() {
+  parts_.bench->progress->now(Activity::updating);
+  const bool gives = parts_.checkpoints && in_parts() && !speaks();
+  if (gives) give_for_checkpoint();
+  if (last_written_ && !is_of_another_history(*last_written_) && !gives)
+    return say_done(last_written_->state_sha256, last_written_->path);
+  if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
+  compute([](Workbench& bench) {
+    const auto state = host_state(bench);
+    Sha256 hash;
+    for (std::size_t at = 0; at < state.size(); at += kHashedAtOnce) {
+      hash.add(std::as_bytes(std::span(state).subspan(at, std::min(kHashedAtOnce, state.size() - at))));
+      bench.progress->moved();
+    }
+    Hashed hashed;
+    hashed.state_sha256 = hash.hex();
+    return hashed;
+  });
+}
+
+void ReplicaState::on(const Hashed& message) {
+  if (message.turn != turn_) return;
+  if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
+  say_done(message.state_sha256, {});
+}
+
+void ReplicaState::say_done(const std::string& state_sha256, const std::string& checkpoint) {
+  parts_.bench->progress->now(Activity::idle);
+  ReplicaDone done;
+  done.slot = parts_.slot;
+  done.steps = course_->steps();
+  done.samples = samples_;
+  done.state_sha256 = state_sha256;
+  done.phases = phases_;
+  waits_.fill(done.phases);
+  done.traffic = traffic_;
+  done.algorithm = text_of(part_.algorithm);
+  if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
+  done.checkpoint = checkpoint;
+  done.epochs = told_;
+  for (EpochEnd& epoch : done.epochs) epoch.view = part_.view.number;
+  done_ = done;
+  self_->send(parts_.node, done);
+}
+
+// A coordinator that was started anew knows nothing of what was told before.
+void ReplicaState::on(const Adopted&) {
+  if (!going_back_) tell_epochs();                       // else they are of steps that are done again
+  for (const auto* told : {&checkpointed_, &spared_}) {  // a word that was on its way may be lost
+    if (*told) self_->send(parts_.node, **told);
+  }
+  if (done_ && !halted_) self_->send(parts_.node, *done_);
+}
+
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts) {
+  self->state.start(self, std::move(parts));
+  return {[=](const Begin&) { self->state.go_on(); },
+          [=](const MicroBatch& message) { self->state.on(message); },
+          [=](const Computed& message) { self->state.on(message); },
+          [=](const RoundDone& message) { self->state.on(message); },
+          [=](const Updated& message) { self->state.on(message); },
+          [=](const Hashed& message) { self->state.on(message); },
+          [=](const Snapped& message) { self->state.on(message); },
+          [=](const Written& message) { self->state.on(message); },
+          [=](const ViewClosed& message) { self->state.on(message); },
+          [=](const Assignment& message) { self->state.on(message); },
+          [=](const HandedOut& message) { self->state.on(message); },
+          [=](const Observing& message) { self->state.on(message); },
+          [=](const DonateTo& message) { self->state.on(message); },
+          [=](const StateCopied& message) { self->state.on(message); },
+          [=](const Restored& message) { self->state.on(message); },
+          [=](const Adopted& message) { self->state.on(message); },
+          [=](const StandIn& message) { self->state.on(message); },
+          [=](const KeepState&) { self->state.keep_state(); },
+          [=](const PartTaken& message) { self->state.on(message); },
+          [=](const WriteAgain& message) { self->state.on(message); },
+          [=](const ReadAgain& message) { self->state.on(message); },
+          [=](const Borrowed& message) { self->state.on(message); },
+          [=](const Audited& message) { self->state.on(message); },
+          [=](const Weighed& message) { self->state.on(message); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,348 @@
+// A replica: one device with a full copy of the model. For each step it gathers its shards' micro-batches,
+// has their gradients computed, gives them to the reducer, and applies the result. It decides nothing:
+// course, ledger and events are rules; computing is the executor's.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "actors/checkpoint/checkpointer.hpp"
+#include "actors/checkpoint/snapshot.hpp"
+#include "actors/data_plane/executor.hpp"
+#include "actors/messages/messages.hpp"
+#include "actors/rules/steps/audit.hpp"
+#include "actors/rules/steps/checkpoint_due.hpp"
+#include "actors/rules/steps/course.hpp"
+#include "actors/rules/steps/ledger.hpp"
+#include "actors/rules/steps/step_events.hpp"
+#include "actors/rules/watch/wait_share.hpp"
+#include "actors/trainer/workbench.hpp"
+
+namespace muster {
+
+/// What a replica is given.
+struct ReplicaParts {
+  std::uint32_t slot = 0;
+  DataFacts facts;
+  std::shared_ptr<Workbench> bench;
+  std::shared_ptr<Executor> compute;
+  node_actor node;
+  std::shared_ptr<Executor> background;       ///< what no step waits for: encoding, hashing
+  std::shared_ptr<Checkpointer> checkpoints;  ///< null: none are written
+  std::shared_ptr<const Snapshot> from;       ///< to go on from; null: the beginning
+};
+
+/// A replica audits shards of other ones in this round, one after the other.
+struct Auditing {
+  std::deque<std::deque<std::uint32_t>> left;  ///< of each audit: to be tried; the first one is asked for
+  std::optional<Item> item;
+  bool under_way = false;
+  std::vector<AuditWord> words;
+};
+
+class ReplicaState {
+ public:
+  static inline const char* name = "replica";
+  using Self = replica_actor::stateful_pointer<ReplicaState>;
+
+  void start(Self self, ReplicaParts parts);
+  void go_on();
+  void on(const MicroBatch& message);
+  void on(const Computed& message);
+  void on(const RoundDone& message);
+  void on(const Updated& message);
+  void on(const Hashed& message);
+  void on(const ViewClosed& message);
+  void on(const Assignment& message);
+  void on(const HandedOut& message);
+  void on(const Snapped& message);
+  void on(const Written& message);
+  void on(const Observing& message);
+  void on(const DonateTo& message);
+  void on(const StateCopied& message);
+  void on(const Restored& message);
+  void on(const Adopted& message);
+  void on(const StandIn& message);
+  void on(const PartTaken& message);
+  void on(const WriteAgain& message);
+  void on(const ReadAgain& message);
+  void on(const Borrowed& message);
+  void on(const Audited& message);
+  void on(const Weighed& message);
+  /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
+  void keep_state();
+
+  /// Takes a snapshot at the next place between two rounds, at once if it stands at one; Snapped comes back.
+  void take_snapshot(SnapshotUse use);
+  /// Goes on from a snapshot, between two views. The floats are copied by the compute thread, before whatever
+  /// is asked of it next; one of another model or optimiser ends in Trouble.
+  void restore(const std::shared_ptr<const Snapshot>& snapshot);
+  /// Where this replica stands. Between two rounds it is the same on all replicas with as many records.
+  ReplicaPlace place() const;
+  bool between_rounds() const { return !updating_; }
+
+ private:
+  using Time = caf::actor_clock::time_point;
+
+  void restore(const ReplicaPlace& place);
+
+  Time now() const;
+  double lap();  // seconds since the last lap
+  Offering offers() const;
+  void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                  std::vector<AuditWord> audits = {});
+  void look_at_place();
+  bool check_due() const;
+  void begin_check();
+  void checked(const RoundRecord& check);
+  void prove(const RoundRecord& record);
+  void note_clean(const RoundRecord& record);
+  bool was_compared(const Audit& audit, const RoundRecord& record) const;
+  void begin_audits(const Cursor& cursor);
+  std::optional<std::uint32_t> own_audit() const;
+  void ask_for_audit();
+  bool audits(std::uint32_t shard) const;
+  bool take_for_audit(const Item& item);
+  void audit_if_ready();
+  void done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
+                 std::vector<AuditWord> audits);
+  void contribute_if_audited();
+  void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
+  MeanIs mean_of(const RoundRecord& record) const;
+  void answer_halt();
+  void hand_out();
+  void hand_out(HandOut word, std::shared_ptr<const Parcel> parcel);
+  void make_and_hand_out(const HandOut& word);
+  bool last_whole() const;
+  std::uint64_t newest_kept() const { return records_ - (keeps_soon_ ? 1 : 0); }
+  std::uint64_t kept_from() const;
+  void feed();
+  void serve(PeerId peer);
+  void on_taken(const HandedOut& message);
+  std::uint64_t window() const;
+  void donate();
+  void begin_restore(const std::shared_ptr<const std::vector<std::byte>>& payload);
+  void catch_up();
+  void say_caught_up();
+  bool speaks() const;
+  void gather(const Cursor& cursor);
+  bool left_out(std::uint32_t shard) const;
+  void owe_what_was_left_out(const RoundRecord& record);
+  void gathered();
+  void open_epoch(std::uint64_t epoch);
+  void begin_step();
+  void sketched(const RoundRecord& sketch);
+  void go_on_evaluating();
+  void step_recorded(const RoundRecord& record);
+  void evaluation_recorded(const RoundRecord& record);
+  void count_in_ledger(const RoundRecord& record);
+  void raise_step_events(const RoundRecord& record);
+  void raise_if_starved();
+  bool count_step(const RoundRecord& record);
+  void tell(EpochEnd epoch);
+  void tell_epochs();
+  bool raise_not_finite(const NotFinite& found);
+  void stop_before(Event event);
+  void take_back();
+  void moved(const Course::Move& move);
+  void close_epoch(bool data_ended);
+  void report_epoch();
+  void next_round();
+  void begin_evaluation();
+  void finish();
+  void say_done(const std::string& state_sha256, const std::string& checkpoint);
+  void go_on_from(const ReplicaPlace& place);
+  void consider_checkpoint();
+  void raise_written(const Written& message);
+  bool writes_again(const Written& message);
+  bool is_void(const Written& written);
+  bool is_of_another_history(const Written& written) const;
+  void keep_last();
+  void next_turn();
+  void begin_errand();
+  bool take_for_errand(const Item& item);
+  void errand_done(const Computed& message);
+  bool in_parts() const { return parts_.bench->job.train.in_parts(); }
+  void enter_parts();
+  void view_takes_effect();
+  void deal_parts();
+  void take_part(const HandedOut& message);
+  void go_back(DiskTries tries = {});
+  bool reads_again(const Restored& message);
+  void gone_back(const Restored& message);
+  bool is_being_restored();
+  void give_for_checkpoint();
+  void take_no_more(std::uint64_t number);
+  void gather_parts(const Snapped& own, const Written& written);
+  void take_gathered(const HandedOut& message);
+  void take_gathered(std::span<const std::byte> bytes);
+  void write_if_gathered();
+  void give_up_gathering(const std::string& reason);
+  void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
+  void trouble(const std::string& reason, std::vector<Event> events = {});
+  void model_failed(std::optional<std::uint32_t> shard, const std::string& error);
+  RoundHeader header(RoundKind kind) const;
+  ShardWord word(const Item& item) const;
+  template <class JobFunction>
+  void compute(JobFunction job);
+  template <class JobFunction>
+  void on_compute_thread(JobFunction job);
+
+  replica_actor::pointer self_ = nullptr;
+  ReplicaParts parts_;
+  Assignment part_;  // in the current view
+  reducer_actor reducer_;
+  // A view change: what was asked for in an earlier turn is ignored; records count over all views.
+  std::uint64_t turn_ = 0;
+  std::uint64_t records_ = 0;
+  bool halted_ = true;     // until Begin
+  bool entering_ = false;  // a view, until what it is to begin with is applied
+  bool updating_ = false;  // a record is taken, its update not applied yet
+  bool behind_ = false;    // waits for the donor's records
+  std::uint32_t closed_view_ = 0;
+  // Records that were handed out to this replica, by number; see replica_handout.cpp.
+  using Payload = std::shared_ptr<const std::vector<std::byte>>;
+  std::map<std::uint64_t, Payload> pending_;
+  bool observing_ = false;                  // a newcomer, outside the view
+  bool given_ = false;                      // it has been given its state
+  bool restored_ = false;                   // its state is in place
+  std::optional<std::uint64_t> caught_up_;  // with as many records it has said so
+  PeerId donor_ = 0;
+  std::uint64_t taken_said_ = 0;
+  std::uint64_t newest_ = 0;  // of what it was given; more waited behind that
+  bool more_waits_ = false;
+  // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
+  std::deque<StandIn> errands_;
+  std::vector<std::optional<Item>> errand_items_;
+  // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
+  std::set<std::uint32_t> unproven_;  // of the view: slots
+  bool proven_ = false;               // this replica, in some view
+  std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
+  std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
+  bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
+  // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
+  enum class Restoring { waits, begun, given_up };
+  std::shared_ptr<std::atomic<Restoring>> restoring_;
+  std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
+  WeightsHash weighed_;                                    // all had this at the last check
+  std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
+  bool write_due_ = false;
+  WeightsHash weights_;        // said with the next round
+  std::vector<Audit> audits_;  // of this round
+  std::optional<Auditing> auditing_;
+  // Its own part of the round, until that is done.
+  struct OwnPart {
+    std::vector<NodeValue> nodes;
+    std::vector<ShardMetrics> metrics;
+    std::vector<AuditWord> audits;
+  };
+  std::optional<OwnPart> own_part_;
+  bool step_begun_ = false;
+  // What is held in parts; see replica_parts.cpp. They are dealt once in a view, before its first round.
+  int parts_at_work_ = 0;  // asked of the compute thread, for this view
+  bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
+  std::uint32_t took_ = 0;                // the latest view of which it has taken a record
+  std::uint32_t dealt_ = 0;               // the view that bench.next_part is of
+  std::size_t pieces_ = 0;                // of all parts, as they are gathered for a checkpoint
+  std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
+  struct Gathering {
+    std::uint64_t number;
+    GatheredParts parts;
+    Written written;
+  };
+  std::optional<Gathering> gathering_parts_;                     // for a checkpoint
+  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
+  std::uint64_t gathered_to_ = 0;                                // later ones are still to come
+  std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
+  // As a donor: who wants the state, who is sent each record, and the records kept for them.
+  std::vector<PeerId> donations_;
+  struct Feeding {
+    std::uint64_t from = 0;   // records in the state that it is given
+    std::uint64_t sent = 0;   // the last record that went out
+    std::uint64_t taken = 0;  // the last one that it has applied
+  };
+  std::map<PeerId, Feeding> fed_;
+  std::deque<std::shared_ptr<const Parcel>> kept_;
+  bool keeps_soon_ = false;            // the last record, once its mean has come from the card
+  bool result_abandoned_ = false;      // a transfer may still write to it
+  MeanIs mean_ = MeanIs::in_gradient;  // that of the last record
+  bool mean_whole_ = false;            // no later round has written into it
+  std::unique_ptr<Course> course_;
+  std::unique_ptr<StepEvents> step_events_;
+  Ledger ledger_;
+  Phases phases_;
+  WaitShare waits_;
+  Traffic traffic_;
+
+  std::uint64_t round_ = 1;                          // the greeting was 0
+  std::uint64_t record_hash_ = 0, hash_before_ = 0;  // of the last record, and of the one before it
+  std::uint64_t samples_ = 0;
+  std::vector<Item> items_;
+  std::size_t items_in_ = 0;
+  Cursor gathering_;
+  std::vector<ShardMetrics> evaluation_;
+  // A step of two sums (RoundKind::sketch): the first is under way; what is said with the second.
+  bool sketching_ = false;
+  std::vector<ShardWord> words_;
+  std::vector<ShardMetrics> sketched_metrics_;
+  std::shared_ptr<const RoundRecord> record_;
+  EpochEnd epoch_;
+  std::vector<EpochEnd> told_;
+  std::optional<ReplicaDone> done_;  // as it was said
+  std::string snapshot_error_;       // of the last one: its memory, perhaps
+  bool keep_wanted_ = false;         // KeepState came while a record was applied
+  // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
+  // end.
+  CoursePoint looked_at_;
+  bool writing_ = false;
+  Time snapped_at_{};
+  std::optional<Written> last_written_;
+  std::optional<std::chrono::nanoseconds> last_since_;  // in the last view, or in one before it that was last
+  std::uint64_t dropped_ = 0;
+  double epoch_loss_ = 0, epoch_weight_ = 0;
+  Time lap_{}, progress_at_{};
+  double waited_s_ = 0, computed_s_ = 0;
+};
+
+// Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.
+template <class JobFunction>
+void ReplicaState::compute(JobFunction job) {
+  using Answer = decltype(job(*parts_.bench));
+  parts_.compute->submit(
+      [bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
+        Answer answer;
+        try {
+          answer = job(*bench);
+        } catch (const ShardError& error) {
+          answer = {};
+          answer.error = error.what();
+          if constexpr (std::is_same_v<Answer, Computed>) answer.error_shard = error.shard;
+        } catch (const std::exception& error) {
+          answer.error = error.what();
+        }
+        bench->progress->moved();
+        answer.turn = turn;
+        caf::anon_send(replica, std::move(answer));
+      });
+}
+
+// The same without an answer. What the job throws ends the run.
+template <class JobFunction>
+void ReplicaState::on_compute_thread(JobFunction job) {
+  parts_.compute->submit([bench = parts_.bench, node = parts_.node, job = std::move(job)]() mutable {
+    try {
+      job(*bench);
+    } catch (const std::exception& error) {
+      caf::anon_send(node, Trouble{error.what()});
+    }
+    bench->progress->moved();
+  });
+}
+
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts);
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// Weights that are compared with those of the other members: a block with each round, and all of them in a
+// round of its own, the check, before anything depends on them that outlives this view.
+#include "actors/replica/replica.hpp"
+
+namespace muster {
+
+// Every replica looks at every place, so that all know alike where a checkpoint is due.
+void ReplicaState::look_at_place() {
+  const CoursePoint here = course_point(course_->cursor(), course_->steps());
+  if (here == looked_at_) return;
+  const CoursePoint before = std::exchange(looked_at_, here);
+  write_due_ = parts_.checkpoints && checkpoint_due(parts_.checkpoints->every(), before, here);
+  due_at_.reset();
+  if (write_due_) due_at_ = records_;
+}
+
+bool ReplicaState::check_due() const {
+  const View& view = part_.view;
+  if (view.replicas.size() < 2 || checked_ == std::pair(view.number, records_)) return false;
+  // States or records, from one to another or from a disk.
+  const bool given = !view.unproven.empty() || !view.behind.empty() || view.back;
+  return (given && checked_.first != view.number) || view.last || course_->finished() || due_at_ == records_;
+}
+
+void ReplicaState::begin_check() {
+  parts_.bench->progress->now(Activity::updating);
+  lap();
+  compute([step = course_->steps()](Workbench& bench) { return Weighed{0, weigh_all(bench, step), {}}; });
+}
+
+void ReplicaState::on(const Weighed& message) {
+  if (message.turn != turn_) return;
+  if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
+  if (halted_) return;
+  parts_.bench->progress->now(Activity::reducing);
+  phases_.update_s += lap();
+  RoundHeader opening = header(RoundKind::check);
+  opening.weights = weighed_ = message.weights;
+  self_->send(reducer_, Open{part_.view.number, std::move(opening), nullptr, 0, nullptr});
+}
+
+// All members have these weights.
+void ReplicaState::checked(const RoundRecord& check) {
+  checked_ = {part_.view.number, records_};
+  traffic_ += check.sent;
+  phases_.reduce_s += lap();
+  next_round();
+}
+
+bool ReplicaState::was_compared(const Audit& audit, const RoundRecord& record) const {
+  return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
+    return word.present() && std::count(audit.shards.begin(), audit.shards.end(), word.shard) > 0;
+  });
+}
+
+// Members whose gradients were compared in this step, or cannot be, are as good as the others.
+void ReplicaState::prove(const RoundRecord& record) {
+  const bool of_this_view = took_ == part_.view.number;  // else it was given, before the view was in force
+  if (observing_ || behind_ || !of_this_view) return;
+  note_clean(record);
+  if (unproven_.empty()) return;
+  std::erase_if(unproven_, [&](std::uint32_t slot) {
+    const auto audit =
+        std::find_if(audits_.begin(), audits_.end(), [&](const Audit& each) { return each.owner == slot; });
+    return audit == audits_.end() || audit->shards.empty() || was_compared(*audit, record);
+  });
+  proven_ = !unproven_.contains(parts_.slot);
+}
+
+// Two replicas had the same gradient of a shard: both are right. Most steps have nothing to tell.
+void ReplicaState::note_clean(const RoundRecord& record) {
+  const std::vector<Member>& replicas = part_.view.replicas;
+  bool changed = false;
+  const auto set = [&](std::uint64_t& clean, std::uint64_t step) {
+    changed |= std::exchange(clean, step) != step;
+  };
+  for (std::uint64_t& clean : clean_) {
+    if (clean == kCleanUntilView) set(clean, record.step - 1);  // its first step
+  }
+  for (const Audit& audit : audits_) {
+    if (!was_compared(audit, record)) continue;
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      const std::uint32_t slot = replicas[i].name.slot;
+      if (slot == audit.owner || slot == audit.auditor) set(clean_[i], record.step);
+    }
+  }
+  if (changed) self_->send(parts_.node, Compared{part_.view.number, clean_});
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// A step whose numbers are not finite. Where that ends the run, the step is taken back: the weights before it
+// are still good. The coordinator lets all compare them, and one write them (coordinator_end.cpp).
+#include "actors/replica/replica.hpp"
+#include "base/canary.hpp"
+
+namespace muster {
+
+// All replicas find the same. Whether this one goes on.
+bool ReplicaState::raise_not_finite(const NotFinite& found) {
+  const Workbench& bench = *parts_.bench;
+  Event event = not_finite_event(found, *record_, bench.job, bench.model->layout());
+  if (bench.job.train.not_finite == OnNotFinite::stop) {
+    stop_before(std::move(event));
+    return false;
+  }
+  if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
+  return true;
+}
+
+// Should the view end before this is told, the next one does this step again, and finds the same.
+void ReplicaState::stop_before(Event event) {
+  const std::string reason = not_finite_reason(event);
+  take_back();
+  if (entering_ || observing_) return next_round();
+  if (keep_wanted_) keep_state();
+  if (halted_) return answer_halt();
+  parts_.bench->progress->now(Activity::idle);
+  if (speaks()) trouble(reason, {std::move(event)});
+}
+
+// The last record was not applied, and nothing in it has been counted.
+void ReplicaState::take_back() {
+  if (!canary("not-finite-counts")) --records_;
+  record_hash_ = hash_before_;
+  record_.reset();
+  mean_whole_ = false;
+  if (!std::exchange(keeps_soon_, false) && !kept_.empty()) kept_.pop_back();
+  updating_ = false;
+}
+
+}  // namespace muster

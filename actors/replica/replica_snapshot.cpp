@@ -1,0 +1,276 @@
+// A replica's snapshots: taken between two rounds, and gone on from.
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+#include "actors/messages/disk_retry.hpp"
+#include "actors/replica/replica.hpp"
+#include "base/canary.hpp"
+#include "base/check.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+ReplicaPlace ReplicaState::place() const {
+  ReplicaPlace place;
+  place.records = records_;
+  place.record_hash = record_hash_;
+  place.cursor = course_->place();
+  place.debt = course_->debt();
+  place.steps = course_->steps();
+  place.finished = course_->finished();
+  place.samples = samples_;
+  place.ledger = ledger_;
+  place.dropped = dropped_;
+  place.epoch_loss = epoch_loss_;
+  place.epoch_weight = epoch_weight_;
+  place.seen = step_events_->seen();
+  place.closed = epoch_;
+  place.told = told_;
+  return place;
+}
+
+void ReplicaState::restore(const ReplicaPlace& place) {
+  records_ = place.records;
+  record_.reset();
+  record_hash_ = place.record_hash;
+  course_->restore(place.cursor, place.steps, place.finished, place.debt);
+  samples_ = place.samples;
+  parts_.bench->progress->trained(samples_);
+  ledger_ = place.ledger;
+  dropped_ = place.dropped;
+  epoch_loss_ = place.epoch_loss;
+  epoch_weight_ = place.epoch_weight;
+  step_events_->restore(place.seen);
+  epoch_ = place.closed;
+  epoch_.slot = parts_.slot;
+  weights_ = {};
+  looked_at_ = course_point(course_->cursor(), course_->steps());
+  snapshot_error_.clear();
+  due_at_.reset();
+  write_due_ = false;
+  told_ = place.told;
+  for (EpochEnd& row : told_) row.slot = parts_.slot;
+}
+
+void ReplicaState::take_snapshot(SnapshotUse use) {
+  MUSTER_CHECK(between_rounds());
+  const bool compared = checked_ == std::pair(part_.view.number, records_);
+  compute([use, place = place(), view = part_.view.number, history = part_.view.history,
+           known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
+    Snapped snapped;
+    snapped.view = view;
+    snapped.use = use;
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->place = place;
+    snapshot->history = history;
+    copy_into(*snapshot, bench);
+    if (known && weigh(*snapshot, known->step) != *known) {
+      snapped.error =
+          "its weights have changed since they were compared with those of the others: its memory";
+      return snapped;
+    }
+    if (const auto part = bench.next_part ? bench.next_part : bench.part;
+        part && use != SnapshotUse::donation)
+      part->copy_into(*snapshot);
+    if (canary("unlike-checkpoint") && use == SnapshotUse::checkpoint && !snapshot->slots.empty())
+      snapshot->slots[0].values[0] += 1;
+    snapped.snapshot = std::move(snapshot);
+    return snapped;
+  });
+}
+
+void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
+  MUSTER_CHECK(halted_ && between_rounds());
+  restore(snapshot->place);
+  on_compute_thread([snapshot](Workbench& bench) { muster::restore(bench, *snapshot); });
+}
+
+// A run that goes on may have another end than the one that was given up.
+void ReplicaState::go_on_from(const ReplicaPlace& place) {
+  const std::string reason =
+      course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+  if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
+  looked_at_ = course_point(course_->cursor(), course_->steps());
+}
+
+// Every replica looks at every place, so that one who comes to speak later goes on at the next point.
+void ReplicaState::consider_checkpoint() {
+  if (!std::exchange(write_due_, false) || due_at_ != records_ || course_->finished())
+    return;  // at the end one is written anyway
+  if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
+  if (gathering_parts_)
+    give_up_gathering("the next one was due before all parts of the optimiser were there");
+  if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
+  if (in_parts()) take_no_more(records_);
+  self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
+                                             {{"step", static_cast<std::int64_t>(course_->steps())}})});
+}
+
+void ReplicaState::on(const Snapped& message) {
+  if (!message.error.empty() && message.use == SnapshotUse::parting && !part_.view.last)
+    self_->send(parts_.node, StateKept{"no checkpoint is written: " + message.error});
+  snapshot_error_ = message.error;
+  if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
+  if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
+  Written written;
+  written.view = message.view;
+  written.history = message.snapshot->history;
+  written.parting = message.use == SnapshotUse::parting;
+  written.turn = message.turn;
+  written.last = message.use == SnapshotUse::last_checkpoint;
+  if (written.last && message.turn != turn_) return;  // the next view ends the run
+  if (is_void(written)) return;
+  snapped_at_ = now();
+  if (written.last || part_.view.last)
+    parts_.bench->progress->now(Activity::idle);  // the disk is not its own
+  if (in_parts()) return gather_parts(message, written);
+  write(message.snapshot, written);
+}
+
+void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written& written) {
+  parts_.checkpoints->write(std::move(snapshot), written, [replica = replica_actor(self_)](Written answer) {
+    caf::anon_send(replica, std::move(answer));
+  });
+}
+
+void ReplicaState::keep_state() {
+  keep_wanted_ = updating_;
+  if (keep_wanted_) return;  // see next_round
+  if (canary("orphan-keeps-nothing")) return self_->send(parts_.node, StateKept{});
+  if (!parts_.checkpoints)
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
+  if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
+  if (!snapshot_error_.empty())
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
+  if (observing_ && !restored_)
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+  if (going_back_) {  // what it holds is what all give up
+    const std::string& to = part_.view.source.checkpoint;
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
+                                              (to.empty() ? "that of the beginning" : to)});
+  }
+  if (in_parts() && (observing_ || part_.view.replicas.size() > 1 || !parts_dealt_))
+    return self_->send(
+        parts_.node,
+        StateKept{std::string("no checkpoint is written: it holds but a part of ") +
+                  (parts_.bench->job.train.shard_optimizer ? "the optimiser (train.shard_optimizer)"
+                                                           : "what the shards left out (train.compression)") +
+                  "; the last one stands"});
+  take_snapshot(SnapshotUse::parting);
+}
+
+// All stand at the same record. The first one writes it, and is given the parts of the others.
+void ReplicaState::keep_last() {
+  if (!parts_.checkpoints) return trouble("it has no folder for the last checkpoint");
+  parts_.bench->progress->now(speaks() || in_parts() ? Activity::updating : Activity::idle);
+  if (speaks()) return take_snapshot(SnapshotUse::parting);
+  if (in_parts()) give_for_checkpoint();
+}
+
+// What the disk refused stays in memory, and is written again; at the end of the run it goes into another
+// folder at last.
+bool ReplicaState::writes_again(const Written& message) {
+  const bool in_spare_folder = !message.folder.empty();
+  if (message.error.empty() || !message.disk || in_spare_folder) return false;
+  if (canary("refused-write-is-lost")) return false;
+  const Job& job = parts_.bench->job;
+  Written again = message;
+  if (++again.tries == 1) again.tried_since = now().time_since_epoch();
+  if (message.parting && part_.view.last && last_since_)
+    again.tried_since = *last_since_;  // the run's end is near
+  const auto since = now().time_since_epoch() - again.tried_since;
+  const std::chrono::nanoseconds give_up =
+      message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
+  const auto wait = disk_again_in(disk_wait(again.tries), since, give_up);
+  if (!wait && ((!message.last && !message.parting) || canary("no-spare-folder"))) return false;
+  if (!wait) {
+    parts_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
+      caf::anon_send(replica, std::move(answer));
+    });
+    return true;
+  }
+  const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  self_->send(parts_.node, Raised{make_event("checkpoint_delayed",
+                                             {{"step", whole(message.step)},
+                                              {"reason", message.error},
+                                              {"needed_bytes", whole(message.needed)},
+                                              {"free_bytes", message.room ? whole(*message.room) : -1},
+                                              {"again_ms", milliseconds(*wait)},
+                                              {"advice", message.advice}})});
+  self_->delayed_send(self_, *wait, WriteAgain{std::move(again)});
+  return true;
+}
+
+// One of the end is begun again in the next view.
+void ReplicaState::on(const WriteAgain& message) {
+  const Written& written = message.written;
+  const bool of_this_view = written.last || (written.parting && part_.view.last);
+  if (of_this_view && written.turn != turn_) return;
+  if (is_void(written)) return;
+  Written again = written;
+  auto snapshot = std::move(again.kept);
+  again.error.clear();
+  write(std::move(snapshot), again);
+}
+
+// It is from before all went back, and would be set aside: nobody waits for it.
+bool ReplicaState::is_void(const Written& written) {
+  if (written.view >= back_in_ || written.parting) return false;
+  writing_ = false;
+  return true;
+}
+
+// A verdict of a coordinator that is gone may be about it, where its course was gone on with all the same.
+bool ReplicaState::is_of_another_history(const Written& written) const {
+  return written.history != part_.view.history;
+}
+
+void ReplicaState::on(const Written& message) {
+  if (is_void(message)) return;
+  if (writes_again(message)) return;
+  raise_written(message);
+  if (message.parting && part_.view.last && !message.error.empty())
+    return trouble("the last checkpoint could not be written: " + message.error);
+  if (message.parting) {
+    return self_->send(parts_.node,
+                       StateKept{message.error.empty() ? "its state is in " + message.path
+                                                       : "its state could not be written: " + message.error});
+  }
+  if (!message.last) {
+    writing_ = false;
+    return;
+  }
+  const bool of_the_end =
+      course_->finished() && message.records == records_ && !is_of_another_history(message);
+  if (message.error.empty() && of_the_end) last_written_ = message;
+  if (message.turn != turn_ || halted_) return;
+  if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
+  say_done(message.state_sha256, message.path);
+}
+
+void ReplicaState::raise_written(const Written& message) {
+  const auto step = static_cast<std::int64_t>(message.step);
+  if (!message.error.empty()) {
+    self_->send(parts_.node,
+                Raised{make_event("checkpoint_failed",
+                                  {{"step", step}, {"reason", message.error}, {"advice", message.advice}})});
+    return;
+  }
+  if (!message.folder.empty()) {
+    self_->send(parts_.node, Raised{make_event("checkpoint_spared", {{"path", message.path},
+                                                                     {"step", step},
+                                                                     {"folder", message.folder},
+                                                                     {"reason", message.advice}})});
+  }
+  self_->send(parts_.node,
+              Raised{make_event("checkpoint",
+                                {{"path", message.path},
+                                 {"step", step},
+                                 {"bytes", static_cast<std::int64_t>(message.bytes)},
+                                 {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
+  const Checkpointed told{message.manifest, message.records, message.step,        message.path,
+                          message.folder,   message.view,    message.state_sha256};
+  (message.folder.empty() ? checkpointed_ : spared_) = told;
+  self_->send(parts_.node, told);
+}
+
+}  // namespace muster

@@ -1,0 +1,254 @@
+// The reduction of one view: a single-threaded state machine, driven by frames and by its own member's words.
+//
+// It exchanges the words of a round (headers, losses), sees that they fit together, and makes the record. The
+// elements are moved by a TreeSum (tree_sum.hpp), along the trees of the algorithm that the view has.
+//
+// What a round needs before it is over: the headers of *all* members, then the metrics of all and every part
+// of the result. Members are at most one round apart, hence two slots. Any failure is said once, and ends
+// everything.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/collective/reduction/arrival_buffer.hpp"
+#include "transport/collective/reduction/tree_sum.hpp"
+#include "transport/collective/rounds/kept.hpp"
+#include "transport/collective/rounds/liveness.hpp"
+#include "transport/collective/rounds/record_pool.hpp"
+#include "transport/collective/rounds/round.hpp"
+#include "transport/collective/rounds/round_check.hpp"
+#include "transport/collective/sums/reduction_shape.hpp"
+#include "transport/transport.hpp"
+
+namespace muster {
+
+class Reduction {
+ public:
+  struct Hooks {
+    /// The record may be changed until it is shared.
+    std::function<void(std::shared_ptr<RoundRecord>)> done;
+    std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
+    /// The clock, for the record's arrival times; none: they are 0.
+    std::function<std::chrono::nanoseconds()> now = nullptr;
+    /// In place of `failed`, for an error of this member alone (no memory, a lost GPU); none: `failed`.
+    std::function<void(const std::string& reason)> broke = nullptr;
+    /// A member has sent what cannot be; nothing follows. None: it has failed.
+    std::function<void(PeerId peer, const std::string& reason)> wrong = nullptr;
+    /// Members hold other bits; nothing follows, unless the shape goes on with them. None: it has failed.
+    std::function<void(const Unlike& found)> unlike = nullptr;
+  };
+
+  Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
+  ~Reduction();
+  Reduction(const Reduction&) = delete;  // its parts refer to it
+  Reduction& operator=(const Reduction&) = delete;
+
+  /// Opens the next round: this member's header goes to all. For a training round `result` is where the
+  /// divided root will be written (elements floats, free from now until `done`); `keep`, which it lies in, is
+  /// held until then, or until the end of this object.
+  void open(const RoundHeader& header, std::span<float> result, std::shared_ptr<const void> keep = nullptr);
+
+  /// Some of this member's sums, while the rest is still computed: these elements of `nodes`, whole buckets.
+  /// Terms and effect as of `contribute`, which follows, and has all nodes and elements.
+  void offer(std::uint64_t round, const std::vector<NodeValue>& nodes, ElementRange elements,
+             std::shared_ptr<const void> keep);
+
+  /// Adds this member's sums to the open round; of no effect if that round is over. `nodes` stay valid and
+  /// unchanged until `done` or the end of this object; `keep` is held as long.
+  void contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
+                  const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
+                  const std::vector<AuditWord>& audits = {});
+
+  /// Adds a node of another member to the open round, of whom it has not come yet: whichever answer comes
+  /// first counts, for they have the same bits. `value` stays valid as in `contribute`.
+  void stand_in(std::uint64_t round, const NodeValue& value, const std::vector<ShardMetrics>& metrics,
+                std::shared_ptr<const void> keep);
+
+  std::span<std::byte> place(const Frame& frame);
+  /// A contribution that can be added where its sender has it; false: it is to be copied.
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
+  void arrived(const Frame& frame, std::span<std::byte> payload);
+  /// A payload that was placed will not come, but may still be written to its place.
+  void abandoned(const Frame& frame);
+  void sent(PeerId to, SendToken token, bool ok);
+  /// Goes on with sums that were added up aside (ReductionShape::unit); whether there were some.
+  bool fold_on();
+  /// Whether some are still added up.
+  bool folding() const;
+  void fail(const std::string& reason);
+  void fail_here(const std::string& reason);
+  void blame(std::uint32_t member, const std::string& what);
+
+  /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
+  /// `drained`.
+  void close();
+  /// Whether every send and every fold has ended, so that what was sent from may be reused.
+  bool drained() const { return sends_ == 0 && !folding(); }
+  /// Whether it sends, or is about to.
+  bool sending() const { return sends_ > 0 || inside_ > 0 || folding(); }
+  /// Whether the result of the open round is partly in place.
+  bool result_begun() const { return opened_ && open_sum().result_begun(); }
+
+  bool failed() const { return failed_; }
+  /// Whether a round is open and waits for others.
+  bool waiting() const { return opened_; }
+  /// Since when this member has done its part of the open round, and waits; nothing if it has not.
+  std::optional<std::chrono::nanoseconds> waits_since() const { return waits_since_; }
+  /// The open round and what each other member still owes to it.
+  RoundSight sight() const;
+  /// The other members.
+  std::vector<PeerId> others() const;
+  /// Bytes that the reduction itself holds: chunks of the nodes of others that wait to be added.
+  std::size_t staging_bytes() const { return staging_.bytes(); }
+
+ private:
+  struct Node {
+    NodeId node;
+    std::uint32_t member;
+  };
+  // One of two rounds in flight.
+  struct Slot {
+    std::vector<std::vector<std::byte>> header_bytes;      // by member; own: what is sent
+    std::vector<ArrivalBuffer> metrics_bytes;              // by member
+    std::vector<Kept<RoundHeader>> headers;                // by member
+    std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
+    std::vector<std::vector<AuditWord>> audits;            // by member
+    // From those who stand in for others: by node; and the bytes, by node and sender.
+    std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
+    std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> stand_in_bytes;
+    std::size_t headers_in = 0, metrics_in = 0;
+    std::size_t sends = 0;                // in flight,
+    std::vector<std::uint32_t> sends_to;  // by member
+    bool contributed = false;
+    bool said = false;          // so, to all: the losses are sent
+    bool copies_given = false;  // the new states of own shards are sent
+    std::vector<bool> copied;   // by shard and piece: it is here, if this member backs the shard up
+    std::vector<bool> kept;     // by shard: the buddy has it
+    // Since when something that was offered early is under way, and for how long something has been.
+    std::optional<std::chrono::nanoseconds> under_way_since;
+    std::chrono::nanoseconds hidden{0};
+    std::vector<std::shared_ptr<const void>> keep;
+    std::shared_ptr<const void> result_keep;
+    // From the headers of all:
+    bool agreed = false;       // they fit together
+    bool any_present = false;  // some shard has something to add
+    double weight = 0;
+    std::unique_ptr<TreeSum> sum, sketch, one_shot;  // null: there are none
+    std::vector<TreeSum*> sums;                      // those that there are
+  };
+
+  // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
+  class Inside {
+   public:
+    explicit Inside(int& depth) : depth_(depth) { ++depth_; }
+    ~Inside() { --depth_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
+  const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
+  std::size_t peers() const { return shape_.members.size() - 1; }
+  std::size_t staged_max() const;
+  std::size_t index_of(NodeId node) const;
+  std::size_t node_of(const Frame& frame) const;
+  void check_own(const std::vector<NodeValue>& nodes) const;
+  std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
+  void metrics_ended(const Frame& received, const std::byte* place);
+  bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
+  bool node_present(const Slot& slot, std::size_t index) const;
+  bool words_in(const Slot& slot, std::uint32_t member) const;
+  bool words_of_all(const Slot& slot) const;
+  void append_metrics(const Slot& slot, std::uint32_t member, std::vector<ShardMetrics>& to) const;
+
+  std::size_t copy_pieces() const;
+  bool backs_up(std::uint32_t member) const;
+  bool copies_follow(const Slot& slot) const;
+  bool copies_kept(const Slot& slot) const;
+  std::size_t piece_of(const Frame& frame) const;
+  bool copy_kept(Slot& slot, const Frame& frame);
+  void give_copies(Slot& slot);
+  std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
+  void copy_arrived(Slot& slot, const Frame& frame);
+  void say_losses(Slot& slot);
+
+  bool sketching() const;
+  std::uint32_t sum_number() const;
+  TreeSum& sum_at(const Slot& slot, std::uint32_t number) const;
+  TreeSum& open_sum() const;
+  TreeSum& sum_of(const Frame& frame);
+  void make_sums(Slot& slot);
+  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot);
+  void begin_sums(const RoundHeader& header);
+  void hear_times(const Slot& slot);
+
+  void reset(Slot& slot);
+  void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
+  void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
+            Staging::Hold hold = Staging::kNone);
+  std::string disagreement(const Slot& slot) const;
+  bool agree(Slot& slot);
+  bool alike(const Slot& slot);
+  bool audits_agree(const Slot& slot);
+  bool goes_on(const std::optional<Unlike>& found);
+  bool header_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool metrics_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool take_words(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
+  void heard_word_of(std::uint32_t member);
+  void settle(Slot& slot);
+  bool belongs(const Frame& frame) const;
+  std::optional<Frame> of_member(const Frame& received) const;
+  std::string member_name(std::uint32_t member) const;
+  bool sums_follow(const Slot& slot) const;
+  std::chrono::nanoseconds now() const;
+  void measure_hidden(Slot& slot);
+  void step_on();
+  bool advance(Slot& slot);
+  void finish(Slot& slot);
+  std::uint64_t hash_result(std::uint64_t hash);
+  void make_record(const Slot& slot, RoundRecord& record);
+
+  ReductionShape shape_;
+  Transport& transport_;
+  Hooks hooks_;
+  unsigned height_;
+  SumPlan plan_;
+  std::optional<SumPlan> sketch_plan_, one_shot_plan_;
+  std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
+  std::vector<PeerId> peers_;                   // by member
+  std::map<NodeId, std::size_t> node_indices_;  // of nodes_
+  std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
+  std::vector<Node> nodes_;                     // of all members; the own ones last
+  std::vector<bool> present_;                   // by shard, in the open round
+  std::vector<double> weights_;                 // likewise
+  Staging staging_;
+  WayChoice ways_, sketch_ways_;
+  std::vector<float> hashed_;  // of a result that is not on the host
+  SharedTimes said_;           // in the headers of the round before, by the members of this host
+  std::array<Slot, 2> slots_;
+  RecordPool pool_;
+  std::uint64_t round_ = 0;    // open, or the next to open
+  std::uint64_t records_ = 0;  // so far, in this view
+  std::uint32_t last_word_ = 0;
+  std::chrono::nanoseconds last_word_at_{0};
+  std::optional<std::chrono::nanoseconds> waits_since_;
+  int inside_ = 0;
+  std::size_t sends_ = 0;  // in flight, of all rounds
+  bool opened_ = false;
+  bool failed_ = false;
+  bool unlike_said_ = false;
+  std::span<float> result_;
+};
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+// What a reduction shows of an open round: who owes what.
+#include <algorithm>
+
+#include "transport/collective/reduction/reduction.hpp"
+
+namespace muster {
+
+namespace {
+
+bool has_samples(const RoundHeader& header) {
+  return std::any_of(header.shards.begin(), header.shards.end(),
+                     [](const ShardWord& word) { return word.present(); });
+}
+
+}  // namespace
+
+// Whether this round moves elements at all. Known when all headers are in.
+bool Reduction::sums_follow(const Slot& current) const {
+  return current.headers_in == shape_.members.size() && has_sums(current.headers[shape_.self]->kind) &&
+         current.any_present;
+}
+
+std::vector<PeerId> Reduction::others() const {
+  std::vector<PeerId> all;
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (member != shape_.self) all.push_back(shape_.members[member].peer);
+  }
+  return all;
+}
+
+RoundSight Reduction::sight() const {
+  const Slot& current = slot(round_);
+  RoundSight sight;
+  sight.view = shape_.view;
+  sight.round = round_;
+  sight.waiting_since = waits_since_.value_or(std::chrono::nanoseconds{0});
+  if (!opened_) return sight;
+  const RoundHeader& mine = *current.headers[shape_.self];
+  sight.kind = mine.kind;
+  sight.step = mine.step;
+  sight.record = records_ + 1;
+  sight.samples = has_samples(mine);
+  sight.words_follow = shape_.copies != nullptr;
+  const std::uint32_t buddy = shape_.members[shape_.self].buddy;
+  sight.last_word_at = last_word_at_;
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    if (member == shape_.self) continue;
+    PeerSight peer;
+    peer.peer = shape_.members[member].peer;
+    peer.header_in = current.headers[member].has_value();
+    peer.samples = peer.header_in && has_samples(*current.headers[member]);
+    const bool headers_alone = mine.kind == RoundKind::greeting || mine.kind == RoundKind::check;
+    peer.words_in = headers_alone ? peer.header_in : words_in(current, member);
+    // Where shards have states, nobody is done before all have opened the round.
+    peer.words_in = peer.words_in || (shape_.copies && peer.header_in && !current.agreed);
+    const bool keeps = member == buddy && current.copies_given && !copies_kept(current);
+    peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
+    peer.taken = current.sends_to[member] == 0;
+    sight.peers.push_back(peer);
+  }
+  return sight;
+}
+
+}  // namespace muster

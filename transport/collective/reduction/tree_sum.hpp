@@ -1,0 +1,159 @@
+// The sums of one round: a single-threaded state machine that moves elements along the trees of the plan. It
+// adds whatever is complete, hands it on, and spreads the result; it knows nothing of rounds, words and
+// views.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/collective/choice/way_choice.hpp"
+#include "transport/collective/reduction/payloads.hpp"
+#include "transport/collective/sums/accumulator.hpp"
+#include "transport/collective/sums/staging.hpp"
+#include "transport/collective/sums/sum_plan.hpp"
+
+namespace muster {
+
+class TreeSum {
+ public:
+  /// Sends a payload to a member; `hold` is released when the send has ended (kNone: nothing is held).
+  using Send =
+      std::function<void(std::uint32_t member, const Frame&, std::span<const std::byte>, Staging::Hold)>;
+
+  /// `ways` says how sums are written, and measures it; other sums of the same view may share it.
+  TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send send);
+
+  /// The round's result will be written to `result`; from here on parts of it may arrive.
+  void open(std::span<float> result, std::uint64_t step);
+
+  /// The words of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
+  void settle(const std::vector<bool>& present, double weight);
+
+  /// This member's sums, of these elements: whole buckets, of which those that were offered before do not
+  /// count. Valid and unchanged there until the round is over. The nodes are the same each time.
+  void offer(const std::vector<NodeValue>& nodes, ElementRange elements);
+  /// A node of another member, computed in its stead. Whichever answer comes first counts.
+  void stand_in(const NodeValue& value, std::uint32_t member);
+
+  // Of the frames, only contributions, results and what a buddy keeps; `from` is the sender's place among the
+  // members.
+  /// Nothing if it is not what this member waits for.
+  std::span<std::byte> place(const Frame& frame);
+  /// Whether it is a contribution that is added where its sender has it.
+  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
+  /// False if it is damaged, or comes of one who does not follow the protocol.
+  bool arrived(const Frame& frame, std::span<std::byte> payload);
+  /// The buddy holds a chunk of the mean gradient. False if this member has given it none.
+  bool kept(const Frame& frame);
+
+  /// Goes on with what was added up aside (ReductionShape::unit) and has ended; whether there was something.
+  bool fold_on();
+  /// Whether something is still added up.
+  bool folding() const { return !waiting_.empty(); }
+
+  /// Whether the whole result is in place, or none will come.
+  bool complete() const;
+  /// Whether it has ended without a result, because a member took back what it had lent: it has cut this one.
+  bool revoked() const { return revoked_; }
+  bool result_begun() const { return result_begun_; }
+  /// Whether something that this member has offered waits for its result.
+  bool under_way() const { return offered_pieces_ > results_; }
+  /// What a member still owes, in elements, as far as it can be known.
+  bool owes(std::uint32_t member) const;
+
+  /// Nothing more is added, sent or read. Loans go back at once, for their owners wait; buffers stay where
+  /// they may still be written to.
+  void close();
+  /// As new.
+  void reset();
+
+ private:
+  struct Staged {
+    const float* values = nullptr;
+    Staging::Hold hold = Staging::kNone;
+  };
+  /// One node of a role's inputs that are present, added up.
+  struct Addition {
+    NodeId node = 0;
+    FoldProgram program;
+    std::vector<std::uint32_t> inputs;  // of the program's operands
+  };
+  struct Settled {
+    std::uint32_t expected = 0;  // inputs that are present
+    std::vector<bool> present;   // by input
+    std::vector<Addition> additions;
+  };
+  /// What is done when a fold has ended.
+  struct Next {
+    enum class What { drop_inputs, finish_piece, send_sums } what;
+    std::uint64_t after = 0;  // number of the fold
+    std::size_t number = 0;   // of the piece, or of the run
+    const Addition* addition = nullptr;
+    float* sums = nullptr;
+  };
+  using Pieces = SumPlan::Pieces;
+
+  void stand_in(const NodeValue& value, Pieces run, std::uint32_t adder);
+  std::optional<Pieces> pieces_of(const Frame& frame) const;
+  std::optional<Pieces> contribution_of(const Frame& frame) const;
+  std::optional<Pieces> result_of(const Frame& frame) const;
+  std::optional<std::size_t> backup_of(const Frame& frame) const;
+  std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
+  void stage(std::size_t piece, std::size_t input, Staged staged);
+  void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
+  bool sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::byte> payload);
+  void values_in(const Frame& frame, Pieces pieces, float* values);
+  bool take(std::size_t piece, std::size_t input);
+  void drop(Staged& staged);
+  bool is_read_here(const Frame& frame) const;
+  void settle_role(std::uint32_t owner, const std::vector<bool>& present);
+  void look(std::size_t piece);
+  void look_at(Pieces pieces);
+  const float* operand(const SumPlan::Piece& piece, std::size_t input) const;
+  void add(std::size_t piece, const Addition& addition, float divisor, float* out);
+  void drop_inputs(std::size_t piece, const Addition& addition);
+  void then(Next next);
+  void go_on(const Next& next);
+  void finish(std::size_t piece);
+  void offer(const SumPlan::Bucket& bucket);
+  void send(std::uint32_t to, Frame frame, const Payloads::Payload& payload);
+  void hand_on(std::size_t run);
+  void send_sums(const Next& next);
+  void send_own(const SumPlan::Run& run);
+  void back_up(std::size_t piece);
+  void keep(const Frame& frame, std::size_t piece);
+  void update(std::size_t piece);
+  void result_in(std::size_t piece);
+
+  const SumPlan& plan_;
+  Staging& staging_;
+  Payloads payloads_;
+  WayChoice& ways_;
+  const Send send_;
+  std::span<float> result_;
+  bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
+  bool revoked_ = false;  // something was added that its lender had taken back: no result will come
+  double weight_ = 0;
+  std::vector<NodeValue> nodes_;  // this member's
+  std::vector<bool> offered_;     // by bucket
+  std::size_t offered_pieces_ = 0;
+  std::vector<Staged> staged_;                         // by input of all pieces
+  std::vector<bool> taken_;                            // likewise: its value is there
+  std::vector<std::uint32_t> arrivals_;                // by piece
+  std::vector<bool> done_;                             // by piece: in place
+  std::vector<bool> backed_up_;                        // by piece: sent to the buddy, or kept as one
+  std::size_t unkept_ = 0;                             // pieces that the buddy has not said to hold
+  std::vector<std::size_t> up_, down_;                 // by run: pieces that are ready
+  std::size_t results_ = 0;                            // pieces in place
+  std::vector<std::size_t> sums_from_, results_from_;  // elements, by member
+  std::vector<Settled> roles_;                         // by owner
+  std::vector<bool> present_;                          // of the shards, when the roles were settled
+  std::vector<const float*> operands_;
+  std::uint64_t last_fold_ = 0;  // that was begun here; 0: by the host, whose folds have ended
+  std::deque<Next> waiting_;     // in the order of their folds
+};
+
+}  // namespace muster

@@ -1,0 +1,94 @@
+#include "transport/collective/rounds/liveness.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+std::chrono::nanoseconds& spent_with(std::array<std::chrono::nanoseconds, kActivities>& spent,
+                                     const ProgressWord& word) {
+  return spent[static_cast<std::size_t>(word.activity)];
+}
+
+}  // namespace
+
+void StepClock::step_took(std::chrono::nanoseconds time) {
+  last_[steps_++ % kWindow] = time;
+}
+
+std::chrono::nanoseconds StepClock::median() const {
+  if (steps_ == 0) return std::chrono::nanoseconds{0};
+  auto sorted = last_;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(steps_, kWindow));
+  std::nth_element(sorted.begin(), sorted.begin() + count / 2, sorted.begin() + count);
+  return sorted[static_cast<std::size_t>(count / 2)];
+}
+
+void Liveness::enter() {
+  peers_.clear();
+  last_done_.reset();
+  looked_at_.reset();
+}
+
+void Liveness::asked(PeerId peer, Time now) {
+  auto& since = peers_[peer].unanswered_since;
+  if (!since) since = now;
+}
+
+void Liveness::told(PeerId peer, const ProgressWord& word, Time now, std::uint64_t owes) {
+  Known& known = peers_[peer];
+  if (known.told != Time{0}) spent_with(known.spent, known.doing) += now - known.told;
+  if (known.progress == Time{0} || word.counter != known.doing.counter) known.progress = now;
+  known.doing = word;
+  known.told = known.word_at = now;
+  known.owes = owes;
+}
+
+std::uint64_t Liveness::owes(PeerId peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.owes;
+}
+
+void Liveness::round_done(bool step, Time now) {
+  if (step && last_done_) clock_.step_took(now - *last_done_);
+  last_done_ = now;
+  looked_at_.reset();
+}
+
+void Liveness::describe(PeerSight& sight, Time now) const {
+  const auto found = peers_.find(sight.peer);
+  if (found == peers_.end()) return;
+  const Known& known = found->second;
+  sight.unanswered_since = known.unanswered_since;
+  sight.progress = known.progress;
+  sight.word_at = known.word_at;
+  sight.doing = known.doing;
+  sight.spent = known.spent;
+  if (known.told != Time{0}) spent_with(sight.spent, known.doing) += now - known.told;
+}
+
+bool Liveness::again(std::uint64_t round) {
+  const bool seen = std::exchange(looked_at_, round) == round;
+  if (!seen) {
+    for (auto& [peer, known] : peers_) {
+      known.told = Time{0};
+      known.spent = {};
+    }
+  }
+  return seen;
+}
+
+void put_word(const ProgressWord& word, Frame& frame) {
+  frame.node = static_cast<std::uint32_t>(word.activity);
+  frame.extra = word.shard;
+  frame.more = word.counter;
+}
+
+std::optional<ProgressWord> word_in(const Frame& frame) {
+  if (frame.node >= kActivities) return std::nullopt;
+  return ProgressWord{static_cast<Activity>(frame.node), frame.extra, frame.more};
+}
+
+}  // namespace muster
