@@ -15,10 +15,12 @@ option(MUSTER_WERROR "treat warnings as errors" OFF)
 set(MUSTER_SANITIZE "" CACHE STRING "empty, address (ASan and UBSan), thread (TSan), or fuzzer (libFuzzer, ASan and UBSan)")
 set_property(CACHE MUSTER_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
 
-# What is built with a precompiled header is cached only where ccache is told that this is safe.
+# What is built with a precompiled header is cached only where ccache is told that this is safe. Other checkouts of the same sources
+# find what this one has compiled.
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${MUSTER_CCACHE}")
+  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${MUSTER_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${launcher}")
 endif()
