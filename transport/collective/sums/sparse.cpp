@@ -75,7 +75,7 @@ namespace sparse {
 HWY_EXPORT(CountZeros);
 HWY_EXPORT(WritePositions);
 
-constexpr std::size_t kBlock = 65536;
+constexpr std::size_t kSparseBlock = 65536;
 constexpr std::size_t kCountBytes = sizeof(std::uint32_t);
 constexpr std::size_t kPositionBytes = sizeof(std::uint16_t);
 constexpr std::size_t kTile = 256;  // values that are packed at a time
@@ -171,23 +171,23 @@ using namespace sparse;
 
 std::size_t sparse_bytes(const float* values, std::size_t count, const Wire& wire) {
   const std::size_t others = count - HWY_DYNAMIC_DISPATCH(CountZeros)(values, count);
-  return (count + kBlock - 1) / kBlock * kCountBytes + others * (kPositionBytes + wire.bytes());
+  return (count + kSparseBlock - 1) / kSparseBlock * kCountBytes + others * (kPositionBytes + wire.bytes());
 }
 
 std::optional<std::size_t> pack_sparse(const float* values, std::size_t count, const Wire& wire,
                                        std::byte* out, std::size_t capacity) {
   const std::size_t bytes = sparse_bytes(values, count, wire);
   if (bytes >= count * wire.bytes() || bytes > capacity) return std::nullopt;
-  for (std::size_t begin = 0; begin < count; begin += kBlock)
-    out = pack_block(values + begin, std::min(kBlock, count - begin), wire, out);
+  for (std::size_t begin = 0; begin < count; begin += kSparseBlock)
+    out = pack_block(values + begin, std::min(kSparseBlock, count - begin), wire, out);
   return bytes;
 }
 
 bool unpack_sparse(std::span<const std::byte> bytes, std::size_t count, const Wire& wire, float* out) {
   if (bytes.size() >= count * wire.bytes()) return false;
   std::fill_n(out, count, 0.0F);
-  for (std::size_t begin = 0; begin < count; begin += kBlock) {
-    const auto block = unpack_block(bytes, std::min(kBlock, count - begin), wire, out + begin);
+  for (std::size_t begin = 0; begin < count; begin += kSparseBlock) {
+    const auto block = unpack_block(bytes, std::min(kSparseBlock, count - begin), wire, out + begin);
     if (!block) return false;
     bytes = bytes.subspan(*block);
   }
