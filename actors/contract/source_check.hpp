@@ -19,7 +19,7 @@ struct SourceTrial {
   bool opens_generators = false;  ///< reading from a generator costs what it reads
   std::uint64_t seed = 1;
   /// Each sample, or ready-made batch, that was read. Throws what is wrong with it for the model.
-  std::function<void(const Batch&)> look;
+  std::function<void(const Batch&)> look = nullptr;
 };
 
 /// The first broken promise. Size and fields are there; the first sample, the last and some at random can be

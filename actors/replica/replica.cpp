@@ -65,13 +65,10 @@ void ReplicaState::on(const Assignment& message) {
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   items_.assign(part_.end - part_.begin, Item{});
   round_ = 1;
-  observing_ = false;
-  pending_.clear();
-  fed_.clear();
-  donations_.clear();
+  catch_up_.join(records_, part_.view.records);
+  feed_.forget_newcomers();
   done_.reset();
   entering_ = true;
-  behind_ = records_ < part_.view.records;
   unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
   clean_.clear();
   for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
@@ -100,16 +97,18 @@ void ReplicaState::go_on() {
   progress_at_ = {};
   lap();
   if (going_back_) return go_back();
-  if (!behind_ && part_.view.donor == parts_.slot) hand_out();
-  if (behind_) kept_.clear();  // else those who miss records may miss them in the next view, too
-  behind_ ? catch_up() : next_round();
+  if (!catch_up_.behind() && part_.view.donor == parts_.slot) hand_out();
+  if (catch_up_.behind())
+    feed_.drop_records();  // else those who miss records may miss them in the next view, too
+  catch_up_.behind() ? catch_up() : next_round();
 }
 
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
   if (message.view != part_.view.number) return;  // of one that was closed twice
   halted_ = true;
-  observing_ = entering_ = false;
+  catch_up_.stop_observing();
+  entering_ = false;
   closed_view_ = message.view;
   if (message.result_begun) mean_whole_ = false;
   result_abandoned_ |= message.result_abandoned;
@@ -145,7 +144,7 @@ void ReplicaState::next_round() {
   donate();
   if (entering_ && halted_) return void(parts_.bench->progress->now(Activity::idle));
   if (entering_) return go_on();
-  if (observing_ || (behind_ && !halted_)) return catch_up();
+  if (catch_up_.observing() || (catch_up_.behind() && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!parts_dealt_) return deal_parts();
   if (check_due()) return begin_check();
@@ -349,7 +348,7 @@ void ReplicaState::view_takes_effect() {
   if (took_ == part_.view.number) return;
   took_ = part_.view.number;
   from_.reset();
-  kept_.clear();  // of the view before; all have them
+  feed_.drop_records();  // of the view before; all have them
   if (!in_parts()) return;
   parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
 }
@@ -366,16 +365,16 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   mean_ = mean;
   mean_whole_ = mean != MeanIs::in_sums;
   hash_before_ = std::exchange(record_hash_, record_->hash);
-  if (fed_.empty()) kept_.clear();
+  if (!feed_.feeds_somebody()) feed_.drop_records();
   ++records_;
   updating_ = true;
   parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   traffic_ += record_->sent;
   const double took = lap();
-  if (!observing_) phases_.reduce_s += took;  // one that catches up reduces nothing
+  if (!catch_up_.observing()) phases_.reduce_s += took;  // one that catches up reduces nothing
   phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
-  keeps_soon_ = mean_ != MeanIs::in_gradient && !fed_.empty();
+  keeps_soon_ = mean_ != MeanIs::in_gradient && feed_.feeds_somebody();
   if (mean_ == MeanIs::in_gradient) feed();
   if (record_->kind == RoundKind::train) {
     step_recorded(*record_);

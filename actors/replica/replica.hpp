@@ -14,6 +14,8 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
+#include "actors/replica/catch_up.hpp"
+#include "actors/replica/record_feed.hpp"
 #include "actors/rules/steps/audit.hpp"
 #include "actors/rules/steps/checkpoint_due.hpp"
 #include "actors/rules/steps/course.hpp"
@@ -118,16 +120,14 @@ class ReplicaState {
   void hand_out(HandOut word, std::shared_ptr<const Parcel> parcel);
   void make_and_hand_out(const HandOut& word);
   bool last_whole() const;
-  std::uint64_t newest_kept() const { return records_ - (keeps_soon_ ? 1 : 0); }
   std::uint64_t kept_from() const;
   void feed();
-  void serve(PeerId peer);
-  void on_taken(const HandedOut& message);
+  void act(const RecordFeed::Actions& actions);
   std::uint64_t window() const;
   void donate();
   void begin_restore(const std::shared_ptr<const std::vector<std::byte>>& payload);
   void catch_up();
-  void say_caught_up();
+  void apply_given(std::span<const std::byte> record);
   bool speaks() const;
   void gather(const Cursor& cursor);
   bool left_out(std::uint32_t shard) const;
@@ -202,19 +202,10 @@ class ReplicaState {
   bool halted_ = true;     // until Begin
   bool entering_ = false;  // a view, until what it is to begin with is applied
   bool updating_ = false;  // a record is taken, its update not applied yet
-  bool behind_ = false;    // waits for the donor's records
   std::uint32_t closed_view_ = 0;
-  // Records that were handed out to this replica, by number; see replica_handout.cpp.
-  using Payload = std::shared_ptr<const std::vector<std::byte>>;
-  std::map<std::uint64_t, Payload> pending_;
-  bool observing_ = false;                  // a newcomer, outside the view
-  bool given_ = false;                      // it has been given its state
-  bool restored_ = false;                   // its state is in place
-  std::optional<std::uint64_t> caught_up_;  // with as many records it has said so
-  PeerId donor_ = 0;
-  std::uint64_t taken_said_ = 0;
-  std::uint64_t newest_ = 0;  // of what it was given; more waited behind that
-  bool more_waits_ = false;
+  using Payload = CatchUp::Payload;
+  RecordFeed feed_;   // as a donor
+  CatchUp catch_up_;  // as a newcomer, or behind the others
   // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
@@ -258,15 +249,6 @@ class ReplicaState {
   std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
   std::uint64_t gathered_to_ = 0;                                // later ones are still to come
   std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
-  // As a donor: who wants the state, who is sent each record, and the records kept for them.
-  std::vector<PeerId> donations_;
-  struct Feeding {
-    std::uint64_t from = 0;   // records in the state that it is given
-    std::uint64_t sent = 0;   // the last record that went out
-    std::uint64_t taken = 0;  // the last one that it has applied
-  };
-  std::map<PeerId, Feeding> fed_;
-  std::deque<std::shared_ptr<const Parcel>> kept_;
   bool keeps_soon_ = false;            // the last record, once its mean has come from the card
   bool result_abandoned_ = false;      // a transfer may still write to it
   MeanIs mean_ = MeanIs::in_gradient;  // that of the last record

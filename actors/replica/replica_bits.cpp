@@ -56,7 +56,7 @@ bool ReplicaState::was_compared(const Audit& audit, const RoundRecord& record) c
 // Members whose gradients were compared in this step, or cannot be, are as good as the others.
 void ReplicaState::prove(const RoundRecord& record) {
   const bool of_this_view = took_ == part_.view.number;  // else it was given, before the view was in force
-  if (observing_ || behind_ || !of_this_view) return;
+  if (catch_up_.observing() || catch_up_.behind() || !of_this_view) return;
   note_clean(record);
   if (unproven_.empty()) return;
   std::erase_if(unproven_, [&](std::uint32_t slot) {

@@ -35,7 +35,7 @@ bool ReplicaState::last_whole() const {
 
 // The oldest record that this replica can hand out; one that is yet to come if it can hand out none.
 std::uint64_t ReplicaState::kept_from() const {
-  if (!kept_.empty()) return newest_kept() + 1 - kept_.size();
+  if (feed_.keeps_records()) return feed_.oldest();
   return last_whole() ? records_ : records_ + 1;
 }
 
@@ -45,8 +45,8 @@ void ReplicaState::hand_out() {
       if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
       const HandOut word{part_.view.number, behind.slot, number, FrameKind::record, nullptr};
-      kept_.empty() || number > newest_kept() ? make_and_hand_out(word)
-                                              : hand_out(word, kept_[number - kept_from()]);
+      const auto kept = feed_.find(number);
+      kept ? hand_out(word, kept) : make_and_hand_out(word);
     }
   }
 }
@@ -77,47 +77,33 @@ std::uint64_t ReplicaState::window() const {
 // While a newcomer is fed records are kept for it, and for what is lost with the view.
 void ReplicaState::feed() {
   keeps_soon_ = false;
-  if (fed_.empty()) return;
-  kept_.push_back(encoded(*record_, parts_.bench->gradient));
-  if (kept_.size() > window()) kept_.pop_front();
-  std::vector<PeerId> peers;
-  for (const auto& [peer, feeding] : fed_) peers.push_back(peer);
-  for (const PeerId peer : peers) serve(peer);
+  if (!feed_.feeds_somebody()) return;
+  act(feed_.keep(encoded(*record_, parts_.bench->gradient), records_, window()));
 }
 
-// Sends what the newcomer misses and may be sent; gives it up if it misses what is not kept any more.
-void ReplicaState::serve(PeerId peer) {
-  Feeding& feeding = fed_.at(peer);
-  if (feeding.sent < newest_kept() && feeding.sent + 1 < kept_from()) {
-    const std::string reason = "it takes the records of the steps more slowly than they are made, and is " +
-                               std::to_string(records_ - feeding.taken) + " behind";
-    fed_.erase(peer);
-    return self_->send(parts_.node, Failing{{}, 0, true, NodeName{false, peer}, reason});
+void ReplicaState::act(const RecordFeed::Actions& actions) {
+  for (const auto& action : actions) {
+    if (const auto* send = std::get_if<RecordFeed::Send>(&action)) {
+      self_->send(reducer_,
+                  HandOut{part_.view.number, send->to, send->number, FrameKind::record, send->record});
+    } else {
+      const auto& slow = std::get<RecordFeed::TooSlow>(action);
+      const std::string reason = "it takes the records of the steps more slowly than they are made, and is " +
+                                 std::to_string(records_ - slow.taken) + " behind";
+      self_->send(parts_.node, Failing{{}, 0, true, NodeName{false, slow.peer}, reason});
+    }
   }
-  while (feeding.sent < newest_kept() && feeding.sent - feeding.taken < window()) {
-    ++feeding.sent;
-    self_->send(reducer_, HandOut{part_.view.number, peer, feeding.sent, FrameKind::record,
-                                  kept_[feeding.sent - kept_from()]});
-  }
-}
-
-void ReplicaState::on_taken(const HandedOut& message) {
-  const auto feeding = fed_.find(message.from);
-  if (feeding == fed_.end() || message.number > feeding->second.sent) return;
-  feeding->second.taken = std::max(feeding->second.taken, message.number);
-  serve(message.from);
 }
 
 void ReplicaState::on(const DonateTo& message) {
   if (message.view != part_.view.number) return;
   if (message.ends) {
-    fed_.erase(message.peer);
-    std::erase(donations_, message.peer);
+    feed_.wants_nothing(message.peer);
     const bool of_this_view = took_ == part_.view.number && !halted_;  // else members may miss them
-    if (fed_.empty() && of_this_view) kept_.clear();
+    if (!feed_.feeds_somebody() && of_this_view) feed_.drop_records();
     return;
   }
-  donations_.push_back(message.peer);
+  feed_.wants_state(message.peer);
   if (!updating_) donate();
 }
 
@@ -126,9 +112,8 @@ void ReplicaState::on(const DonateTo& message) {
 void ReplicaState::donate() {
   if (going_back_) return;                // its state is not the view's yet
   if (!parts_dealt_ && !halted_) return;  // nor that; where the view ended before, it stays what it is
-  if (donations_.empty()) return;
-  const std::vector<PeerId> peers = std::exchange(donations_, {});
-  for (const PeerId peer : peers) fed_[peer] = {records_, records_, records_};
+  if (!feed_.somebody_waits()) return;
+  const std::vector<PeerId> peers = feed_.give_state(records_);
   std::optional<std::uint64_t> turn;
   if (halted_) turn = parts_.bench->progress->now(Activity::updating);
   on_compute_thread([background = parts_.background, turn, view = part_.view.number, place = place(), peers,
@@ -146,9 +131,7 @@ void ReplicaState::donate() {
 }
 
 void ReplicaState::on(const StateCopied& message) {
-  const auto feeding = fed_.find(message.to);
-  if (message.view != part_.view.number || feeding == fed_.end() || feeding->second.from != message.records)
-    return;
+  if (message.view != part_.view.number || !feed_.is_for(message.to, message.records)) return;
   self_->send(reducer_, HandOut{message.view, message.to, message.records, FrameKind::state, message.parcel});
 }
 
@@ -156,42 +139,31 @@ void ReplicaState::on(const StateCopied& message) {
 
 void ReplicaState::on(const Observing& message) {
   next_turn();
-  observing_ = true;
+  catch_up_.observe(message.donor);
   proven_ = false;  // it may have been a member: what it is given now is compared anew
-  given_ = restored_ = entering_ = false;
-  caught_up_.reset();
+  entering_ = false;
   restoring_.reset();
   if (canary("caught-up-early"))
     self_->send(parts_.node, CaughtUp{{}, message.view.number, message.view.records, message.donor});
-  donor_ = message.donor;
-  taken_said_ = newest_ = 0;
-  more_waits_ = false;
   part_ = Assignment{};
   part_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
-  pending_.clear();
-  kept_.clear();
-  fed_.clear();  // it may have been a member, and a donor
-  donations_.clear();
+  feed_.drop_records();
+  feed_.forget_newcomers();  // it may have been a member, and a donor
 }
 
 void ReplicaState::on(const HandedOut& message) {
-  if (message.view != part_.view.number) return;
-  if (observing_ && message.from != donor_) return;  // in a pause it may have had another one
-  if (message.kind == FrameKind::taken) return on_taken(message);
+  if (message.view != part_.view.number || catch_up_.refuses(message.from)) return;
+  if (message.kind == FrameKind::taken) return act(feed_.taken(message.from, message.number, window()));
   if (message.kind == FrameKind::part) return take_part(message);
   if (message.kind == FrameKind::gathered) return take_gathered(message);
-  if (message.number >= newest_) {
-    newest_ = message.number;
-    more_waits_ = message.waiting > 0;
-  }
+  catch_up_.arrived(message.number, message.waiting);
   if (message.kind == FrameKind::state) {
-    if (observing_ && !std::exchange(given_, true)) begin_restore(message.payload);
+    if (catch_up_.takes_state()) begin_restore(message.payload);
     return;
   }
-  if (pending_.size() >= kHandoverWindowMax)
+  if (!catch_up_.keep(message.number, message.payload))
     return trouble("more records were handed out than it had asked for");
-  pending_.emplace(message.number, message.payload);
   catch_up();
 }
 
@@ -210,10 +182,10 @@ void ReplicaState::begin_restore(const Payload& payload) {
 
 void ReplicaState::on(const Restored& message) {
   if (message.turn != turn_) return;
-  if (!observing_) return gone_back(message);
+  if (!catch_up_.observing()) return gone_back(message);
   if (!message.error.empty()) return trouble(message.error);
   restore(*message.place);
-  restored_ = true;
+  catch_up_.state_is_in_place();
   going_back_ = false;  // as a member of a view before it may have had to; or have ended the run
   last_written_.reset();
   done_.reset();
@@ -223,36 +195,25 @@ void ReplicaState::on(const Restored& message) {
 
 // Applies the records that are there, in order.
 void ReplicaState::catch_up() {
-  const bool may = observing_ ? restored_ : behind_ && !halted_;
+  const bool may = catch_up_.observing() ? catch_up_.has_state() : catch_up_.behind() && !halted_;
   if (updating_ || !may) return;
-  pending_.erase(pending_.begin(), pending_.upper_bound(records_));
-  if (observing_ && std::exchange(taken_said_, records_) < records_)
-    self_->send(reducer_, HandOut{part_.view.number, donor_, records_, FrameKind::taken, nullptr});
-  const auto next = pending_.find(records_ + 1);
-  if (next == pending_.end()) {
-    parts_.bench->progress->now(Activity::idle);
-    return say_caught_up();
-  }
+  const CatchUp::Next next = catch_up_.next(records_);
+  if (next.acknowledge)
+    self_->send(reducer_, HandOut{part_.view.number, catch_up_.donor(), records_, FrameKind::taken, nullptr});
+  if (next.apply) return apply_given(*next.apply);
+  parts_.bench->progress->now(Activity::idle);
+  if (!next.caught_up) return;  // more will come
+  if (!catch_up_.observing()) return next_round();
+  self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_, catch_up_.donor()});
+}
+
+void ReplicaState::apply_given(std::span<const std::byte> record) {
   auto& gradient = parts_.bench->gradient;
-  auto handed = decode_record(*next->second, parts_.bench->job.train.shards, gradient.size());
-  pending_.erase(next);
+  auto handed = decode_record(record, parts_.bench->job.train.shards, gradient.size());
   if (!handed)
     return trouble("record " + std::to_string(records_ + 1) + " that a member gave cannot be read");
   std::copy(handed->result.begin(), handed->result.end(), gradient.begin());
   record_taken(std::make_shared<const RoundRecord>(std::move(handed->record)));
-}
-
-void ReplicaState::say_caught_up() {
-  if (observing_) {
-    if (more_waits_ || !pending_.empty()) return;  // steps are on their way that would be waited for
-    // Again with each record: in a pause those that it lacked before may be what the others do not keep.
-    if (std::exchange(caught_up_, records_) != records_)
-      self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_, donor_});
-    return;
-  }
-  if (records_ < part_.view.records) return;  // more will come
-  behind_ = false;
-  next_round();
 }
 
 }  // namespace muster

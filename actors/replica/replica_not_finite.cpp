@@ -21,7 +21,7 @@ bool ReplicaState::raise_not_finite(const NotFinite& found) {
 void ReplicaState::stop_before(Event event) {
   const std::string reason = not_finite_reason(event);
   take_back();
-  if (entering_ || observing_) return next_round();
+  if (entering_ || catch_up_.observing()) return next_round();
   if (keep_wanted_) keep_state();
   if (halted_) return answer_halt();
   parts_.bench->progress->now(Activity::idle);
@@ -34,7 +34,7 @@ void ReplicaState::take_back() {
   record_hash_ = hash_before_;
   record_.reset();
   mean_whole_ = false;
-  if (!std::exchange(keeps_soon_, false) && !kept_.empty()) kept_.pop_back();
+  if (!std::exchange(keeps_soon_, false)) feed_.drop_newest();
   updating_ = false;
 }
 

@@ -89,7 +89,7 @@ void ReplicaState::deal_parts() {
 }
 
 void ReplicaState::take_part(const HandedOut& message) {
-  if (!in_parts() || observing_) return;
+  if (!in_parts() || catch_up_.observing()) return;
   ++parts_at_work_;
   if (parts_given_ && !parts_dealt_ && !halted_) parts_.bench->progress->now(Activity::updating);
   compute([payload = message.payload](Workbench& bench) {
@@ -120,7 +120,7 @@ void ReplicaState::on(const PartTaken& message) {
 void ReplicaState::go_back(DiskTries tries) {
   const PartSource& source = part_.view.source;
   const bool is_here = source.checkpoint.empty() || (from_ && from_->place.records == source.records);
-  kept_.clear();
+  feed_.drop_records();
   parts_.bench->progress->now(is_here ? Activity::updating : Activity::restoring);
   const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
                         turn = turn_, tries,
@@ -202,7 +202,7 @@ void ReplicaState::gone_back(const Restored& message) {
   write_due_ = false;
   tell_epochs();  // this one may not have been there yet
   parts_dealt_ = true;
-  behind_ = false;
+  catch_up_.not_behind();
   halted_ ? answer_halt() : next_round();
 }
 

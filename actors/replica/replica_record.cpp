@@ -34,8 +34,8 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
     if (count_step(record)) moved(only_left_out(record) ? course_->all_ended() : course_->weightless());
     return;
   }
-  const bool twice = behind_ && canary("applies-twice");
-  compute([record = record_, twice, mean = mean_, wanted = !fed_.empty()](Workbench& bench) {
+  const bool twice = catch_up_.behind() && canary("applies-twice");
+  compute([record = record_, twice, mean = mean_, wanted = feed_.feeds_somebody()](Workbench& bench) {
     Updated updated;
     updated.not_finite = apply_step(bench, *record, mean, wanted);
     updated.weights = weigh_block(bench, record->step);

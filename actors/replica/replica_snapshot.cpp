@@ -141,14 +141,14 @@ void ReplicaState::keep_state() {
   if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (!snapshot_error_.empty())
     return self_->send(parts_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
-  if (observing_ && !restored_)
+  if (catch_up_.observing() && !catch_up_.has_state())
     return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
   if (going_back_) {  // what it holds is what all give up
     const std::string& to = part_.view.source.checkpoint;
     return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
                                               (to.empty() ? "that of the beginning" : to)});
   }
-  if (in_parts() && (observing_ || part_.view.replicas.size() > 1 || !parts_dealt_))
+  if (in_parts() && (catch_up_.observing() || part_.view.replicas.size() > 1 || !parts_dealt_))
     return self_->send(
         parts_.node,
         StateKept{std::string("no checkpoint is written: it holds but a part of ") +
