@@ -123,7 +123,7 @@ void check_parameters(const std::string& path, const Mirror& module) {
                                        ", not float32: save module.float()");
 }
 
-std::string shape_text(at::IntArrayRef shape) {
+std::string sizes_text(at::IntArrayRef shape) {
   std::ostringstream text;
   text << shape;
   return text.str();
@@ -136,7 +136,7 @@ std::int64_t try_out(const std::string& path, Mirror& module, const std::vector<
   std::vector<std::int64_t> shape{2};
   shape.insert(shape.end(), sample.begin(), sample.end());
   const std::string given = path + ", given two samples of model.input, " + (tokens ? "int64 " : "float32 ") +
-                            shape_text(shape) + ", ";
+                            sizes_text(shape) + ", ";
   const at::NoGradGuard no_grad;
   module.eval();
   torch::Tensor logits;
@@ -149,7 +149,7 @@ std::int64_t try_out(const std::string& path, Mirror& module, const std::vector<
                    logits.dim() == (tokens ? 3 : 2) && (!tokens || logits.size(1) == shape[1]);
   if (!fit)
     throw JobError("model.input", given + "returns " + c10::toString(logits.scalar_type()) + " " +
-                                      shape_text(logits.sizes()) + ", not float32 logits [rows, " +
+                                      sizes_text(logits.sizes()) + ", not float32 logits [rows, " +
                                       (tokens ? "tokens, vocabulary]" : "classes]"));
   return logits.size(-1);
 }
