@@ -53,7 +53,7 @@ class AcceptPause {
 /// Whether the epoll instance tells of those who connect to this socket.
 inline void listen_in(int sockets, int listener, std::uint64_t number, bool listens) {
   epoll_event event{};
-  event.events = listens ? EPOLLIN : 0;
+  event.events = listens ? static_cast<std::uint32_t>(EPOLLIN) : 0;
   event.data.u64 = number;
   ::epoll_ctl(sockets, EPOLL_CTL_MOD, listener, &event);
 }

@@ -106,7 +106,7 @@ TEST_F(HostMemoryOf, VersionOneWithinAContainer) {
 }
 
 TEST_F(HostMemoryOf, WhatCannotBeReadIsNoLimit) {
-  put("proc/self/mountinfo", std::string("nonsense\n- - -\n") + kMountV2);
+  put("proc/self/mountinfo", std::string("nonsense\n- - -\n").append(kMountV2));
   put("proc/self/cgroup", "nonsense\n0::/gone\n");
   v2("sys/fs/cgroup", "12x", 1, 0);
   expect(kAvailable, "");

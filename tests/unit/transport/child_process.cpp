@@ -25,12 +25,13 @@ ChildProcess::ChildProcess(const std::string& test) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) throw std::runtime_error("no socket pair");
   fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   channel_ = ends[0];
-  const std::string variable = std::string(kVariable) + "=" + std::to_string(ends[1]);
+  std::string variable = kVariable;
+  variable.append("=").append(std::to_string(ends[1]));
   std::string filter = "--gtest_filter=" + test;
   std::string program = "/proc/self/exe";
   std::vector<char*> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  environment.push_back(const_cast<char*>(variable.c_str()));
+  environment.push_back(variable.data());
   environment.push_back(nullptr);
   std::string quiet = "--gtest_brief=1";
   char* arguments[] = {program.data(), filter.data(), quiet.data(), nullptr};

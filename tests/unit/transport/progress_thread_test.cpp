@@ -80,7 +80,9 @@ class CallingTransport final : public Transport {
   void arrive() {
     arrived_ = true;
     const std::uint64_t one = 1;
-    if (sleeps_) ASSERT_EQ(::write(called_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    if (sleeps_) {
+      ASSERT_EQ(::write(called_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    }
     expects_.wait(true);
   }
 

@@ -121,7 +121,9 @@ TEST_F(SimulatedLoans, AfterItsSenderLetGoItIsRevokedOrWasCopied) {
       EXPECT_FALSE(b_->stands(*borrower_.loan));
       b_->give_back(*borrower_.loan);
     }
-    if (borrower_.copies > 0) EXPECT_TRUE(std::ranges::equal(borrower_.copy, sent_));
+    if (borrower_.copies > 0) {
+      EXPECT_TRUE(std::ranges::equal(borrower_.copy, sent_));
+    }
     EXPECT_TRUE(borrower_.loan || borrower_.copies > 0);
     b_->disconnect(kA);
     a_->connect(kB, b_->address());

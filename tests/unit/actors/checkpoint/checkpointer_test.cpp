@@ -31,7 +31,7 @@ class AroundAView : public ::testing::Test {
     Written written;
     written.parting = parting;
     checkpointer_.write(std::make_shared<const Snapshot>(snapshot_at(step)), written,
-                        [](const Written& written) { EXPECT_EQ(written.error, ""); });
+                        [](const Written& done) { EXPECT_EQ(done.error, ""); });
   }
   std::vector<std::uint64_t> steps_there() {
     thread_->catch_up();

@@ -225,7 +225,9 @@ TEST(Contract, EachFlawOfASourceIsNamed) {
   for (const Expected& expected : all) {
     const auto breach = check_sums(expected.flaw);
     expect(expected, breach);
-    if (breach) EXPECT_EQ(breach->key, "data.source");
+    if (breach) {
+      EXPECT_EQ(breach->key, "data.source");
+    }
   }
 }
 

@@ -172,12 +172,12 @@ class Sums {
     }
     void offer(ElementRange range) {
       std::vector<NodeValue> nodes;
-      for (Shown& sum : shown) {
-        std::copy(sum.node.values + range.begin, sum.node.values + range.end,
-                  sum.values.begin() + static_cast<long>(range.begin));
-        nodes.push_back({sum.node.node, sum.values.data()});
+      for (Shown& part : shown) {
+        std::copy(part.node.values + range.begin, part.node.values + range.end,
+                  part.values.begin() + static_cast<long>(range.begin));
+        nodes.push_back({part.node.node, part.values.data()});
       }
-      this->sum->offer(nodes, range);
+      sum->offer(nodes, range);
     }
     struct Shown {
       NodeValue node;

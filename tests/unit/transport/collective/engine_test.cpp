@@ -233,7 +233,9 @@ TEST(Engine, EarlyHeadersThatCannotBeKeptAreRefusedAloudOnce) {
     Frame frame;
     frame.view = view;
     frame.bytes = Engine::kEarlyBytesMax;
-    if (view == 9) EXPECT_FALSE(pair.replica.engine->place(frame).empty());
+    if (view == 9) {
+      EXPECT_FALSE(pair.replica.engine->place(frame).empty());
+    }
     frame.bytes = 64;
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(pair.replica.engine->place(frame).empty());
   }

@@ -20,13 +20,14 @@ HandoverPace::Sight at(Time now) {
 
 // Looks every millisecond, and sends when it may; each piece takes `piece`, one after the other.
 Time busy_after(HandoverPace& pace, Time end, Time piece) {
-  std::optional<Time> arrives;
+  constexpr Time kNothingOnItsWay = Time::max();
+  Time arrives = kNothingOnItsWay;
   for (Time now{0}; now < end; now += milliseconds(1)) {
-    if (arrives && now >= *arrives) {
+    if (now >= arrives) {
       pace.ended(now);
-      arrives.reset();
+      arrives = kNothingOnItsWay;
     }
-    if (!arrives && pace.judge(at(now)).go) {
+    if (arrives == kNothingOnItsWay && pace.judge(at(now)).go) {
       pace.began(now);
       arrives = now + piece;
     }

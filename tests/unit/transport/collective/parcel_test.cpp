@@ -108,7 +108,9 @@ TEST(Intake, PiecesInAnyOrderMakeTheWhole) {
       const Intake::Taken taken = put(intake, bytes, order[i]);
       ASSERT_TRUE(taken.known && taken.wrong.empty());
       ASSERT_EQ(taken.whole.has_value(), i + 1 == order.size());
-      if (taken.whole) EXPECT_EQ(*taken.whole, bytes);
+      if (taken.whole) {
+        EXPECT_EQ(*taken.whole, bytes);
+      }
     }
   }
 }
