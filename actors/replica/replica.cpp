@@ -18,9 +18,7 @@ constexpr std::size_t kHashedAtOnce = std::size_t{1} << 24;  // elements: 64 MiB
 void ReplicaState::start(Self self, ReplicaParts parts) {
   self_ = self;
   parts_ = std::move(parts);
-  const Job& job = parts_.bench->job;
-  course_ = std::make_unique<Course>(course_options(job, parts_.facts.has_test));
-  step_events_ = std::make_unique<StepEvents>(parts_.facts.unit_is_batch ? 0 : job.train.batch);
+  position_.emplace(parts_.bench->job, parts_.facts, parts_.slot);
   if (const auto from = std::move(parts_.from)) {
     restore(from);
     go_on_from(from->place);
@@ -65,7 +63,7 @@ void ReplicaState::on(const Assignment& message) {
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   items_.assign(part_.end - part_.begin, Item{});
   round_ = 1;
-  catch_up_.join(records_, part_.view.records);
+  catch_up_.join(position_->records(), part_.view.records);
   feed_.forget_newcomers();
   done_.reset();
   entering_ = true;
@@ -128,8 +126,9 @@ void ReplicaState::answer_halt() {
   }
   Phases phases = phases_;
   waits_.fill(phases);
-  self_->send(parts_.node, Halted{closed_view_, records_ + (canary("records-one-high") ? 1 : 0), kept_from(),
-                                  took_, proven_, course_->finished(), phases, traffic_});
+  self_->send(parts_.node,
+              Halted{closed_view_, position_->records() + (canary("records-one-high") ? 1 : 0), kept_from(),
+                     took_, proven_, position_->course().finished(), phases, traffic_});
 }
 
 // In each view one replica speaks for all: the first.
@@ -150,20 +149,10 @@ void ReplicaState::next_round() {
   if (check_due()) return begin_check();
   if (part_.view.last) return keep_last();
   consider_checkpoint();
-  if (course_->finished()) return finish();
-  const Cursor cursor = course_->cursor();
+  if (position_->course().finished()) return finish();
+  const Cursor cursor = position_->course().cursor();
   if (cursor.phase == Phase::evaluate) return begin_evaluation();
   gather(cursor);
-}
-
-void ReplicaState::open_epoch(std::uint64_t epoch) {
-  if (ledger_.open()) return;
-  std::optional<std::uint64_t> samples;
-  if (parts_.facts.samples >= 0) samples = static_cast<std::uint64_t>(parts_.facts.samples);
-  ledger_.begin_epoch(epoch, samples, parts_.bench->job.train.shards);
-  step_events_->begin_epoch();
-  dropped_ = 0;
-  epoch_loss_ = epoch_weight_ = 0;
 }
 
 // Shards that take no part in the round are not asked: they count as ended.
@@ -175,7 +164,7 @@ void ReplicaState::gather(const Cursor& cursor) {
   begin_audits(cursor);
   for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
     const std::size_t place = shard - part_.begin;
-    if (cursor.phase == Phase::evaluate || (course_->takes_part(shard) && !left_out(shard))) {
+    if (cursor.phase == Phase::evaluate || (position_->course().takes_part(shard) && !left_out(shard))) {
       self_->send(caf::actor_cast<shard_actor>(part_.shards[place]), Need{cursor});
     } else {
       items_[place] = Item{cursor, shard, true, {}, nullptr};
@@ -188,7 +177,9 @@ void ReplicaState::gather(const Cursor& cursor) {
 // Whether the round goes on without the shard, because it was late. What is owed is waited for.
 bool ReplicaState::left_out(std::uint32_t shard) const {
   const Dropping& dropping = part_.view.dropping;
-  if (records_ != part_.view.records || dropping.record != records_ + 1 || course_->paying()) return false;
+  if (position_->records() != part_.view.records || dropping.record != position_->records() + 1 ||
+      position_->course().paying())
+    return false;
   return std::any_of(dropping.shards.begin(), dropping.shards.end(),
                      [&](const ShardRange& range) { return range.holds(shard); });
 }
@@ -220,10 +211,10 @@ RoundHeader ReplicaState::header(RoundKind kind) const {
   RoundHeader header;
   header.round = round_;
   header.kind = kind;
-  header.epoch = course_->cursor().epoch;
-  header.step = course_->steps() + 1;
-  header.applied = course_->steps();
-  header.record_hash = record_hash_;
+  header.epoch = position_->course().cursor().epoch;
+  header.step = position_->course().steps() + 1;
+  header.applied = position_->course().steps();
+  header.record_hash = position_->record_hash();
   header.weights = weights_;
   return header;
 }
@@ -285,7 +276,7 @@ void ReplicaState::on(const Computed& message) {
     sketched_metrics_ = message.metrics;
     return contribute(message.nodes, {});
   }
-  parts_.bench->progress->measured(course_->steps() + 1, waited_s_ + computed_s_);
+  parts_.bench->progress->measured(position_->course().steps() + 1, waited_s_ + computed_s_);
   done_with(message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits);
 }
 
@@ -364,9 +355,8 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   record_ = std::move(record);
   mean_ = mean;
   mean_whole_ = mean != MeanIs::in_sums;
-  hash_before_ = std::exchange(record_hash_, record_->hash);
   if (!feed_.feeds_somebody()) feed_.drop_records();
-  ++records_;
+  position_->take(*record_);
   updating_ = true;
   parts_.bench->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
@@ -386,7 +376,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
   self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
-  gather(course_->cursor());
+  gather(position_->course().cursor());
 }
 
 void ReplicaState::go_on_evaluating() {
@@ -436,16 +426,17 @@ void ReplicaState::say_done(const std::string& state_sha256, const std::string& 
   parts_.bench->progress->now(Activity::idle);
   ReplicaDone done;
   done.slot = parts_.slot;
-  done.steps = course_->steps();
-  done.samples = samples_;
+  done.steps = position_->course().steps();
+  done.samples = position_->samples();
   done.state_sha256 = state_sha256;
   done.phases = phases_;
   waits_.fill(done.phases);
   done.traffic = traffic_;
   done.algorithm = text_of(part_.algorithm);
-  if (course_->ran_out()) done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
+  if (position_->course().ran_out())
+    done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
   done.checkpoint = checkpoint;
-  done.epochs = told_;
+  done.epochs = position_->told();
   for (EpochEnd& epoch : done.epochs) epoch.view = part_.view.number;
   done_ = done;
   self_->send(parts_.node, done);

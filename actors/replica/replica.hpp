@@ -16,11 +16,9 @@
 #include "actors/messages/messages.hpp"
 #include "actors/replica/catch_up.hpp"
 #include "actors/replica/record_feed.hpp"
+#include "actors/replica/training_position.hpp"
 #include "actors/rules/steps/audit.hpp"
 #include "actors/rules/steps/checkpoint_due.hpp"
-#include "actors/rules/steps/course.hpp"
-#include "actors/rules/steps/ledger.hpp"
-#include "actors/rules/steps/step_events.hpp"
 #include "actors/rules/watch/wait_share.hpp"
 #include "actors/trainer/workbench.hpp"
 
@@ -131,15 +129,13 @@ class ReplicaState {
   bool speaks() const;
   void gather(const Cursor& cursor);
   bool left_out(std::uint32_t shard) const;
-  void owe_what_was_left_out(const RoundRecord& record);
+  void raise_dropped(const RoundRecord& record, const std::vector<std::uint32_t>& shards);
   void gathered();
-  void open_epoch(std::uint64_t epoch);
   void begin_step();
   void sketched(const RoundRecord& sketch);
   void go_on_evaluating();
   void step_recorded(const RoundRecord& record);
   void evaluation_recorded(const RoundRecord& record);
-  void count_in_ledger(const RoundRecord& record);
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
   bool count_step(const RoundRecord& record);
@@ -149,7 +145,6 @@ class ReplicaState {
   void stop_before(Event event);
   void take_back();
   void moved(const Course::Move& move);
-  void close_epoch(bool data_ended);
   void report_epoch();
   void next_round();
   void begin_evaluation();
@@ -196,12 +191,10 @@ class ReplicaState {
   ReplicaParts parts_;
   Assignment part_;  // in the current view
   reducer_actor reducer_;
-  // A view change: what was asked for in an earlier turn is ignored; records count over all views.
-  std::uint64_t turn_ = 0;
-  std::uint64_t records_ = 0;
-  bool halted_ = true;     // until Begin
-  bool entering_ = false;  // a view, until what it is to begin with is applied
-  bool updating_ = false;  // a record is taken, its update not applied yet
+  std::uint64_t turn_ = 0;  // what was asked for in an earlier one is ignored
+  bool halted_ = true;      // until Begin
+  bool entering_ = false;   // a view, until what it is to begin with is applied
+  bool updating_ = false;   // a record is taken, its update not applied yet
   std::uint32_t closed_view_ = 0;
   using Payload = CatchUp::Payload;
   RecordFeed feed_;   // as a donor
@@ -249,20 +242,16 @@ class ReplicaState {
   std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
   std::uint64_t gathered_to_ = 0;                                // later ones are still to come
   std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
-  bool keeps_soon_ = false;            // the last record, once its mean has come from the card
-  bool result_abandoned_ = false;      // a transfer may still write to it
-  MeanIs mean_ = MeanIs::in_gradient;  // that of the last record
-  bool mean_whole_ = false;            // no later round has written into it
-  std::unique_ptr<Course> course_;
-  std::unique_ptr<StepEvents> step_events_;
-  Ledger ledger_;
+  bool keeps_soon_ = false;                   // the last record, once its mean has come from the card
+  bool result_abandoned_ = false;             // a transfer may still write to it
+  MeanIs mean_ = MeanIs::in_gradient;         // that of the last record
+  bool mean_whole_ = false;                   // no later round has written into it
+  std::optional<TrainingPosition> position_;  // from `start` on
   Phases phases_;
   WaitShare waits_;
   Traffic traffic_;
 
-  std::uint64_t round_ = 1;                          // the greeting was 0
-  std::uint64_t record_hash_ = 0, hash_before_ = 0;  // of the last record, and of the one before it
-  std::uint64_t samples_ = 0;
+  std::uint64_t round_ = 1;  // the greeting was 0
   std::vector<Item> items_;
   std::size_t items_in_ = 0;
   Cursor gathering_;
@@ -272,8 +261,6 @@ class ReplicaState {
   std::vector<ShardWord> words_;
   std::vector<ShardMetrics> sketched_metrics_;
   std::shared_ptr<const RoundRecord> record_;
-  EpochEnd epoch_;
-  std::vector<EpochEnd> told_;
   std::optional<ReplicaDone> done_;  // as it was said
   std::string snapshot_error_;       // of the last one: its memory, perhaps
   bool keep_wanted_ = false;         // KeepState came while a record was applied
@@ -284,8 +271,6 @@ class ReplicaState {
   Time snapped_at_{};
   std::optional<Written> last_written_;
   std::optional<std::chrono::nanoseconds> last_since_;  // in the last view, or in one before it that was last
-  std::uint64_t dropped_ = 0;
-  double epoch_loss_ = 0, epoch_weight_ = 0;
   Time lap_{}, progress_at_{};
   double waited_s_ = 0, computed_s_ = 0;
 };

@@ -15,15 +15,16 @@ void ReplicaState::begin_audits(const Cursor& cursor) {
   step_begun_ = false;
   const std::uint64_t every = audit_every(parts_.bench->job, part_.view);
   if (cursor.phase != Phase::train || every == 0) return;
-  const std::uint64_t step = course_->steps() + 1;
+  const std::uint64_t step = position_->course().steps() + 1;
   std::set<std::uint32_t> compared = unproven_;
   if (part_.view.doubts(step)) {
     for (const Member& member : part_.view.replicas) compared.insert(member.name.slot);
   }
   audits_ = audits_of(part_.view.replicas, compared, step, every);
   for (Audit& audit : audits_) {
-    std::erase_if(audit.shards,
-                  [this](std::uint32_t shard) { return !course_->takes_part(shard) || left_out(shard); });
+    std::erase_if(audit.shards, [this](std::uint32_t shard) {
+      return !position_->course().takes_part(shard) || left_out(shard);
+    });
     if (audit.auditor != parts_.slot) continue;
     if (!auditing_) auditing_.emplace();
     auditing_->left.emplace_back(audit.shards.begin(), audit.shards.end());
@@ -80,7 +81,7 @@ void ReplicaState::audit_if_ready() {
   const std::size_t buckets =
       bucket_elements(parts_.bench->job, parts_.bench->state.size(), part_.view.replicas.size());
   parts_.bench->progress->now(Activity::computing, auditing_->item->shard);
-  compute([item = *auditing_->item, step = course_->steps() + 1, buckets](Workbench& bench) {
+  compute([item = *auditing_->item, step = position_->course().steps() + 1, buckets](Workbench& bench) {
     return Audited{0, audit_shard(bench, item, step, buckets), {}};
   });
 }

@@ -6,26 +6,29 @@ namespace muster {
 
 // Every replica looks at every place, so that all know alike where a checkpoint is due.
 void ReplicaState::look_at_place() {
-  const CoursePoint here = course_point(course_->cursor(), course_->steps());
+  const CoursePoint here = course_point(position_->course().cursor(), position_->course().steps());
   if (here == looked_at_) return;
   const CoursePoint before = std::exchange(looked_at_, here);
   write_due_ = parts_.checkpoints && checkpoint_due(parts_.checkpoints->every(), before, here);
   due_at_.reset();
-  if (write_due_) due_at_ = records_;
+  if (write_due_) due_at_ = position_->records();
 }
 
 bool ReplicaState::check_due() const {
   const View& view = part_.view;
-  if (view.replicas.size() < 2 || checked_ == std::pair(view.number, records_)) return false;
+  if (view.replicas.size() < 2 || checked_ == std::pair(view.number, position_->records())) return false;
   // States or records, from one to another or from a disk.
   const bool given = !view.unproven.empty() || !view.behind.empty() || view.back;
-  return (given && checked_.first != view.number) || view.last || course_->finished() || due_at_ == records_;
+  return (given && checked_.first != view.number) || view.last || position_->course().finished() ||
+         due_at_ == position_->records();
 }
 
 void ReplicaState::begin_check() {
   parts_.bench->progress->now(Activity::updating);
   lap();
-  compute([step = course_->steps()](Workbench& bench) { return Weighed{0, weigh_all(bench, step), {}}; });
+  compute([step = position_->course().steps()](Workbench& bench) {
+    return Weighed{0, weigh_all(bench, step), {}};
+  });
 }
 
 void ReplicaState::on(const Weighed& message) {
@@ -41,7 +44,7 @@ void ReplicaState::on(const Weighed& message) {
 
 // All members have these weights.
 void ReplicaState::checked(const RoundRecord& check) {
-  checked_ = {part_.view.number, records_};
+  checked_ = {part_.view.number, position_->records()};
   traffic_ += check.sent;
   phases_.reduce_s += lap();
   next_round();

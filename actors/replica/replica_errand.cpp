@@ -35,7 +35,8 @@ bool ReplicaState::take_for_errand(const Item& item) {
     return true;
   std::vector<Item> items;
   for (auto& each : errand_items_) items.push_back(std::move(*each));
-  compute([items = std::move(items), errand, step = course_->steps() + 1, turn = turn_](Workbench& bench) {
+  compute([items = std::move(items), errand, step = position_->course().steps() + 1,
+           turn = turn_](Workbench& bench) {
     const std::shared_ptr<Accumulator> accumulator = make_accumulator(bench, errand.begin, errand.end);
     Computed computed = compute_step(bench, *accumulator, items, step, turn);
     computed.errand = errand.node;

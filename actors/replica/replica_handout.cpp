@@ -36,12 +36,12 @@ bool ReplicaState::last_whole() const {
 // The oldest record that this replica can hand out; one that is yet to come if it can hand out none.
 std::uint64_t ReplicaState::kept_from() const {
   if (feed_.keeps_records()) return feed_.oldest();
-  return last_whole() ? records_ : records_ + 1;
+  return last_whole() ? position_->records() : position_->records() + 1;
 }
 
 void ReplicaState::hand_out() {
   for (const Behind& behind : part_.view.behind) {
-    for (std::uint64_t number = behind.records + 1; number <= records_; ++number) {
+    for (std::uint64_t number = behind.records + 1; number <= position_->records(); ++number) {
       if (number < kept_from())
         return trouble("record " + std::to_string(number) + " is not kept here any more");
       const HandOut word{part_.view.number, behind.slot, number, FrameKind::record, nullptr};
@@ -78,7 +78,7 @@ std::uint64_t ReplicaState::window() const {
 void ReplicaState::feed() {
   keeps_soon_ = false;
   if (!feed_.feeds_somebody()) return;
-  act(feed_.keep(encoded(*record_, parts_.bench->gradient), records_, window()));
+  act(feed_.keep(encoded(*record_, parts_.bench->gradient), position_->records(), window()));
 }
 
 void ReplicaState::act(const RecordFeed::Actions& actions) {
@@ -89,7 +89,7 @@ void ReplicaState::act(const RecordFeed::Actions& actions) {
     } else {
       const auto& slow = std::get<RecordFeed::TooSlow>(action);
       const std::string reason = "it takes the records of the steps more slowly than they are made, and is " +
-                                 std::to_string(records_ - slow.taken) + " behind";
+                                 std::to_string(position_->records() - slow.taken) + " behind";
       self_->send(parts_.node, Failing{{}, 0, true, NodeName{false, slow.peer}, reason});
     }
   }
@@ -113,7 +113,7 @@ void ReplicaState::donate() {
   if (going_back_) return;                // its state is not the view's yet
   if (!parts_dealt_ && !halted_) return;  // nor that; where the view ended before, it stays what it is
   if (!feed_.somebody_waits()) return;
-  const std::vector<PeerId> peers = feed_.give_state(records_);
+  const std::vector<PeerId> peers = feed_.give_state(position_->records());
   std::optional<std::uint64_t> turn;
   if (halted_) turn = parts_.bench->progress->now(Activity::updating);
   on_compute_thread([background = parts_.background, turn, view = part_.view.number, place = place(), peers,
@@ -197,21 +197,23 @@ void ReplicaState::on(const Restored& message) {
 void ReplicaState::catch_up() {
   const bool may = catch_up_.observing() ? catch_up_.has_state() : catch_up_.behind() && !halted_;
   if (updating_ || !may) return;
-  const CatchUp::Next next = catch_up_.next(records_);
+  const CatchUp::Next next = catch_up_.next(position_->records());
   if (next.acknowledge)
-    self_->send(reducer_, HandOut{part_.view.number, catch_up_.donor(), records_, FrameKind::taken, nullptr});
+    self_->send(reducer_, HandOut{part_.view.number, catch_up_.donor(), position_->records(),
+                                  FrameKind::taken, nullptr});
   if (next.apply) return apply_given(*next.apply);
   parts_.bench->progress->now(Activity::idle);
   if (!next.caught_up) return;  // more will come
   if (!catch_up_.observing()) return next_round();
-  self_->send(parts_.node, CaughtUp{{}, part_.view.number, records_, catch_up_.donor()});
+  self_->send(parts_.node, CaughtUp{{}, part_.view.number, position_->records(), catch_up_.donor()});
 }
 
 void ReplicaState::apply_given(std::span<const std::byte> record) {
   auto& gradient = parts_.bench->gradient;
   auto handed = decode_record(record, parts_.bench->job.train.shards, gradient.size());
   if (!handed)
-    return trouble("record " + std::to_string(records_ + 1) + " that a member gave cannot be read");
+    return trouble("record " + std::to_string(position_->records() + 1) +
+                   " that a member gave cannot be read");
   std::copy(handed->result.begin(), handed->result.end(), gradient.begin());
   record_taken(std::make_shared<const RoundRecord>(std::move(handed->record)));
 }

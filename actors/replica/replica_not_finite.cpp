@@ -1,7 +1,6 @@
 // A step whose numbers are not finite. Where that ends the run, the step is taken back: the weights before it
 // are still good. The coordinator lets all compare them, and one write them (coordinator_end.cpp).
 #include "actors/replica/replica.hpp"
-#include "base/canary.hpp"
 
 namespace muster {
 
@@ -30,8 +29,7 @@ void ReplicaState::stop_before(Event event) {
 
 // The last record was not applied, and nothing in it has been counted.
 void ReplicaState::take_back() {
-  if (!canary("not-finite-counts")) --records_;
-  record_hash_ = hash_before_;
+  position_->take_back();
   record_.reset();
   mean_whole_ = false;
   if (!std::exchange(keeps_soon_, false)) feed_.drop_newest();

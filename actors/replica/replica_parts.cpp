@@ -70,7 +70,8 @@ void ReplicaState::deal_parts() {
   if (std::exchange(parts_asked_, true)) return;
   parts_.bench->progress->now(Activity::updating);
   ++parts_at_work_;
-  compute([view = part_.view, self = parts_.slot, records = records_, reducer = reducer_](Workbench& bench) {
+  compute([view = part_.view, self = parts_.slot, records = position_->records(),
+           reducer = reducer_](Workbench& bench) {
     Part& next = *bench.next_part;
     for (const PartMove& move : moves_into(bench, view)) {
       if (!next.has_vectors() || move.from != self) continue;
@@ -145,8 +146,8 @@ void ReplicaState::go_back(DiskTries tries) {
   if (from_ && from_->place.records == source.records) return restore(from_, {}, Unread::no);
   if (!parts_.checkpoints)
     return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to", Unread::no);
-  const auto done = [restore, name = source.checkpoint, course = *course_](auto snapshot, auto why,
-                                                                           Unread unread) {
+  const auto done = [restore, name = source.checkpoint, course = position_->course()](auto snapshot, auto why,
+                                                                                      Unread unread) {
     if (snapshot) why = why_not_from(course, snapshot->place);
     restore(why.empty() ? std::move(snapshot) : nullptr, "it cannot go back to " + name + ": " + why, unread);
   };
@@ -197,7 +198,7 @@ void ReplicaState::gone_back(const Restored& message) {
   last_written_.reset();
   done_.reset();
   if (place.records > 0) go_on_from(place);
-  looked_at_ = course_point(course_->cursor(), course_->steps());
+  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
   due_at_.reset();  // for all alike: some had come further
   write_due_ = false;
   tell_epochs();  // this one may not have been there yet
@@ -211,7 +212,7 @@ void ReplicaState::gone_back(const Restored& message) {
 void ReplicaState::give_for_checkpoint() {
   ++parts_at_work_;
   compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
-           number = records_, reducer = reducer_](Workbench& bench) {
+           number = position_->records(), reducer = reducer_](Workbench& bench) {
     const Part& part = bench.next_part ? *bench.next_part : *bench.part;
     for (const PartMove& move : moves_to_writer(bench, view, to)) {
       if (move.from != self || !part.has_vectors()) continue;

@@ -10,50 +10,23 @@
 namespace muster {
 
 ReplicaPlace ReplicaState::place() const {
-  ReplicaPlace place;
-  place.records = records_;
-  place.record_hash = record_hash_;
-  place.cursor = course_->place();
-  place.debt = course_->debt();
-  place.steps = course_->steps();
-  place.finished = course_->finished();
-  place.samples = samples_;
-  place.ledger = ledger_;
-  place.dropped = dropped_;
-  place.epoch_loss = epoch_loss_;
-  place.epoch_weight = epoch_weight_;
-  place.seen = step_events_->seen();
-  place.closed = epoch_;
-  place.told = told_;
-  return place;
+  return position_->place();
 }
 
 void ReplicaState::restore(const ReplicaPlace& place) {
-  records_ = place.records;
+  position_->restore(place);
   record_.reset();
-  record_hash_ = place.record_hash;
-  course_->restore(place.cursor, place.steps, place.finished, place.debt);
-  samples_ = place.samples;
-  parts_.bench->progress->trained(samples_);
-  ledger_ = place.ledger;
-  dropped_ = place.dropped;
-  epoch_loss_ = place.epoch_loss;
-  epoch_weight_ = place.epoch_weight;
-  step_events_->restore(place.seen);
-  epoch_ = place.closed;
-  epoch_.slot = parts_.slot;
+  parts_.bench->progress->trained(position_->samples());
   weights_ = {};
-  looked_at_ = course_point(course_->cursor(), course_->steps());
+  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
   snapshot_error_.clear();
   due_at_.reset();
   write_due_ = false;
-  told_ = place.told;
-  for (EpochEnd& row : told_) row.slot = parts_.slot;
 }
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   MUSTER_CHECK(between_rounds());
-  const bool compared = checked_ == std::pair(part_.view.number, records_);
+  const bool compared = checked_ == std::pair(part_.view.number, position_->records());
   compute([use, place = place(), view = part_.view.number, history = part_.view.history,
            known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
     Snapped snapped;
@@ -86,23 +59,23 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
 
 // A run that goes on may have another end than the one that was given up.
 void ReplicaState::go_on_from(const ReplicaPlace& place) {
-  const std::string reason =
-      course_->resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+  const std::string reason = position_->resume(place);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
-  looked_at_ = course_point(course_->cursor(), course_->steps());
+  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
 }
 
 // Every replica looks at every place, so that one who comes to speak later goes on at the next point.
 void ReplicaState::consider_checkpoint() {
-  if (!std::exchange(write_due_, false) || due_at_ != records_ || course_->finished())
+  if (!std::exchange(write_due_, false) || due_at_ != position_->records() || position_->course().finished())
     return;  // at the end one is written anyway
   if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
   if (gathering_parts_)
     give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
-  if (in_parts()) take_no_more(records_);
-  self_->send(parts_.node, Raised{make_event("checkpoint_passed_over",
-                                             {{"step", static_cast<std::int64_t>(course_->steps())}})});
+  if (in_parts()) take_no_more(position_->records());
+  self_->send(parts_.node,
+              Raised{make_event("checkpoint_passed_over",
+                                {{"step", static_cast<std::int64_t>(position_->course().steps())}})});
 }
 
 void ReplicaState::on(const Snapped& message) {
@@ -138,7 +111,8 @@ void ReplicaState::keep_state() {
   if (canary("orphan-keeps-nothing")) return self_->send(parts_.node, StateKept{});
   if (!parts_.checkpoints)
     return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
-  if (records_ == 0) return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
+  if (position_->records() == 0)
+    return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
   if (!snapshot_error_.empty())
     return self_->send(parts_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
   if (catch_up_.observing() && !catch_up_.has_state())
@@ -239,8 +213,8 @@ void ReplicaState::on(const Written& message) {
     writing_ = false;
     return;
   }
-  const bool of_the_end =
-      course_->finished() && message.records == records_ && !is_of_another_history(message);
+  const bool of_the_end = position_->course().finished() && message.records == position_->records() &&
+                          !is_of_another_history(message);
   if (message.error.empty() && of_the_end) last_written_ = message;
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
