@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-PAGE = pathlib.Path("docs/collectives.md")
+PAGE = pathlib.Path("docs/internals/collectives.md")
 MARK = "<!-- written by scripts/compare-allreduce{} -->"
 
 

@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=150, help="at most 468, an epoch")
     parser.add_argument("--tuned", action="store_true", help="measure PyTorch's hand-tuned network, too")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/performance.md")
     given = parser.parse_args()
 
     rows = measure(given)
@@ -126,8 +126,8 @@ def main():
             tuned.append((processes, statistics.median(rates)))
             print(f"PyTorch tuned by hand, {processes} process{'es' if processes > 1 else ''}: median {tuned[-1][1]:.0f}")
     if given.write:
-        (HERE.parent / "docs" / "performance.md").write_text(page(rows, tuned, given))
-        print("written: docs/performance.md")
+        (HERE.parent / "docs" / "measurements" / "performance.md").write_text(page(rows, tuned, given))
+        print("written: docs/measurements/performance.md")
 
 
 main()

@@ -195,7 +195,7 @@ def main():
     parser.add_argument("--kills", type=int, default=20, help="of each kind")
     parser.add_argument("--replicas", type=int, default=4)
     parser.add_argument("--only", choices=["muster"], help="leave PyTorch out")
-    parser.add_argument("--write", action="store_true", help="write docs/recovery.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/recovery.md")
     parser.add_argument("--coordinator", type=int, default=5, help="how often the coordinator is harmed, in each of three ways")
     given = parser.parse_args()
     if given.write and not given.coordinator:
@@ -205,8 +205,8 @@ def main():
     if given.coordinator:
         given.coordinator_table = recovery_times_coordinator.table(given)
     if given.write:
-        (HERE.parent / "docs" / "recovery.md").write_text(page(times, given))
-        print("written: docs/recovery.md")
+        (HERE.parent / "docs" / "measurements" / "recovery.md").write_text(page(times, given))
+        print("written: docs/measurements/recovery.md")
 
 
 main()

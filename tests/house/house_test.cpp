@@ -371,7 +371,7 @@ TEST(House, ArchitectureNamesWhatThereIs) {
     for (path.replace_extension(); path.has_relative_path(); path = path.parent_path())
       all.insert(path.string());
   }
-  for (const std::string& line : lines_of(kRoot / "docs" / "architecture.md")) {
+  for (const std::string& line : lines_of(kRoot / "docs" / "internals" / "architecture.md")) {
     for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
       const std::string wanted = "/" + (*name)[1].str();
       EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))

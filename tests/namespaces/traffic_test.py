@@ -12,7 +12,7 @@ to. Each run must end with the same weights, and:
   interface: it took shared memory;
 - no algorithm sends less between hosts than `hierarchical`, which is what `auto` takes.
 
-Prints the table that docs/collectives.md shows.
+Prints the table that docs/measurements/collectives.md shows.
 """
 import json
 import os
