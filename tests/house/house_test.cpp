@@ -360,9 +360,9 @@ TEST(House, TestsWaitForConditionsAndNotForTime) {
   }
 }
 
-// `rules/watch/straggling` in a page about the inside is a file or a folder.
-TEST(House, ArchitectureNamesWhatThereIs) {
-  static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)/?`)");
+// `rules/watch/straggling` in a page about the internals is a file or a folder, and so is `base/canary.hpp`.
+TEST(House, PagesAboutInternalsNameWhatThereIs) {
+  static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)(/|\.[ch]pp)?`)");
   std::set<std::string> all;
   auto folders = kProduct;
   folders.insert("tests");
@@ -371,11 +371,15 @@ TEST(House, ArchitectureNamesWhatThereIs) {
     for (path.replace_extension(); path.has_relative_path(); path = path.parent_path())
       all.insert(path.string());
   }
-  for (const std::string& line : lines_of(kRoot / "docs" / "internals" / "architecture.md")) {
-    for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
-      const std::string wanted = "/" + (*name)[1].str();
-      EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))
-          << line;
+  const auto pages = files_below({"docs/internals"}, [](const fs::path&) { return true; });
+  EXPECT_GT(pages.size(), 5u);
+  for (const auto& page : pages) {
+    for (const std::string& line : lines_of(page)) {
+      for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
+        const std::string wanted = "/" + (*name)[1].str();
+        EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))
+            << shown(page) << ": " << line;
+      }
     }
   }
 }
