@@ -41,7 +41,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
                         "where the coordinator listens")(
       "device", po::value<std::string>()->value_name("D"),
       "the device to compute on; default: the cores of this machine in turn")(
-      "unchecked", "do not check on the first samples what model and data promise (docs/models.md)")(
+      "unchecked", "do not check on the first samples what model and data promise (docs/guides/contract.md)")(
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
       "patience", po::value<std::int64_t>()->value_name("SECONDS")->default_value(60),
       "how long the coordinator is looked for")(

@@ -197,7 +197,7 @@ int plan_command(const Arguments& arguments, const Registry& registry) {
   print_cores(flight);
   print_reduction(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
   print_compression(flight, per_host > 0 ? per_host : flight.job.cluster.replicas);
-  std::printf("the contracts of model and data were checked in %lld ms (docs/models.md)\n",
+  std::printf("the contracts of model and data were checked in %lld ms (docs/guides/contract.md)\n",
               static_cast<long long>(flight.contract.took.count()));
   for (const auto& each : flight.contract.left_out)
     std::printf("not checked: %s (%s)\n", each.check.c_str(), each.why.c_str());

@@ -1,5 +1,5 @@
-// muster events, muster job: the tables behind the program, printed. docs/events.md and docs/job.md are their
-// output.
+// muster events, muster job: the tables behind the program, printed. docs/reference/events.md and
+// docs/reference/job.md are their output.
 #include <cstdio>
 #include <iostream>
 

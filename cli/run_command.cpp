@@ -206,11 +206,11 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   po::options_description options("Options");
   options.add(training.options);
   options.add_options()("report", po::value<std::string>()->value_name("FILE"),
-                        "write one JSON object at the end, also on failure (docs/report.md)")(
+                        "write one JSON object at the end, also on failure (docs/reference/report.md)")(
       "events", po::value<std::string>()->value_name("FILE|-"),
       "write each event as a line of JSON when it happens")("quiet",
                                                             "print nothing but failures and notices")(
-      "unchecked", "do not check on the first samples what model and data promise (docs/models.md)")(
+      "unchecked", "do not check on the first samples what model and data promise (docs/guides/contract.md)")(
       "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder")(
       "accept", po::value<std::vector<std::string>>()->value_name("KEY")->composing(),
       "with --resume: the job may differ in this key from the one that wrote the checkpoint, as in "

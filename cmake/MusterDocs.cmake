@@ -1,5 +1,6 @@
-# docs/events.md and docs/job.md are what the program prints (scripts/docs writes them); a test each says when they are not.
+# scripts/docs writes docs/reference/events.md and job.md: what the program prints. A test each compares them.
 # The page of the job lists the models of libtorch, so it is checked where libtorch is in.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 set(pages events)
 if(Torch_FOUND)
   list(APPEND pages job)
@@ -7,13 +8,17 @@ endif()
 foreach(page IN LISTS pages)
   add_test(NAME docs.${page}
     COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:muster_program>" "-DCOMMAND=${page}"
-            "-DPAGE=${PROJECT_SOURCE_DIR}/docs/${page}.md" -P "${PROJECT_SOURCE_DIR}/cmake/compare_page.cmake")
+            "-DPAGE=${PROJECT_SOURCE_DIR}/docs/reference/${page}.md" -P "${PROJECT_SOURCE_DIR}/cmake/compare_page.cmake")
   set_tests_properties(docs.${page} PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 30)
 endforeach()
 
-# The tables of docs/scaling.md are printed from the measurements beside it.
+# The tables of docs/measurements/scaling.md are printed from the measurements beside it.
 add_test(NAME docs.scaling
   COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:muster_program>"
-          "-DARGUMENTS=scaling$<SEMICOLON>--fit$<SEMICOLON>${PROJECT_SOURCE_DIR}/docs/scaling.jsonl"
-          "-DPAGE=${PROJECT_SOURCE_DIR}/docs/scaling.md" -P "${PROJECT_SOURCE_DIR}/cmake/page_holds.cmake")
+          "-DARGUMENTS=scaling$<SEMICOLON>--fit$<SEMICOLON>${PROJECT_SOURCE_DIR}/docs/measurements/scaling.jsonl"
+          "-DPAGE=${PROJECT_SOURCE_DIR}/docs/measurements/scaling.md" -P "${PROJECT_SOURCE_DIR}/cmake/page_holds.cmake")
 set_tests_properties(docs.scaling PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 180)
+
+# Links between the pages lead to files and headings that are there.
+add_test(NAME docs.links COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/scripts/links_test.py" "${PROJECT_SOURCE_DIR}")
+set_tests_properties(docs.links PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 30)

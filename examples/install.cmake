@@ -8,7 +8,7 @@ run(${CMAKE_COMMAND} --install "${MUSTER_BUILD}" --prefix "${PREFIX}")
 run("${PREFIX}/bin/muster" --version)  # finds its library without LD_LIBRARY_PATH
 
 # What people look for in an installation.
-set(wanted share/doc/Muster/job.md share/doc/Muster/models.md share/muster/examples/embed/main.cpp
+set(wanted share/doc/Muster/index.md share/doc/Muster/reference/job.md share/muster/examples/embed/main.cpp
     share/bash-completion/completions/muster)
 if(MANUAL)
   list(APPEND wanted share/man/man1/muster.1 share/man/man1/muster-check.1)

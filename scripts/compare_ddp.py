@@ -84,9 +84,9 @@ Written by `./scripts/compare-ddp --write`; run it to see the figures of your ow
 
 The convolutional network of `examples/fashion_mnist.toml` (421,642 parameters), {BATCH} samples a step, {given.steps} steps, SGD
 with momentum, one compute thread a process, on {os.cpu_count()} cores of {processor()}. PyTorch is Debian's, version
-{subprocess.run([sys.executable, '-c', 'import torch; print(torch.__version__)'], stdout=subprocess.PIPE, text=True).stdout.strip()}, with DDP over gloo; one process is a plain loop without DDP. The runs take turns. PyTorch's images lie in
-memory as shuffled tensors, and its first {WARM_UP} steps are not timed; Muster reads, shuffles and batches the images as in every
-run, and all its steps are timed, up to the last replica's last word. Both without evaluation.
+{subprocess.run([sys.executable, '-c', 'import torch; print(torch.__version__)'], stdout=subprocess.PIPE, text=True).stdout.strip()}, with DDP over gloo; one process is a plain loop without DDP. The runs take turns. PyTorch's images are in
+memory as shuffled tensors, and its first {WARM_UP} steps are not timed. Muster reads, shuffles and batches the images as in every
+run, and all its steps are timed, until the last message of the last replica. Both without evaluation.
 
 | processes | pair | PyTorch, samples/s | Muster, samples/s | ratio |
 | --- | --- | --- | --- | --- |
@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=150, help="at most 468, an epoch")
     parser.add_argument("--tuned", action="store_true", help="measure PyTorch's hand-tuned network, too")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/performance.md")
     given = parser.parse_args()
 
     rows = measure(given)
@@ -126,8 +126,8 @@ def main():
             tuned.append((processes, statistics.median(rates)))
             print(f"PyTorch tuned by hand, {processes} process{'es' if processes > 1 else ''}: median {tuned[-1][1]:.0f}")
     if given.write:
-        (HERE.parent / "docs" / "performance.md").write_text(page(rows, tuned, given))
-        print("written: docs/performance.md")
+        (HERE.parent / "docs" / "measurements" / "performance.md").write_text(page(rows, tuned, given))
+        print("written: docs/measurements/performance.md")
 
 
 main()

@@ -142,7 +142,7 @@ def table(times):
     lines = ["| | signal | times | median | least | most |", "| --- | --- | --- | --- | --- | --- |"]
     for (side, blow), all_ms in sorted(times.items()):
         if None in all_ms:
-            lines.append(f"| {side} | {blow} | {len(all_ms)} | it waits: no step within {FROZEN_S} s | | |")
+            lines.append(f"| {side} | {blow} | {len(all_ms)} | no step within {FROZEN_S} s | | |")
         else:
             lines.append(f"| {side} | {blow} | {len(all_ms)} | {statistics.median(all_ms):.0f} ms | {min(all_ms):.0f} ms "
                          f"| {max(all_ms):.0f} ms |")
@@ -157,17 +157,22 @@ def processor():
 
 
 def page(times, given):
-    return f"""# How long a loss takes
+    return f"""# Recovery
 
-Written by `./scripts/recovery-times --kills {given.kills} --replicas {given.replicas} --write` on {datetime.date.today()}; run it to see the
-figures of your own machine. Here: {os.cpu_count()} cores of {processor()}, shared with other work.
+How long a run stands still when a replica or the coordinator is lost. Written by
+`./scripts/recovery-times --kills {given.kills} --replicas {given.replicas} --write` on {datetime.date.today()}; run it to see the figures of your own
+machine. Here: {os.cpu_count()} cores of {processor()}, shared with other work.
 
-`examples/fashion_mnist.toml` on {given.replicas} replicas, 8 shards, `cluster.on_loss = "continue"`, `cluster.detect.patience = "{PATIENCE_MS} ms"`. In
-the middle of training one replica, chosen by chance, gets SIGKILL, or SIGSTOP. The time runs from the signal to the arrival
-of the event `{RESUMED}` on the pipe of `--events -`. Beside it, in turns: the same network under Debian's
-PyTorch {torch_version()} with DDP over gloo and `torchrun --max_restarts 1`; from SIGKILL of one worker to the first step that
-rank 0 takes after the restart. Muster goes on from the step that it was in; torchrun's workers start anew, here from step 0. A
-frozen worker torchrun does not notice; gloo's own limit is 30 minutes.
+## A replica
+
+`examples/fashion_mnist.toml` on {given.replicas} replicas, 8 shards, `cluster.on_loss = "continue"`,
+`cluster.detect.patience = "{PATIENCE_MS} ms"`. In the middle of training one replica, chosen at random, gets SIGKILL or SIGSTOP. The
+time runs from the signal to the arrival of the event `{RESUMED}` on the pipe of `--events -`.
+
+Beside it, in turns: the same network under Debian's PyTorch {torch_version()} with DDP over gloo and
+`torchrun --max_restarts 1`. The time runs from SIGKILL of one worker to the first step that rank 0 takes after the
+restart. Muster goes on from the step that it was in. torchrun's workers start anew, here from step 0. torchrun does not
+notice a stopped worker; gloo's own limit is 30 minutes.
 
 {table(times)}
 ## The coordinator
@@ -177,10 +182,10 @@ frozen worker torchrun does not notice; gloo's own limit is 30 minutes.
 {given.coordinator_table}"""
 
 
-COORDINATOR_WORDS = """The same job on three replicas, each on a host of its own (network namespaces), the coordinator alone on a fourth one. While
-the coordinator is away a fourth replica is started, with `muster join`: that it becomes a member needs a view change. The time runs from the moment at
-which the coordinator could be back (its command was started again, or its link is up) to the event `joined`. Steps need no coordinator: the last
-column says at which pace they went on."""
+COORDINATOR_WORDS = """The same job on three replicas, each on a host of its own (network namespaces), with the coordinator alone on a fourth
+one. While the coordinator is away a fourth replica is started, with `muster join`. To become a member it needs a view
+change. The time runs from the moment at which the coordinator could be back (its command was started again, or its link
+is up) to the event `joined`. Steps need no coordinator: the last column is their pace meanwhile."""
 
 
 def torch_version():
@@ -195,7 +200,7 @@ def main():
     parser.add_argument("--kills", type=int, default=20, help="of each kind")
     parser.add_argument("--replicas", type=int, default=4)
     parser.add_argument("--only", choices=["muster"], help="leave PyTorch out")
-    parser.add_argument("--write", action="store_true", help="write docs/recovery.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/recovery.md")
     parser.add_argument("--coordinator", type=int, default=5, help="how often the coordinator is harmed, in each of three ways")
     given = parser.parse_args()
     if given.write and not given.coordinator:
@@ -205,8 +210,8 @@ def main():
     if given.coordinator:
         given.coordinator_table = recovery_times_coordinator.table(given)
     if given.write:
-        (HERE.parent / "docs" / "recovery.md").write_text(page(times, given))
-        print("written: docs/recovery.md")
+        (HERE.parent / "docs" / "measurements" / "recovery.md").write_text(page(times, given))
+        print("written: docs/measurements/recovery.md")
 
 
 main()

@@ -12,7 +12,7 @@ namespace muster {
 /// One promise of muster/model.hpp or muster/source.hpp that a user's code does not keep.
 struct Breach {
   std::string key;     ///< of the job whose value names the code: "model.name", "data.source"
-  std::string check;   ///< as docs/models.md lists it: "a gradient is a sum"
+  std::string check;   ///< as docs/guides/contract.md lists it: "a gradient is a sum"
   std::string found;   ///< the call, the tensor or field, and the numbers
   std::string likely;  ///< the usual mistake and its fix; may be empty
 };

@@ -1,5 +1,5 @@
-// Builds events by the one table that defines them (event_table): docs/events.md is made from it, and an
-// event outside the table cannot be built.
+// Builds events by the one table that defines them (event_table): docs/reference/events.md is made from it,
+// and an event outside the table cannot be built.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ Event make_event(std::string_view name, std::vector<std::pair<std::string, Event
 /// Adds where the node is that the event names: `host` and `address`; what is empty is left out.
 void where(Event& event, const std::string& host, const std::string& address);
 
-/// docs/events.md.
+/// docs/reference/events.md.
 std::string events_markdown();
 
 }  // namespace muster

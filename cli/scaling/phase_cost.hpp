@@ -40,8 +40,8 @@ struct PhaseCost {
 PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes);
 PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes);
 
-/// Headers and losses, from every member to every other one, once a step; see docs/collectives.md. With
-/// `shards` of each member; the frames' own headers are counted.
+/// Headers and losses, from every member to every other one, once a step; see docs/internals/collectives.md.
+/// With `shards` of each member; the frames' own headers are counted.
 PhaseCost headers_cost(const Cluster& cluster, double shards);
 PhaseCost metrics_cost(const Cluster& cluster, double shards);
 

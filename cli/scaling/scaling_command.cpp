@@ -21,7 +21,7 @@ constexpr const char* kScalingUsage =
     "Usage: muster scaling [--fit FILE] [--gbit LIST] [--replicas LIST] [--parameters LIST] [...]\n\n"
     "Predicts the time of a step on many replicas, for each algorithm of the reduction, without and with "
     "overlap of\nreduction and backward pass, and whether \"auto\" takes the best one. A model, not a "
-    "measurement: docs/scaling.md\nsays what it knows and what it does not. Prints Markdown.\n";
+    "measurement: docs/measurements/scaling.md\nsays what it knows and what it does not. Prints Markdown.\n";
 
 constexpr std::uint32_t kReplicasMax = 1 << 16;
 

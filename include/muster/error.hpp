@@ -17,6 +17,7 @@
 
 namespace muster {
 
+/// What the caller of a failed call should do next.
 enum class Advice {
   retry,       ///< transient; the same call may succeed later
   give_up,     ///< this run cannot go on; the message says why
@@ -28,7 +29,9 @@ enum class Advice {
 /// message.
 class Error : public std::runtime_error {
  public:
+  /// `what`: what was found, where, what is allowed, and the fix; one sentence for people.
   Error(Advice advice, const std::string& what) : std::runtime_error(what), advice_(advice) {}
+  /// What to do next.
   Advice advice() const noexcept { return advice_; }
 
  private:
@@ -39,7 +42,9 @@ class Error : public std::runtime_error {
 /// in the file.
 class JobError : public Error {
  public:
+  /// `key`: its full path in the job. `what`: as of Error, without the key. The advice is `fix_job`.
   JobError(std::string key, const std::string& what) : Error(Advice::fix_job, what), key_(std::move(key)) {}
+  /// Full path of the key in the job: "data.train_images".
   const std::string& key() const noexcept { return key_; }
 
  private:
@@ -49,6 +54,7 @@ class JobError : public Error {
 /// There is no checkpoint that this job can go on from; says what was passed over, and why.
 class NothingToResume : public Error {
  public:
+  /// `what`: which checkpoints were passed over, and why. The advice is `fix_job`.
   explicit NothingToResume(const std::string& what) : Error(Advice::fix_job, what) {}
 };
 

@@ -27,12 +27,17 @@ class Fingerprint {
  public:
   Fingerprint();
   ~Fingerprint();
+  /// Not copied: a hash in progress has one owner.
   Fingerprint(const Fingerprint&) = delete;
   Fingerprint& operator=(const Fingerprint&) = delete;
 
+  /// Adds the length and the bytes of a part.
   void add(std::span<const std::byte> part);
+  /// Adds the length and the bytes of a text.
   void add(std::string_view part) { add(std::as_bytes(std::span(part.data(), part.size()))); }
+  /// Adds the bits of a number.
   void add(double number);
+  /// Adds an integer as one of 64 bits.
   template <std::integral Number>
   void add(Number number) {
     add_number(static_cast<std::uint64_t>(number));

@@ -1,5 +1,5 @@
 // A job: one training run, as a plain value. Read from TOML (job_file.hpp) or built in C++ by an embedding
-// program. Each field's comment gives meaning, unit and trade-off; docs/job.md has them by key.
+// program. Each field's comment gives meaning, unit and trade-off; docs/reference/job.md has them by key.
 //
 //   #include "muster/job.hpp"
 //
@@ -46,9 +46,10 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+/// Table `data`: where samples come from, and which of them are used.
 struct DataConfig {
-  std::string source;
-  Options options;  ///< declared by the source
+  std::string source;  ///< name of a registered source
+  Options options;     ///< declared by the source
   /// A new seeded permutation each epoch; default: true for indexed sources, and only they may.
   std::optional<bool> shuffle;
   /// Samples cut from the front, in source order, before the shuffle.
@@ -67,14 +68,17 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
+/// What becomes of a last batch that is not full: train on it, leave it out, or fill it with rows of weight
+/// 0.
 enum class Remainder { keep, drop, pad };
 
+/// Shape of the learning rate over the steps.
 enum class ScheduleKind { constant, step, cosine, warm_up };
 
 /// Learning rate as a function of the step number alone. Step t counts from 1.
 struct ScheduleConfig {
-  ScheduleKind kind = ScheduleKind::constant;
-  double initial = 0.01;      ///< the rate after warm-up
+  ScheduleKind kind = ScheduleKind::constant;  ///< which of the fields below apply
+  double initial = 0.01;                       ///< the rate after warm-up
   std::uint64_t warm_up = 0;  ///< steps of linear rise from initial/warm_up to initial; with any kind
   std::uint64_t every = 0;    ///< step: the rate is multiplied by `factor` every so many steps
   double factor = 0.1;        ///< step
@@ -84,17 +88,19 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
+/// The update rule.
 enum class OptimizerKind { sgd, adam, adamw };
 
+/// Table `train.optimizer`. All of it is part of the mathematics.
 struct OptimizerConfig {
-  OptimizerKind kind = OptimizerKind::sgd;
-  ScheduleConfig learning_rate;
-  double momentum = 0.0;      ///< sgd
-  bool nesterov = false;      ///< sgd; needs momentum > 0
-  double weight_decay = 0.0;  ///< sgd and adam: added to the gradient; adamw: decoupled
-  double beta1 = 0.9;         ///< adam, adamw
-  double beta2 = 0.999;       ///< adam, adamw
-  double epsilon = 1e-8;      ///< adam, adamw
+  OptimizerKind kind = OptimizerKind::sgd;  ///< which of the fields below apply
+  ScheduleConfig learning_rate;             ///< a function of the step number
+  double momentum = 0.0;                    ///< sgd
+  bool nesterov = false;                    ///< sgd; needs momentum > 0
+  double weight_decay = 0.0;                ///< sgd and adam: added to the gradient; adamw: decoupled
+  double beta1 = 0.9;                       ///< adam, adamw
+  double beta2 = 0.999;                     ///< adam, adamw
+  double epsilon = 1e-8;                    ///< adam, adamw
 
   bool operator==(const OptimizerConfig&) const = default;
 };
@@ -111,11 +117,12 @@ enum class CompressionKind { none, top_k, powersgd };
 /// Where the second copy of a shard's state may be.
 enum class SecondCopy { same_host, any_host };
 
+/// Table `train.compression`. Part of the mathematics, except for `second_copy`.
 struct CompressionConfig {
-  CompressionKind kind = CompressionKind::none;
-  double ratio = 0.01;     ///< top-k: share of the elements that a shard adds to a step
-  std::uint32_t rank = 4;  ///< powersgd: of the approximation of each matrix
-  SecondCopy second_copy = SecondCopy::same_host;
+  CompressionKind kind = CompressionKind::none;  ///< which of the fields below apply
+  double ratio = 0.01;                           ///< top-k: share of the elements that a shard adds to a step
+  std::uint32_t rank = 4;                        ///< powersgd: of the approximation of each matrix
+  SecondCopy second_copy = SecondCopy::same_host;  ///< of what a shard has left out
 
   bool operator==(const CompressionConfig&) const = default;
 };
@@ -123,6 +130,7 @@ struct CompressionConfig {
 /// What follows when a step's numbers are not finite.
 enum class OnNotFinite { stop, report };
 
+/// Table `train`: the mathematics of the job, and what is done beside it.
 struct TrainConfig {
   std::uint32_t shards = 1;  ///< S, for life; fixes the mathematics, not the hardware
   std::uint32_t batch = 32;  ///< samples per shard per step
@@ -140,8 +148,8 @@ struct TrainConfig {
   std::optional<double> clip_norm;
   OnNotFinite not_finite = OnNotFinite::stop;  ///< a NaN or an infinite number in a loss or the mean gradient
   Rate audit{256};                             ///< how often a shard is computed by a second replica, too
-  CompressionConfig compression;
-  OptimizerConfig optimizer;
+  CompressionConfig compression;               ///< of gradients, before they are added up
+  OptimizerConfig optimizer;                   ///< the update
 
   /// Whether shards have a state of their own: what compression left out.
   bool shards_have_state() const { return compression.kind != CompressionKind::none; }
@@ -151,6 +159,7 @@ struct TrainConfig {
   bool operator==(const TrainConfig&) const = default;
 };
 
+/// Table `cluster.detect`: when a silent node counts as lost.
 struct DetectConfig {
   std::chrono::milliseconds heartbeat{100};  ///< interval of each node's sign of life
   std::chrono::milliseconds patience{1000};  ///< silence that makes a node lost
@@ -161,10 +170,11 @@ struct DetectConfig {
 /// What follows when a replica holds up a step.
 enum class StragglerAction { wait, evict, shed, speculate, drop };
 
+/// Table `cluster.straggler`: when a replica counts as late or stuck, and what follows.
 struct StragglerConfig {
   /// Waiting within one step before `late` is said; 0 stands for "auto": 3 median steps, at least 1 s.
   std::chrono::milliseconds patience{0};
-  StragglerAction action = StragglerAction::wait;
+  StragglerAction action = StragglerAction::wait;  ///< beyond `patience`
   /// A replica that holds up a step and whose progress counter stands still for so long is lost.
   std::chrono::milliseconds stuck_after{60000};
 
@@ -187,8 +197,10 @@ enum class Reproducible { strict, loose };
 /// What follows when replicas hold other bits.
 enum class OnCorruption { report, evict, stop };
 
+/// Table `cluster`: the hardware, and what follows when some of it fails. Changes no bit of the weights,
+/// except for `reproducible` "loose" and `straggler.action` "drop".
 struct ClusterConfig {
-  std::uint32_t replicas = 1;
+  std::uint32_t replicas = 1;  ///< that the first view needs; from 1 to train.shards
   /// "cpu:K" or "cuda:K", exactly one for each replica; empty: cores in turn.
   std::vector<std::string> devices;
   bool share_devices = false;             ///< whether a device may be that of several replicas
@@ -196,8 +208,8 @@ struct ClusterConfig {
   std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a card; 0: what is free
   std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
   std::string data_ports;                 ///< "47000-47999" or "47000"; empty: any
-  OnLoss on_loss = OnLoss::go_on;
-  Reproducible reproducible = Reproducible::strict;
+  OnLoss on_loss = OnLoss::go_on;         ///< what a lost replica means
+  Reproducible reproducible = Reproducible::strict;  ///< whether unlike replicas are refused
   std::uint32_t min_replicas = 1;                    ///< with fewer the run pauses until others come
   std::chrono::milliseconds give_up_after{600000};   ///< how long a pause may last
   std::chrono::milliseconds orphan_after{60000};     ///< a process without coordinator ends itself
@@ -207,9 +219,9 @@ struct ClusterConfig {
   std::uint32_t loaders = 0;                         ///< loader processes; 0: each node loads for itself
   OnLoaderLoss on_loader_loss = OnLoaderLoss::wait;  ///< when the last of them is lost
   std::chrono::milliseconds start_patience{60000};   ///< time for all nodes to join and be ready
-  OnCorruption on_corruption = OnCorruption::evict;
-  DetectConfig detect;
-  StragglerConfig straggler;
+  OnCorruption on_corruption = OnCorruption::evict;  ///< when replicas are found to hold other bits
+  DetectConfig detect;                               ///< of silence
+  StragglerConfig straggler;                         ///< of late replicas
 
   /// Whether replicas may have to read the data.
   bool replicas_load() const { return loaders == 0 || on_loader_loss == OnLoaderLoss::load_here; }
@@ -217,18 +229,19 @@ struct ClusterConfig {
   bool operator==(const ClusterConfig&) const = default;
 };
 
-/// How a sum is shared out among replicas; docs/collectives.md.
+/// How a sum is shared out among replicas; docs/internals/collectives.md.
 enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring, one_shot };
 
+/// Table `reduce`: how gradients are summed over replicas. Changes no bit of the weights.
 struct ReduceConfig {
-  // None of it has a say in the bits.
-  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;
+  ReduceAlgorithm algorithm = ReduceAlgorithm::automatic;  ///< automatic: by model size and hosts
   std::uint64_t bucket_bytes = 0;  ///< of gradients that go out as one while others are computed; 0: auto
   bool gpu_direct = false;         ///< experimental: sums go from GPU to GPU where UCX moves GPU memory
 
   bool operator==(const ReduceConfig&) const = default;
 };
 
+/// Table `checkpoint`: where and how often the state of a run is written.
 struct CheckpointConfig {
   std::string folder;                      ///< where checkpoints are written; empty: nowhere
   Interval every;                          ///< and one at the end in any case
@@ -240,22 +253,24 @@ struct CheckpointConfig {
   bool operator==(const CheckpointConfig&) const = default;
 };
 
+/// Table `report`.
 struct ReportConfig {
   ProgressEvery progress_every;  ///< event `progress`, rows of the report
 
   bool operator==(const ReportConfig&) const = default;
 };
 
+/// One training run. A field for each table of the job file.
 struct Job {
-  std::string name = "job";
-  std::uint64_t seed = 1;
-  ModelConfig model;
-  DataConfig data;
-  TrainConfig train;
-  ClusterConfig cluster;
-  ReduceConfig reduce;
-  CheckpointConfig checkpoint;
-  ReportConfig report;
+  std::string name = "job";     ///< in reports, events and file names
+  std::uint64_t seed = 1;       ///< of initial weights, shuffling, and random numbers in models
+  ModelConfig model;            ///< what is trained
+  DataConfig data;              ///< on what
+  TrainConfig train;            ///< the mathematics
+  ClusterConfig cluster;        ///< the hardware
+  ReduceConfig reduce;          ///< sums of gradients
+  CheckpointConfig checkpoint;  ///< what is kept
+  ReportConfig report;          ///< what is told on the way
 
   bool operator==(const Job&) const = default;
 };

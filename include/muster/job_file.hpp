@@ -25,10 +25,11 @@
 
 namespace muster {
 
+/// A job that was read, or what is wrong with it.
 struct ParsedJob {
-  std::optional<Job> job;  ///< present if and only if there is no mistake; defaults are filled in
-  Places places;           ///< of what was given, for mistakes that are found later (data, devices)
-  std::vector<Mistake> mistakes;
+  std::optional<Job> job;         ///< present if and only if there is no mistake; defaults are filled in
+  Places places;                  ///< of what was given, for mistakes that are found later (data, devices)
+  std::vector<Mistake> mistakes;  ///< all that were found
 };
 
 /// Reads a job file's text. `sets` are overrides "table.key=value", later ones win; their values are TOML,

@@ -21,10 +21,10 @@ namespace muster {
 /// Where a key or a value was written. Lines and columns count from 1; 0: unknown. All empty: the job was
 /// built in C++.
 struct Place {
-  std::string file;
-  int line = 0;
-  int column = 0;
-  std::string set;  ///< the override that wrote it, as given: "train.batch=3"
+  std::string file;  ///< path of the job file, as given
+  int line = 0;      ///< from 1; 0: unknown
+  int column = 0;    ///< from 1; 0: unknown
+  std::string set;   ///< the override that wrote it, as given: "train.batch=3"
 
   bool operator==(const Place&) const = default;
 };
@@ -33,8 +33,9 @@ struct Place {
 /// itself.
 using Places = std::map<std::string, Place>;
 
+/// One thing that is wrong with a job. A value; shown by `render`.
 struct Mistake {
-  std::string file;
+  std::string file;     ///< path of the job file, as given; empty for an override
   int line = 0;         ///< from 1; 0: none (a file that is not there)
   int column = 0;       ///< from 1
   std::string set;      ///< the override in which it stands, if it does: "train.bathc=3"

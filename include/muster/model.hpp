@@ -46,31 +46,34 @@ namespace muster {
 
 /// Where one named tensor lies in the flat state. Offsets and counts are in elements (float32).
 struct LayoutEntry {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::size_t offset = 0;
-  std::size_t count = 0;
+  std::string name;                 ///< one of its own; checkpoints find tensors by it
+  std::vector<std::int64_t> shape;  ///< empty for a scalar
+  std::size_t offset = 0;           ///< of its first element in the state
+  std::size_t count = 0;            ///< product of the shape
 };
 
 /// The flat state: `parameters` elements that the optimiser updates, then `buffers` elements (running
 /// statistics and the like) that are averaged over shards. Entries are in declared order, parameters before
 /// buffers, without gaps.
 struct Layout {
-  std::vector<LayoutEntry> entries;
-  std::size_t parameters = 0;
-  std::size_t buffers = 0;
+  std::vector<LayoutEntry> entries;  ///< parameters, then buffers
+  std::size_t parameters = 0;        ///< elements of all parameters
+  std::size_t buffers = 0;           ///< elements of all buffers
 
+  /// Elements of the whole state.
   std::size_t total() const { return parameters + buffers; }
+  /// Appends a parameter, at the next free offset. After a buffer: a bug, which ends the process.
   void add_parameter(std::string name, std::vector<std::int64_t> shape);
+  /// Appends a buffer, at the next free offset.
   void add_buffer(std::string name, std::vector<std::int64_t> shape);
 };
 
 /// All that randomness inside a model may depend on.
 struct StepKey {
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;   ///< of the job
   std::uint64_t epoch = 0;  ///< from 1
   std::uint64_t step = 0;   ///< from 1, over the whole job
-  std::uint32_t shard = 0;
+  std::uint32_t shard = 0;  ///< from 0; not the replica, which may change
 };
 
 /// Sums (never means) over the samples of one micro-batch.
@@ -93,6 +96,9 @@ struct ModelContext {
   void* stream = nullptr;
 };
 
+/// What a job trains. Each replica makes one, from the registry or a library, and uses it from its compute
+/// thread. Muster calls it with a few samples before a run, and refuses a model that breaks what is said
+/// here.
 class Model {
  public:
   virtual ~Model() = default;
@@ -148,7 +154,8 @@ class Model {
     return metrics;
   }
 
-  /// Forward only, in evaluation mode.
+  /// Forward only, in evaluation mode. Returns sums over the batch's samples; changes nothing. Called from
+  /// one compute thread, never concurrently on one object.
   virtual Metrics evaluate(std::span<const float> state, const Batch& batch) = 0;
 };
 

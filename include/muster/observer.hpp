@@ -37,19 +37,21 @@ namespace muster {
 /// Asks the sender of an event to end the run; its outcome is `interrupted`. A second one, while the run
 /// ends, ends it at once, without its last checkpoint, unless it `waits`.
 struct StopRequest {
-  std::string reason;
+  std::string reason;  ///< for people: it is part of the report's `reason`
   bool waits = false;  ///< leaves a run that ends already as it is
 
   static auto fields(StopRequest& x) { return std::tie(x.reason, x.waits); }
 };
 
 // How CAF reads these; compiled once, in the library, for CAF's own inspectors.
+/// @cond
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, EventField& x);
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, Event& x);
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, StopRequest& x);
+/// @endcond
 
 }  // namespace muster
 

@@ -15,10 +15,13 @@
 
 namespace muster {
 
+/// A sequence of random numbers that the seed alone decides. One thread; copies go on by themselves.
 class SplitMix64 {
  public:
+  /// Any seed is good; equal seeds give equal sequences.
   explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
 
+  /// The next number, uniform over all 64 bits.
   constexpr std::uint64_t next() {
     state_ += 0x9e3779b97f4a7c15ULL;
     std::uint64_t z = state_;

@@ -30,28 +30,37 @@ namespace muster {
 class CallNote;
 class ModelLibraries;
 
+/// Makes a model from its checked options, for one replica, which owns it. Throws Error if it cannot.
 using ModelFactory = std::function<std::unique_ptr<Model>(const Options&, const ModelContext&)>;
-/// From a file with this SHA-256.
+/// Makes a model from the file at `path`, whose content must have this SHA-256.
 using ScriptFactory = std::function<std::unique_ptr<Model>(const std::string& path, const std::string& sha256,
                                                            const Options&, const ModelContext&)>;
+/// Opens the data from its checked options, for one node, which owns it. Throws Error if it cannot.
 using SourceFactory = std::function<Dataset(const Options&)>;
 
+/// Models and sources by name. A value: fill it before a run begins; copies
+/// share the libraries that they have loaded.
 class Registry {
  public:
   /// A model under a name, with the options that it declares. A name that is there already is replaced.
   Registry& add_model(const std::string& name, std::vector<OptionSpec> options, ModelFactory make);
+  /// A source under a name, with the options that it declares. A name that is there already is replaced.
   Registry& add_source(const std::string& name, std::vector<OptionSpec> options, SourceFactory make);
 
-  /// Lets jobs name a file (model.file) or a library (model.library) in place of a model's name.
+  /// Lets jobs name a file (model.file) in place of a model's name. `options`: what stands beside it.
   Registry& take_scripts(std::vector<OptionSpec> options, ScriptFactory make);
+  /// Lets jobs name a library (model.library) in place of a model's name.
   Registry& take_libraries();
 
+  /// What a job may name, with the options of each; for read_job_file. Lives as long as the registry.
   const Declarations& declarations() const { return declarations_; }
 
   /// Throws JobError for a name that is not there, and for a file or library that holds no such model.
   std::unique_ptr<Model> make_model(const ModelConfig& model, const ModelContext& context) const;
+  /// A model by its name alone. Throws JobError for a name that is not there, and what its factory throws.
   std::unique_ptr<Model> make_model(const std::string& name, const Options& options,
                                     const ModelContext& context) const;
+  /// Opens a source by its name. Throws JobError for a name that is not there, and what its factory throws.
   Dataset make_source(const std::string& name, const Options& options) const;
 
  private:

@@ -34,7 +34,9 @@
 
 namespace muster {
 
+/// How a job is run: all that is not part of the job. Read when `run` begins.
 struct RunOptions {
+  /// Models and sources that the job may name.
   Registry registry = builtin_registry();
 
   /// Where the keys of the job were written, so that mistakes found late (data, devices) show their place
@@ -60,6 +62,7 @@ struct RunOptions {
   /// Events that come while 10,000 wait are left out, and the event `missed` says how many; of Progress only
   /// the last one waits.
   std::function<void(const Event&)> on_event;
+  /// Of steps on the way, as on_event. Progress and what is known of the data.
   std::function<void(const Progress&, const DataFacts&)> on_progress;
 
   /// Goes on from the newest whole checkpoint of this job in checkpoint.folder; throws NothingToResume if
@@ -73,10 +76,10 @@ struct RunOptions {
   /// cluster.listen. The journal lies in checkpoint.folder, if there is one; then a coordinator that died can
   /// be started again while the steps go on.
   bool by_hand = false;
-  std::uint16_t port = 0;
+  std::uint16_t port = 0;  ///< with `by_hand`: of the coordinator
 
-  /// Starts without the check of what the model and the sources promise (docs/models.md): for a model that
-  /// keeps its promises in a way that the check does not see.
+  /// Starts without the check of what the model and the sources promise (docs/guides/contract.md): for a
+  /// model that keeps its promises in a way that the check does not see.
   bool unchecked = false;
 
   /// Called once when nodes can reach the coordinator; must not block. Not with `in_process`.
@@ -96,10 +99,13 @@ std::string this_executable();
 /// holds, an address that is taken). Once a run has begun its end is in the report.
 Report run(const Job& job, const RunOptions& options);
 
+/// A job cannot be run as it is; nothing was started. Its text is all mistakes, one a line.
 class JobRefused : public Error {
  public:
+  /// At least one mistake.
   explicit JobRefused(std::vector<Mistake> mistakes)
       : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
+  /// Each with its key and place.
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
 
  private:

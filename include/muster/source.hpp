@@ -38,6 +38,7 @@ class IndexedSource;
 class BatchSource;
 class GeneratorSource;
 
+/// A training or test set. Derive from one of the three kinds below, not from this class.
 class Source {
  public:
   virtual ~Source() = default;
@@ -49,9 +50,12 @@ class Source {
   /// Bytes that the source itself keeps in memory; counted against `data.memory`.
   virtual std::uint64_t resident_bytes() const { return 0; }
 
-  /// Exactly one of these is not null.
+  /// This source as one of random access; null if it is of another kind. Exactly one of the three is not
+  /// null.
   virtual IndexedSource* indexed() { return nullptr; }
+  /// This source as one of ready-made batches, or null.
   virtual BatchSource* batches() { return nullptr; }
+  /// This source as one of generators, or null.
   virtual GeneratorSource* generators() { return nullptr; }
 };
 
@@ -59,8 +63,12 @@ class Source {
 class IndexedSource : public Source {
  public:
   IndexedSource* indexed() final { return this; }
+  /// Number of samples; constant.
   virtual std::uint64_t size() const = 0;
+  /// What a sample consists of; constant.
   virtual const std::vector<Field>& fields() const = 0;
+  /// Writes every byte of sample `index`, which is below size(), and nothing else. The same index gives the
+  /// same bytes each time, on every node. Throws Error if the sample cannot be read.
   virtual void read(std::uint64_t index, Row row) = 0;
 };
 
@@ -69,13 +77,17 @@ class IndexedSource : public Source {
 class BatchSource : public Source {
  public:
   BatchSource* batches() final { return this; }
+  /// Number of batches; constant.
   virtual std::uint64_t size() const = 0;
+  /// Batch `index`, which is below size(): the same bytes each time, on every node. Throws Error if it cannot
+  /// be read.
   virtual Batch batch(std::uint64_t index) = 0;
 };
 
 /// Ready-made batches that lie in memory. Owns its batches and hands out copies.
 class VectorBatchSource : public BatchSource {
  public:
+  /// Takes the batches over. The fingerprint is made of their content.
   explicit VectorBatchSource(std::vector<Batch> batches);
 
   std::uint64_t size() const override { return batches_.size(); }
@@ -100,15 +112,18 @@ class Generator {
 class GeneratorSource : public Source {
  public:
   GeneratorSource* generators() final { return this; }
+  /// What a sample consists of; constant.
   virtual const std::vector<Field>& fields() const = 0;
+  /// A new stream of one shard in one epoch (from 1), from its first sample. The caller owns it, and
+  /// destroys it before the source.
   virtual std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) = 0;
 };
 
 /// What a job trains on, and what it is evaluated on after each epoch (null: no evaluation). `test` is an
 /// IndexedSource or a BatchSource.
 struct Dataset {
-  std::unique_ptr<Source> train;
-  std::unique_ptr<Source> test;
+  std::unique_ptr<Source> train;  ///< never null
+  std::unique_ptr<Source> test;   ///< null: nothing to evaluate on
 };
 
 }  // namespace muster

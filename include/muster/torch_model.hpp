@@ -31,7 +31,7 @@ namespace muster {
 /// parameters float32, and stay the same tensors for life. For a card they are moved there with
 /// torch::nn::Module::to; what the module makes in its forward pass must be made on its inputs' device.
 struct TorchModule {
-  std::shared_ptr<torch::nn::Module> module;
+  std::shared_ptr<torch::nn::Module> module;  ///< owns parameters and buffers
   std::function<torch::Tensor(const torch::Tensor&)>
       forward;                 ///< inputs [rows, ...] to logits [rows, classes] (or as the loss says)
   bool random = false;         ///< draws random numbers that are not from a Dropout module (those are found)
@@ -50,6 +50,7 @@ TorchModule torch_module(std::shared_ptr<M> module) {
   return TorchModule{std::move(module), std::move(forward)};
 }
 
+/// The loss that make_torch_model puts behind a module's outputs.
 enum class TorchLoss {
   cross_entropy,  ///< sum over the rows of log-softmax and negative log-likelihood; labels are int64
   next_token,     ///< the same over the tokens of each row, each predicted from those before it

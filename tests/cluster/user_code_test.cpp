@@ -27,7 +27,7 @@ Outcome run_broken(const Arguments& sets, const std::string& command = "run", co
   return outcome;
 }
 
-// What takes longer stands in docs/models.md, and in a user's way.
+// What takes longer stands in docs/guides/contract.md, and in a user's way.
 void expect_said(const Arguments& sets, const std::vector<std::string>& parts) {
   for (const char* command : {"run", "plan", "check"}) {
     const Outcome outcome = run_broken(sets, command);

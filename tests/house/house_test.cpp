@@ -360,22 +360,27 @@ TEST(House, TestsWaitForConditionsAndNotForTime) {
   }
 }
 
-// `rules/watch/straggling` in a page about the inside is a file or a folder.
-TEST(House, ArchitectureNamesWhatThereIs) {
-  static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)/?`)");
+// `rules/watch/straggling` in a page about the internals is a file or a folder, and so is `base/canary.hpp`.
+TEST(House, PagesAboutInternalsNameWhatThereIs) {
+  static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)(/|\.[ch]pp)?`)");
   std::set<std::string> all;
   auto folders = kProduct;
-  folders.insert("tests");
-  for (const auto& file : files_below(folders, is_cpp)) {
+  folders.insert({"include", "tests"});
+  const auto any = [](const fs::path&) { return true; };
+  for (const auto& file : files_below(folders, any)) {
     fs::path path = "/" + shown(file);
     for (path.replace_extension(); path.has_relative_path(); path = path.parent_path())
       all.insert(path.string());
   }
-  for (const std::string& line : lines_of(kRoot / "docs" / "architecture.md")) {
-    for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
-      const std::string wanted = "/" + (*name)[1].str();
-      EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))
-          << line;
+  const auto pages = files_below({"docs/internals"}, any);
+  EXPECT_GT(pages.size(), 5u);
+  for (const auto& page : pages) {
+    for (const std::string& line : lines_of(page)) {
+      for (std::sregex_iterator name(line.begin(), line.end(), kName), end; name != end; ++name) {
+        const std::string wanted = "/" + (*name)[1].str();
+        EXPECT_TRUE(std::ranges::any_of(all, [&](const std::string& path) { return path.ends_with(wanted); }))
+            << shown(page) << ": " << line;
+      }
     }
   }
 }

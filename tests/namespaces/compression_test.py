@@ -7,7 +7,7 @@ run of its kind with one replica on this machine, and:
   without, and not nothing;
 - the network interfaces sent at least what was counted, so that nothing took another way.
 
-How long a step takes is printed, and no test of its own. Prints the table that docs/collectives.md shows.
+How long a step takes is printed, and no test of its own. Prints the table that docs/measurements/collectives.md shows.
 """
 import json
 import statistics

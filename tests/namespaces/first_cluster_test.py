@@ -1,4 +1,4 @@
-"""first_cluster_test.py MUSTER CASE: docs/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
+"""first_cluster_test.py MUSTER CASE: docs/guides/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
 other sends is dropped. data_ports: only what goes to the ports of data of one host is. other_program: something else listens on

@@ -12,7 +12,7 @@ to. Each run must end with the same weights, and:
   interface: it took shared memory;
 - no algorithm sends less between hosts than `hierarchical`, which is what `auto` takes.
 
-Prints the table that docs/collectives.md shows.
+Prints the table that docs/measurements/collectives.md shows.
 """
 import json
 import os
@@ -134,7 +134,7 @@ def check_run(algorithm, report, interfaces, expected):
 
 
 def print_table(rows, expected, hosts):
-    print("| algorithm | between hosts, foretold | counted | sent by the interfaces | time of a step | of its payload alone |")
+    print("| algorithm | between hosts, predicted | counted | sent by the interfaces | time of a step | of its payload alone |")
     print("| --- | --- | --- | --- | --- | --- |")
     for algorithm, (report, interfaces) in rows.items():
         foretold_bytes = expected[report["algorithm"]][1]

@@ -68,7 +68,8 @@ bool Invariants::newcomers_hold_the_state() const {
 }
 
 // Once all members that are left have closed the view, the next one is made, and newcomers that miss more
-// steps than those keep are not in it. Nobody is told of it where these die at that moment (docs/errors.md).
+// steps than those keep are not in it. Nobody is told of it where these die at that moment
+// (docs/reference/errors.md).
 void Invariants::forget_who_misses_too_much() {
   const View* view = views_.latest();
   std::optional<std::uint64_t> kept_from;

@@ -2,8 +2,8 @@
 // calls the product, so that a mistake of its reader, model or optimizer is a difference and not an
 // agreement.
 //
-// Written from the contract: docs/job.md (source "synthetic", model "linear", `train.optimizer`), and
-// actors/pipeline/{mix,permutation,dealing}.hpp, whose comments fix the order of samples.
+// Written from the contract: docs/reference/job.md (source "synthetic", model "linear", `train.optimizer`),
+// and actors/pipeline/{mix,permutation,dealing}.hpp, whose comments fix the order of samples.
 #pragma once
 
 #include <cstdint>

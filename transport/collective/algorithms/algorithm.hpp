@@ -7,7 +7,7 @@
 //
 // One algorithm has no trees: with `one_shot` each member adds the whole vector up for itself.
 //
-// What each costs: docs/collectives.md and cost.hpp.
+// What each costs: docs/internals/collectives.md and cost.hpp.
 #pragma once
 
 #include <cstdint>

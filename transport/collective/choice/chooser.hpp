@@ -1,5 +1,5 @@
 // Which algorithm a view's reduction takes where the job leaves it open: a rule of a few lines, measured with
-// `muster bench allreduce --algorithm all`; see docs/collectives.md.
+// `muster bench allreduce --algorithm all`; see docs/internals/collectives.md.
 #pragma once
 
 #include <cstddef>

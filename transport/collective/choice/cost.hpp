@@ -1,5 +1,5 @@
 // What the sums and the result of one step cost, counted from the trees of an algorithm: what
-// docs/collectives.md says in formulas.
+// docs/internals/collectives.md says in formulas.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ class Buckets {
 
   /// The size that suits a vector if nobody says more: the first one is soon there, and each is worth its
   /// messages, of which there are as many as members. An eighth, of 256 KiB to 4 MiB; for more than 16
-  /// members 256 KiB for each (docs/scaling.md).
+  /// members 256 KiB for each (docs/measurements/scaling.md).
   static std::size_t suitable(std::size_t elements, std::size_t members) {
     constexpr std::size_t kPart = 64 * 1024;
     return std::max(std::clamp(elements / 8, kPart, 16 * kPart), members * kPart);

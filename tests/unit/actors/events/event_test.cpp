@@ -37,10 +37,11 @@ TEST(Event, TheOnesThatUsersRelyOnAreThere) {
 }
 
 TEST(Event, PageIsMadeFromTheTable) {
-  std::ifstream file(MUSTER_SOURCE_DIR "/docs/events.md", std::ios::binary);
+  std::ifstream file(MUSTER_SOURCE_DIR "/docs/reference/events.md", std::ios::binary);
   std::ostringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), events_markdown()) << "write it anew: muster events --markdown > docs/events.md";
+  EXPECT_EQ(page.str(), events_markdown())
+      << "write it anew: muster events --markdown > docs/reference/events.md";
 }
 
 TEST(Event, WhatIsNotInTheTableCannotBeBuilt) {

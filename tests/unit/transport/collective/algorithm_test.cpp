@@ -354,7 +354,8 @@ TEST(Algorithms, CostWhatIsCounted) {
   }
 }
 
-// The formulas of docs/collectives.md: H hosts with m members each, one aligned node each, n elements.
+// The formulas of docs/internals/collectives.md: H hosts with m members each, one aligned node each, n
+// elements.
 TEST(Algorithms, CostWhatTheirFormulasSay) {
   for (const std::uint32_t hosts : {1u, 2u, 4u}) {
     for (const std::uint32_t each : {1u, 2u, 4u}) {
