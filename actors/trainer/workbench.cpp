@@ -7,6 +7,7 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/registry/demands.hpp"
 #include "actors/registry/start_weights.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 #include "actors/trainer/card_sums.hpp"
 #include "actors/trainer/shard_states.hpp"
 #include "config/placement.hpp"
@@ -245,8 +246,7 @@ bool sums_stay(const Workbench& bench, const View& view) {
 
 // What else the host does to sums is refused for cards anyway (check_demands).
 bool may_sum_on_cards(const Job& job) {
-  return job.reduce.gpu_direct && job.cluster.replicas > 1 &&
-         job.cluster.straggler.action != StragglerAction::speculate;
+  return job.reduce.gpu_direct && job.cluster.replicas > 1 && !straggler_policy(job.cluster).backup_tasks;
 }
 
 void replace_result(Workbench& bench, bool on_card) {
