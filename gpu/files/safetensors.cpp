@@ -108,14 +108,6 @@ void parse_header(const std::filesystem::path& path, std::string_view text, std:
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
-                       const std::map<std::string, std::string>& metadata) {
-  MUSTER_CHECK(state.size() == layout.total(), state.size(), layout.total());
-  const std::vector<std::byte> prefix = safetensors_prefix(layout, metadata);
-  const std::span<const std::byte> pieces[] = {prefix, std::as_bytes(state)};
-  replace_file(path, pieces);
-}
-
 std::vector<std::byte> safetensors_prefix(const Layout& layout,
                                           const std::map<std::string, std::string>& metadata) {
   const std::string header = header_text(layout, metadata);

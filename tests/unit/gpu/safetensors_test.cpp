@@ -7,6 +7,7 @@
 
 #include "gpu/optimizer/state_hash.hpp"
 #include "muster/error.hpp"
+#include "tests/support/write_safetensors.hpp"
 
 namespace muster {
 namespace {
