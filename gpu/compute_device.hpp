@@ -7,7 +7,7 @@
 // but where a parameter says `host`. `out` may be an operand, and must not overlap one otherwise.
 //
 // Calls come from one thread at a time; arrays and marks may be made and destroyed on any thread. Calls on a
-// card throw Error: give_up with the card, the call and CUDA's words, which may be about work put before.
+// card throw Error with the card, the call and CUDA's words, which may be about work put before.
 #pragma once
 
 #include <cstddef>
@@ -261,7 +261,7 @@ std::shared_ptr<ComputeDevice> make_host_device();
 /// K of "cuda:K"; -1 for any other name.
 int card_number(const std::string& device);
 
-/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error (fix_job) with the
+/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error with the
 /// reason where it cannot be used, or for another name.
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name, const DeviceMemory& memory = {});
 

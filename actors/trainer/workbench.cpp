@@ -172,11 +172,10 @@ void restore(Workbench& bench, const SnapshotView& snapshot) {
                                        return mine.name == kept.name && fits_into(kept.values, mine.values);
                                      });
   if (!fits || !fits_into(snapshot.state, bench.state.span())) {
-    throw Error(Advice::fix_job, "the snapshot is of another model or optimiser: it holds " +
-                                     std::to_string(snapshot.state.size() / sizeof(float)) +
-                                     " elements and " + std::to_string(snapshot.slots.size()) +
-                                     " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
-                                     " and " + std::to_string(slots.size()));
+    throw Error("the snapshot is of another model or optimiser: it holds " +
+                std::to_string(snapshot.state.size() / sizeof(float)) + " elements and " +
+                std::to_string(snapshot.slots.size()) + " optimiser vectors, the job has " +
+                std::to_string(bench.state.size()) + " and " + std::to_string(slots.size()));
   }
   bench.weighed.of = {};
   bench.device->copy_in(snapshot.state, std::as_writable_bytes(bench.state.span()));
@@ -335,7 +334,7 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
           --left;
         });
       });
-  if (left > 0) throw Error(Advice::give_up, "it did not say that its whole gradient was ready");
+  if (left > 0) throw Error("it did not say that its whole gradient was ready");
   if (departing) departing->finish_all();
   accumulator.add_leaf();
   return metrics;

@@ -26,14 +26,14 @@ std::vector<std::byte> safetensors_prefix(const Layout& layout,
                                           const std::map<std::string, std::string>& metadata);
 
 /// Reads the bytes of a file of F32 tensors without gaps; `name` is for messages. Believes no length, and
-/// throws Error (fix_job) when they are damaged or hold another type.
+/// throws Error when they are damaged or hold another type.
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
 /// Reads what stands before the tensors, and no tensor: `state` is empty. Throws as read_safetensors.
 Safetensors read_safetensors_header(const std::filesystem::path& path);
 
-/// Reads a file of F32 tensors without gaps. Throws Error (give_up) when the file cannot be read, and Error
-/// (fix_job) when it is damaged or holds another type.
+/// Reads a file of F32 tensors without gaps. Throws Error when the file cannot be read, is damaged,
+/// or holds another type.
 Safetensors read_safetensors(const std::filesystem::path& path);
 
 }  // namespace muster

@@ -99,7 +99,7 @@ Report run(const Job& job, const RunOptions& options);
 class JobRefused : public Error {
  public:
   explicit JobRefused(std::vector<Mistake> mistakes)
-      : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
+      : Error(render(mistakes)), mistakes_(std::move(mistakes)) {}
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
 
  private:

@@ -168,7 +168,7 @@ TEST(Card, AnErrorWhileRecordingEndsTheRecording) {
   const DeviceFloats values(card, 100);
   const auto fails = [&] {
     card->zero(values.span());
-    throw Error(Advice::retry, "no");
+    throw Error("no");
   };
   EXPECT_THROW(card->record(fails), Error);
   card->set(3.0F, values.data());
