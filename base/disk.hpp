@@ -17,7 +17,7 @@ namespace muster {
 /// What the system answered; `code` is its errno.
 class DiskError : public Error {
  public:
-  DiskError(int code, const std::string& what) : Error(Advice::retry, what), code_(code) {}
+  DiskError(int code, const std::string& what) : Error(what), code_(code) {}
   int code() const noexcept { return code_; }
 
  private:

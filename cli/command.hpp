@@ -45,12 +45,6 @@ std::string quoted(const std::string& word);
 /// Says what is wrong with the command line, on stderr; returns kWrong.
 int wrong_usage(const std::string& command, const std::string& what);
 
-/// JOB.toml with its overrides, as `run` and `plan` take it.
-struct JobArguments {
-  std::string file;
-  std::vector<std::string> sets;
-};
-
 /// What --version prints.
 std::string version_text();
 

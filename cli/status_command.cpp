@@ -59,12 +59,11 @@ Target target_of(const po::variables_map& given, const Registry& registry) {
     const ParsedJob parsed = read_job_file(target.where, {}, registry.declarations());
     if (!parsed.job) throw JobRefused(parsed.mistakes);
     if (parsed.job->checkpoint.folder.empty())
-      throw Error(Advice::fix_job,
-                  target.where + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
+      throw Error(target.where + " names no checkpoint.folder; give HOST:PORT of the run's coordinator");
     target = {parsed.job->checkpoint.folder, parsed.job->name};
     if (!std::filesystem::is_directory(target.where, error))
-      throw RunGone(Advice::fix_job, "no run of " + target.job + " is under way: its checkpoint.folder, " +
-                                         target.where + ", is not there yet");
+      throw RunGone("no run of " + target.job + " is under way: its checkpoint.folder, " + target.where +
+                    ", is not there yet");
   }
   if (given.count("job")) target.job = given["job"].as<std::string>();
   return target;

@@ -1,9 +1,11 @@
 #include "config/model_choice.hpp"
 
+#include <algorithm>
 #include <exception>
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "config/schema/exclusions.hpp"
 #include "config/values/file_check.hpp"
 
 namespace muster {
@@ -41,7 +43,8 @@ class Choice {
  public:
   Choice(const Job& job, const Places& places, const Declarations& declarations, BrokenKeys& broken,
          std::vector<Mistake>& mistakes)
-      : model_(job.model),
+      : job_(job),
+        model_(job.model),
         places_(places),
         declarations_(declarations),
         broken_(broken),
@@ -66,9 +69,9 @@ class Choice {
   }
 
   void refuse_second(const std::vector<Chosen>& given) {
-    std::vector<std::string> found;
-    for (const Chosen& one : given) found.push_back(one.key + " = " + shortened(in_quotes(one.value)));
-    add(given[1].key, "not together with " + given[0].key, any_of_text(found), "exactly one of them");
+    const auto both =
+        std::ranges::find_if(exclusions(), [&](const Exclusion& each) { return has_both(job_, each); });
+    mistakes_.push_back(mistake_of(*both, job_, places_));  // models are the first of the table
     for (const Chosen& one : given) broken_.insert(one.key);
   }
 
@@ -123,6 +126,7 @@ class Choice {
         "model.library beside it, or no model.entry");
   }
 
+  const Job& job_;
   const ModelConfig& model_;
   const Places& places_;
   const Declarations& declarations_;

@@ -54,7 +54,7 @@ int number_in(const std::string& name, const std::string& kind) {
 }
 
 [[maybe_unused]] std::shared_ptr<ComputeDevice> refused(const std::string& name, const std::string& reason) {
-  throw Error(Advice::fix_job, "device '" + name + "' cannot be used: " + reason);
+  throw Error("device '" + name + "' cannot be used: " + reason);
 }
 
 }  // namespace

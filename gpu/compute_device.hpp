@@ -7,10 +7,9 @@
 // but where a parameter says `host`. `out` may be an operand, and must not overlap one otherwise.
 //
 // Calls come from one thread at a time; arrays and marks may be made and destroyed on any thread. Calls on a
-// card throw Error: give_up with the card, the call and CUDA's words, which may be about work put before.
+// card throw Error with the card, the call and CUDA's words, which may be about work put before.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -104,22 +103,12 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
     check_rows(from.size(), stride, width, host.size());
     put_rows(from.data(), stride * sizeof(T), host.data(), width * sizeof(T), host.size() / width);
   }
-  template <class T>
-  void copy(Source<T> from, std::span<T> to) {
-    same(from.size(), to.size());
-    put_copy(from.data(), to.data(), from.size_bytes(), Way::within);
-  }
   /// Beside the other work: begins when `after` has been passed, whatever was put since. The mark is passed
   /// when the copy is done. Pinned memory, or it is neither quick nor beside anything.
   template <class T>
-  [[nodiscard]] Mark copy_in_aside(const Mark& after, Source<T> host, std::span<T> to) {
-    same(host.size(), to.size());
-    return put_aside(after, host.data(), to.data(), host.size_bytes(), Way::in);
-  }
-  template <class T>
   [[nodiscard]] Mark copy_out_aside(const Mark& after, Source<T> from, std::span<T> host) {
     same(from.size(), host.size());
-    return put_aside(after, from.data(), host.data(), from.size_bytes(), Way::out);
+    return put_aside(after, from.data(), host.data(), from.size_bytes());
   }
   template <class T>
   void zero(std::span<T> values) {
@@ -137,7 +126,6 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   [[nodiscard]] virtual Mark mark() = 0;       ///< behind all work put so far
   virtual bool reached(const Mark& mark) = 0;  ///< does not block
   virtual void wait(const Mark& mark) = 0;     ///< blocks the calling thread
-  virtual void follow(const Mark& mark) = 0;   ///< work put from now on begins when it has been passed
   virtual void synchronize() = 0;              ///< blocks until all work is done, copies aside as well
 
   // --- sums ---
@@ -145,9 +133,6 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   /// out = (left + right), scaled. Also state += change.
   virtual void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
                    std::span<float> out) = 0;
-  /// out = ((v0 + v1) + (v2 + v3)), scaled: two levels of the canonical tree in one pass.
-  virtual void add_four(const std::array<std::span<const float>, 4>& v, elements::Scale by,
-                        std::span<float> out) = 0;
   virtual void scale(std::span<const float> values, elements::Scale by, std::span<float> out) = 0;
   /// out = values * *factor, where `factor` is memory of the device.
   virtual void scale_by(std::span<const float> values, const float* factor, std::span<float> out) = 0;
@@ -167,17 +152,6 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual void foretell_adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
                              std::span<const float> gradient, std::span<const float> average,
                              std::span<const float> square) = 0;
-  /// As adam on master weights; `copy` gets what they have become, rounded.
-  virtual void adam_with_copy(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-                              std::span<const float> gradient, std::span<float> average,
-                              std::span<float> square, std::span<elements::Bf16> copy) = 0;
-
-  // --- casts ---
-
-  virtual void cast(std::span<const float> from, std::span<elements::Bf16> to) = 0;
-  virtual void cast(std::span<const float> from, std::span<elements::Fp16> to) = 0;
-  virtual void cast(std::span<const elements::Bf16> from, std::span<float> to) = 0;
-  virtual void cast(std::span<const elements::Fp16> from, std::span<float> to) = 0;
 
   // --- looks across elements; the results are memory of the device, so nobody has to wait ---
 
@@ -198,11 +172,11 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& work) = 0;
 
  protected:
-  enum class Way { in, out, within };
+  enum class Way { in, out };
   static constexpr std::size_t kSetBytesMax = 64;
 
   virtual void put_copy(const void* from, void* to, std::size_t bytes, Way way) = 0;
-  virtual Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) = 0;
+  virtual Mark put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) = 0;
   /// In bytes.
   virtual void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
                         std::size_t rows) = 0;
@@ -287,7 +261,7 @@ std::shared_ptr<ComputeDevice> make_host_device();
 /// K of "cuda:K"; -1 for any other name.
 int card_number(const std::string& device);
 
-/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error (fix_job) with the
+/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error with the
 /// reason where it cannot be used, or for another name.
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name, const DeviceMemory& memory = {});
 

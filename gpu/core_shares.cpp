@@ -22,9 +22,7 @@ using Topology = std::unique_ptr<hwloc_topology, Free>;
 using CoreSet = std::unique_ptr<hwloc_bitmap_s, Free>;
 
 void must(bool good, const char* what) {
-  if (!good)
-    throw Error(Advice::give_up,
-                std::string("hwloc cannot ") + what + "; cluster.bind_cores = false does without");
+  if (!good) throw Error(std::string("hwloc cannot ") + what + "; cluster.bind_cores = false does without");
 }
 
 Topology look_at(const std::string& machine) {

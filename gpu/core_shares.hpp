@@ -27,7 +27,7 @@ std::string text_of_cores(const std::vector<int>& cores);
 void move_to_cores(pid_t process, const std::vector<int>& cores);
 
 /// While it lives, the calling thread runs on these cores only, and so does every process and thread that it
-/// starts meanwhile, as long as these live. No cores: it changes nothing. Throws Error (give_up) if the
+/// starts meanwhile, as long as these live. No cores: it changes nothing. Throws Error if the
 /// system refuses.
 class OnCores {
  public:

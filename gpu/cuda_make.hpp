@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// The card of this number, which the CUDA runtime sees. Error (give_up) with CUDA's words if it refuses.
+/// The card of this number, which the CUDA runtime sees. Error with CUDA's words if it refuses.
 std::shared_ptr<ComputeDevice> make_cuda_device(int number, const DeviceMemory& memory);
 
 }  // namespace muster

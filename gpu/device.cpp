@@ -46,8 +46,7 @@ class CoreMask {
 std::vector<int> allowed_cores() {
   CoreMask mask;
   if (sched_getaffinity(0, CoreMask::bytes(), mask.get()) != 0)
-    throw Error(Advice::give_up,
-                std::string("cannot read the cores of this process: ") + std::strerror(errno));
+    throw Error(std::string("cannot read the cores of this process: ") + std::strerror(errno));
   std::vector<int> cores;
   const int count = mask.count();
   for (int core = 0; core < kCoresMax && static_cast<int>(cores.size()) < count; ++core)
@@ -98,7 +97,7 @@ void stay_on(const std::vector<int>& cores, pid_t thread) {
   const int code = errno;
   std::string names;
   for (const int core : cores) names += (names.empty() ? "" : ", ") + std::to_string(core);
-  throw Error(Advice::give_up, "cannot keep a thread on core " + names + ": " + std::strerror(code));
+  throw Error("cannot keep a thread on core " + names + ": " + std::strerror(code));
 }
 
 bool is_card_memory([[maybe_unused]] const void* memory) {

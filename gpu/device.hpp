@@ -27,15 +27,15 @@ struct DeviceInventory {
 
 /// Looks at the calling thread's affinity mask and, in builds with CUDA, at the cards that are visible. Call
 /// it before any thread is pinned. Blocks for up to seconds on the first look at a card. Throws Error
-/// (give_up) when the mask cannot be read.
+/// when the mask cannot be read.
 DeviceInventory discover_devices();
 
-/// The logical cores that the calling thread may use, ascending. Throws Error (give_up) when they cannot be
+/// The logical cores that the calling thread may use, ascending. Throws Error when they cannot be
 /// read.
 std::vector<int> allowed_cores();
 
 /// Binds a thread of this user's, 0: the calling one, to these logical cores, values out of
-/// DeviceInventory::cores (not indices). One that has ended is nobody's concern. Throws Error (give_up) with
+/// DeviceInventory::cores (not indices). One that has ended is nobody's concern. Throws Error with
 /// the system's words when none of the cores is there and allowed.
 void stay_on(const std::vector<int>& cores, pid_t thread = 0);
 

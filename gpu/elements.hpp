@@ -1,7 +1,7 @@
-// What becomes of one element: the only place where the arithmetic of an update, a sum or a cast is written.
+// What becomes of one element: the only place where the arithmetic of an update or a sum is written.
 // The loops of the host and the kernels of a card call the same functions, both without contraction and
 // without fast-math, so that both give the same bits. (A NaN is a NaN on both; which NaN arithmetic makes is
-// the processor's choice. Casts keep its sign and payload.)
+// the processor's choice.)
 #pragma once
 
 #include <bit>
@@ -52,15 +52,6 @@ struct From {
   MUSTER_BOTH Factors get() const { return block != nullptr ? *block : given; }
 };
 
-/// Brain floating point: the upper half of a float.
-struct Bf16 {
-  std::uint16_t bits = 0;
-};
-/// IEEE 754 half precision.
-struct Fp16 {
-  std::uint16_t bits = 0;
-};
-
 MUSTER_BOTH inline std::uint32_t bits_of(float value) {
 #ifdef __CUDA_ARCH__
   return __float_as_uint(value);
@@ -69,21 +60,8 @@ MUSTER_BOTH inline std::uint32_t bits_of(float value) {
 #endif
 }
 
-MUSTER_BOTH inline float float_of(std::uint32_t bits) {
-#ifdef __CUDA_ARCH__
-  return __uint_as_float(bits);
-#else
-  return std::bit_cast<float>(bits);
-#endif
-}
-
 MUSTER_BOTH inline float scaled(float value, float factor, bool divides) {
   return divides ? value / factor : value * factor;
-}
-
-/// The canonical order of four leaves.
-MUSTER_BOTH inline float sum_of_four(float a, float b, float c, float d) {
-  return (a + b) + (c + d);
 }
 
 // --- updates --------------------------------------------------------------------------------------------
@@ -131,52 +109,6 @@ MUSTER_BOTH inline double squared(float value) {
 MUSTER_BOTH inline float clip_factor(double squared_norm, float norm_max) {
   const double factor = static_cast<double>(norm_max) / (std::sqrt(squared_norm) + 1e-6);
   return factor >= 1.0 ? 1.0F : static_cast<float>(factor);
-}
-
-// --- casts ----------------------------------------------------------------------------------------------
-// To the nearest, ties to even; beyond the largest: infinity. A NaN becomes a quiet one with the same sign
-// and the same upper bits.
-
-MUSTER_BOTH inline Bf16 to_bf16(float value) {
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
-  return {static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16)};
-}
-
-MUSTER_BOTH inline float to_float(Bf16 value) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16;
-  const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
-  return float_of(nan ? bits | 0x400000U : bits);
-}
-
-MUSTER_BOTH inline Fp16 to_fp16(float value) {
-  constexpr std::uint32_t kInfinity = 0x7f800000U;
-  constexpr std::uint32_t kFirstTooLarge = 143U << 23;  // 65536; what rounds up to it carries into infinity
-  constexpr std::uint32_t kFirstNormal = 113U << 23;    // 2^-14
-  constexpr float kHalf = 0.5F;                         // a unit in its last place is the least half: 2^-24
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
-  const std::uint32_t small = bits_of(float_of(magnitude) + kHalf) - bits_of(kHalf);
-  const std::uint32_t nan = 0x7e00U | ((magnitude >> 13) & 0x3ffU);
-  const std::uint32_t large = magnitude > kInfinity ? nan : 0x7c00U;
-  const std::uint32_t finite = magnitude < kFirstNormal ? small : normal;
-  const std::uint32_t half = magnitude >= kFirstTooLarge ? large : finite;
-  return {static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half)};
-}
-
-MUSTER_BOTH inline float to_float(Fp16 value) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
-  const std::uint32_t magnitude = value.bits & 0x7fffU;
-  const std::uint32_t shifted = magnitude << 13;
-  const std::uint32_t quiet = magnitude > 0x7c00U ? 0x400000U : 0U;
-  const std::uint32_t special = shifted | 0x7f800000U | quiet;
-  // Exact: a whole number of at most 10 bits times 2^-24.
-  const std::uint32_t small = bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
-  const std::uint32_t normal = shifted + (112U << 23);
-  const std::uint32_t finite = magnitude < 0x400U ? small : normal;
-  return float_of(sign | (magnitude >= 0x7c00U ? special : finite));
 }
 
 }  // namespace muster::elements

@@ -24,8 +24,6 @@ namespace muster {
 namespace {
 
 using elements::AdamFactors;
-using elements::Bf16;
-using elements::Fp16;
 using elements::From;
 using elements::Scale;
 using elements::SgdFactors;
@@ -112,13 +110,6 @@ void adam_loop(const AdamFactors& given, std::span<float> values, std::span<cons
   }
 }
 
-template <class In, class Out, class Cast>
-void cast_loop(std::span<const In> from, std::span<Out> to, const Cast& cast) {
-  const In* __restrict in = from.data();
-  Out* __restrict out = to.data();
-  for (std::size_t i = 0; i < from.size(); ++i) out[i] = cast(in[i]);
-}
-
 template <class Value, class Term>
 double sum_of_block(const Value* values, std::size_t count, const Term& term) {
   double lanes[norm::kLanes] = {};
@@ -160,7 +151,6 @@ class HostDevice final : public ComputeDevice {
   Mark mark() override { return {}; }
   bool reached(const Mark&) override { return true; }
   void wait(const Mark&) override {}
-  void follow(const Mark&) override {}
   void synchronize() override {}
 
   void add(std::span<const float> left, std::span<const float> right, Scale by,
@@ -169,12 +159,6 @@ class HostDevice final : public ComputeDevice {
     same(right.size(), out.size());
     const float *a = left.data(), *b = right.data();
     scaled_loop(by, out, [=](std::size_t i) { return a[i] + b[i]; });
-  }
-
-  void add_four(const std::array<std::span<const float>, 4>& v, Scale by, std::span<float> out) override {
-    for (const auto& leaf : v) same(leaf.size(), out.size());
-    const float *a = v[0].data(), *b = v[1].data(), *c = v[2].data(), *d = v[3].data();
-    scaled_loop(by, out, [=](std::size_t i) { return elements::sum_of_four(a[i], b[i], c[i], d[i]); });
   }
 
   void scale(std::span<const float> values, Scale by, std::span<float> out) override {
@@ -214,30 +198,6 @@ class HostDevice final : public ComputeDevice {
   void foretell_adam(From<AdamFactors> factors, std::span<float> parameters, std::span<const float> gradient,
                      std::span<const float> average, std::span<const float> square) override {
     adam_of(factors.get(), parameters, gradient, average, square);
-  }
-
-  void adam_with_copy(From<AdamFactors> factors, std::span<float> parameters, std::span<const float> gradient,
-                      std::span<float> average, std::span<float> square, std::span<Bf16> copy) override {
-    same(parameters.size(), copy.size());
-    adam_of(factors.get(), parameters, gradient, average, square);
-    cast(std::span<const float>(parameters), copy);
-  }
-
-  void cast(std::span<const float> from, std::span<Bf16> to) override {
-    same(from.size(), to.size());
-    cast_loop(from, to, [](float value) { return elements::to_bf16(value); });
-  }
-  void cast(std::span<const float> from, std::span<Fp16> to) override {
-    same(from.size(), to.size());
-    cast_loop(from, to, [](float value) { return elements::to_fp16(value); });
-  }
-  void cast(std::span<const Bf16> from, std::span<float> to) override {
-    same(from.size(), to.size());
-    cast_loop(from, to, [](Bf16 value) { return elements::to_float(value); });
-  }
-  void cast(std::span<const Fp16> from, std::span<float> to) override {
-    same(from.size(), to.size());
-    cast_loop(from, to, [](Fp16 value) { return elements::to_float(value); });
   }
 
   void squared_norm(std::span<const float> values, std::span<double> space) override {
@@ -281,8 +241,8 @@ class HostDevice final : public ComputeDevice {
   void put_copy(const void* from, void* to, std::size_t bytes, Way) override {
     if (bytes != 0) std::memmove(to, from, bytes);
   }
-  Mark put_aside(const Mark&, const void* from, void* to, std::size_t bytes, Way way) override {
-    put_copy(from, to, bytes, way);
+  Mark put_aside(const Mark&, const void* from, void* host, std::size_t bytes) override {
+    put_copy(from, host, bytes, Way::out);
     return {};
   }
   void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,

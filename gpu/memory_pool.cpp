@@ -118,8 +118,8 @@ MemoryPool::Blocks::iterator MemoryPool::grow(std::size_t bytes, bool small) {
     memory = source_.obtain(segment);
   }
   if (memory == nullptr)
-    throw Error(Advice::give_up, options_.memory + ": no memory left for " + mebibytes(segment) +
-                                     " more; Muster holds " + mebibytes(use_.held_bytes));
+    throw Error(options_.memory + ": no memory left for " + mebibytes(segment) + " more; Muster holds " +
+                mebibytes(use_.held_bytes));
   use_.held_bytes += segment;
   auto* const where = static_cast<std::byte*>(memory);
   free_.emplace(small, segment, where);
@@ -145,7 +145,7 @@ void MemoryPool::refuse(std::size_t bytes) const {
   const std::string what = options_.memory + ": " + mebibytes(bytes) + " more would exceed the bound of " +
                            mebibytes(options_.bound_bytes) + "; " + mebibytes(use_.taken_bytes) +
                            " are in use";
-  if (options_.key.empty()) throw Error(Advice::fix_job, what + "; give the device a higher bound");
+  if (options_.key.empty()) throw Error(what + "; give the device a higher bound");
   throw JobError(options_.key, what + "; " + options_.key + " changes it");
 }
 

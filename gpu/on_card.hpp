@@ -12,14 +12,14 @@ void go_back_to(int card) noexcept;
 /// The calling thread's card; -1 where CUDA cannot say.
 int card_of_thread() noexcept;
 
-/// Makes a card the calling thread's, with a context. Error (give_up) if CUDA refuses.
+/// Makes a card the calling thread's, with a context. Error if CUDA refuses.
 void use(int card);
 
 /// The calling thread's card, until the end of the block; then it is the one of before again (see
 /// go_back_to). libtorch on the same thread may compute on another.
 class OnCard {
  public:
-  /// Error (give_up) with the card's name if CUDA refuses.
+  /// Error with the card's name if CUDA refuses.
   OnCard(int number, const std::string& card);
   OnCard(const OnCard&) = delete;
   OnCard& operator=(const OnCard&) = delete;

@@ -5,7 +5,7 @@
 namespace muster {
 
 /// From now on that card is the calling thread's; it has a context then, which takes up to seconds and some
-/// hundred MiB of its memory if it is the process's first one there. Error (give_up) with CUDA's words if it
+/// hundred MiB of its memory if it is the process's first one there. Error with CUDA's words if it
 /// refuses. Negative, or in builds without CUDA: nothing.
 void use_card(int card);
 

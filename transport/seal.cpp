@@ -27,11 +27,11 @@ std::string seal(std::string_view mark, std::string_view bytes) {
 std::string unseal(std::string_view mark, std::string_view sealed, const std::string& what) {
   std::uint64_t sum = 0;
   if (!sealed.starts_with(mark) || sealed.size() <= mark.size() + sizeof sum)
-    throw Error(Advice::give_up, "not " + what + " (" + std::to_string(sealed.size()) + " bytes)");
+    throw Error("not " + what + " (" + std::to_string(sealed.size()) + " bytes)");
   sealed.remove_prefix(mark.size());
   std::memcpy(&sum, sealed.data(), sizeof sum);
   sealed.remove_prefix(sizeof sum);
-  if (checksum(sealed) != sum) throw Error(Advice::give_up, "damaged: " + what);
+  if (checksum(sealed) != sum) throw Error("damaged: " + what);
   return std::string(sealed);
 }
 

@@ -1,5 +1,5 @@
-// How bytes move between nodes: the seam. Shared memory (shared_memory/), UCX (ucx/) and a simulated network
-// (simulated/) stand behind it as equals; node_transport.hpp makes what a node uses.
+// How bytes move between nodes: the seam. Shared memory (shared_memory/), TCP (tcp/), UCX (ucx/) and a
+// simulated network (simulated/) stand behind it as equals; node_transport.hpp makes what a node uses.
 //
 // Thread rule: a transport and its sink belong to one thread, the progress thread; every call and every
 // callback is on it. Nothing here blocks.
@@ -89,7 +89,7 @@ class Transport {
   virtual void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) = 0;
 
   /// What `send` was given so far for peers that are connected, by where they are. Those who do not know that
-  /// count nothing: shared memory and UCX, each by itself.
+  /// count nothing: shared memory, TCP and UCX, each by itself.
   virtual Traffic traffic() const { return {}; }
 
   /// Whether processes of this host read lendable memory where it lies.

@@ -1,13 +1,14 @@
 #include "actors/checkpoint/checkpoint_choice.hpp"
 
 #include "actors/rules/steps/course.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 
 namespace muster {
 
 FoundCheckpoint newest_on_its_way(CheckpointStore& store, const Job& job, bool has_test,
                                   const std::function<std::string(const Snapshot&)>& refuse) {
   // With these, two runs may differ by right.
-  const bool may_differ = job.cluster.straggler.action == StragglerAction::drop ||
+  const bool may_differ = !straggler_policy(job.cluster).same_bits ||
                           job.cluster.on_corruption == OnCorruption::report ||
                           job.cluster.reproducible == Reproducible::loose;
   return store.newest(

@@ -29,7 +29,7 @@ CheckpointFile parse_file(const Json& json) {
   CheckpointFile file{json.at("name").get<std::string>(), json.at("bytes").get<std::uint64_t>(),
                       json.at("sha256").get<std::string>()};
   if (file.name.empty() || file.name.find('/') != std::string::npos) {
-    throw Error(Advice::fix_job, "a file's name is not one of its folder");
+    throw Error("a file's name is not one of its folder");
   }
   return file;
 }
@@ -48,8 +48,8 @@ LedgerRow parse_row(const Json& json) {
 Manifest parse(std::string_view text) {
   const Json json = Json::parse(text);
   if (json.at("muster_checkpoint").get<int>() != Manifest::kVersion) {
-    throw Error(Advice::fix_job, "its format is version " + json.at("muster_checkpoint").dump() +
-                                     ", this program reads " + std::to_string(Manifest::kVersion));
+    throw Error("its format is version " + json.at("muster_checkpoint").dump() + ", this program reads " +
+                std::to_string(Manifest::kVersion));
   }
   Manifest manifest;
   manifest.job = json.at("job").get<std::string>();

@@ -26,7 +26,7 @@ constexpr const char* kVoid =
 constexpr std::uint64_t kFileBytes = 4096;
 
 [[noreturn]] void damaged(const std::string& what) {
-  throw Error(Advice::give_up, what);
+  throw Error(what);
 }
 
 std::string manifest_name(const std::string& stem, std::uint64_t records) {

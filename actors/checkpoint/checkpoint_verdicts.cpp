@@ -104,7 +104,7 @@ void add_verdict(Disk& disk, const std::string& job_hash, const Verdict& verdict
 }
 
 VoidCheckpoint::VoidCheckpoint(std::uint64_t step)
-    : Error(Advice::give_up, "the run has gone back before step " + std::to_string(step) +
-                                 ": no checkpoint of what was done before that is kept") {}
+    : Error("the run has gone back before step " + std::to_string(step) +
+            ": no checkpoint of what was done before that is kept") {}
 
 }  // namespace muster

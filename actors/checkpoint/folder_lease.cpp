@@ -47,21 +47,20 @@ std::optional<Sight> look(const std::filesystem::path& path) {
 }
 
 [[noreturn]] void held(const std::string& holder, const std::filesystem::path& path) {
-  throw FolderHeld(Advice::fix_job, "another coordinator of this job is at work: " +
-                                        (holder.empty() ? std::string("one that has just begun") : holder) +
-                                        " (it holds " + path.string() + "); end it, or" + kOtherFolder);
+  throw FolderHeld("another coordinator of this job is at work: " +
+                   (holder.empty() ? std::string("one that has just begun") : holder) + " (it holds " +
+                   path.string() + "); end it, or" + kOtherFolder);
 }
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
   if (std::filesystem::exists(folder, error))
-    throw Error(Advice::fix_job,
-                folder.string() + " is a file, and is to be a folder; move it away, or" + kOtherFolder);
+    throw Error(folder.string() + " is a file, and is to be a folder; move it away, or" + kOtherFolder);
   std::filesystem::create_directories(folder, error);
   if (error)
-    throw Error(Advice::fix_job, "the folder " + folder.string() + " cannot be made: " + error.message() +
-                                     "; make it, writable for this user, or" + kOtherFolder);
+    throw Error("the folder " + folder.string() + " cannot be made: " + error.message() +
+                "; make it, writable for this user, or" + kOtherFolder);
 }
 
 }  // namespace
@@ -76,9 +75,8 @@ FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
   const int refusal = errno;
   if (file_ < 0 && refusal == EACCES) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
   if (file_ < 0)
-    throw Error(Advice::fix_job, "the lock " + path_.string() +
-                                     " cannot be opened: " + std::strerror(refusal) +
-                                     "; make it writable for this user, or" + kOtherFolder);
+    throw Error("the lock " + path_.string() + " cannot be opened: " + std::strerror(refusal) +
+                "; make it writable for this user, or" + kOtherFolder);
   try {
     const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
     if (!locked && errno == EWOULDBLOCK) held(content_of(file_), path_);

@@ -30,7 +30,7 @@ class FolderLease {
 
   /// Blocks for up to kWatch, but only if the last holder was on another host, or before this one was started
   /// again. Makes the folder. Throws FolderHeld, naming the holder; Error where the folder or the file cannot
-  /// be made. The advice is fix_job.
+  /// be made.
   explicit FolderLease(std::filesystem::path path);
   ~FolderLease();
   FolderLease(const FolderLease&) = delete;

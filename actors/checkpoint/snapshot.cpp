@@ -197,54 +197,30 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
   return place;
 }
 
-namespace {
-
-// An encoded snapshot in parts, one after the other: bytes that are made here, and floats where they lie.
-template <class Own, class Lying>
-void for_each_part(const Snapshot& snapshot, Own&& own, Lying&& lying) {
-  std::vector<std::byte> bytes;
-  ByteWriter out(bytes);
-  const auto put_floats = [&](const std::vector<float>& values) {
-    out.put(static_cast<std::uint64_t>(values.size()));
-    own(std::exchange(bytes, {}));
-    lying(std::as_bytes(std::span(values)));
-  };
-  out.put(kSnapshotMagic);
-  out.put_all(std::span<const std::byte>(encode_place(snapshot.place)));
-  put_floats(snapshot.state);
-  out.put(static_cast<std::uint64_t>(snapshot.slots.size()));
-  for (const auto& slot : snapshot.slots) {
-    out.put(slot.name);
-    put_floats(slot.values);
-  }
-  own(std::move(bytes));
-}
-
-}  // namespace
-
-std::vector<std::byte> encode_snapshot(const Snapshot& snapshot) {
-  std::vector<std::byte> bytes;
-  const auto append = [&](std::span<const std::byte> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  };
-  for_each_part(snapshot, append, append);
-  append_digest(bytes);
-  return bytes;
-}
-
 std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot) {
   auto parcel = std::make_shared<Parcel>(snapshot);
   Sha256 hash;
-  for_each_part(
-      *snapshot,
-      [&](std::vector<std::byte> bytes) {
-        hash.add(bytes);
-        parcel->add(std::move(bytes));
-      },
-      [&](std::span<const std::byte> floats) {
-        hash.add(floats);
-        parcel->add(floats);
-      });
+  std::vector<std::byte> bytes;  // made here, and added before the floats that follow them
+  ByteWriter out(bytes);
+  const auto add_bytes = [&] {
+    hash.add(bytes);
+    parcel->add(std::exchange(bytes, {}));
+  };
+  const auto put_floats = [&](const std::vector<float>& values) {
+    out.put(static_cast<std::uint64_t>(values.size()));
+    add_bytes();
+    hash.add(std::as_bytes(std::span(values)));
+    parcel->add(std::as_bytes(std::span(values)));
+  };
+  out.put(kSnapshotMagic);
+  out.put_all(std::span<const std::byte>(encode_place(snapshot->place)));
+  put_floats(snapshot->state);
+  out.put(static_cast<std::uint64_t>(snapshot->slots.size()));
+  for (const auto& slot : snapshot->slots) {
+    out.put(slot.name);
+    put_floats(slot.values);
+  }
+  add_bytes();
   const std::string digest = hash.hex();
   const auto text = std::as_bytes(std::span(digest));
   parcel->add(std::vector<std::byte>(text.begin(), text.end()));
@@ -272,19 +248,6 @@ std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, cons
     slot.values = take_floats(bounds.parameters);
   }
   if (!in.complete()) return std::nullopt;
-  return snapshot;
-}
-
-std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {
-  auto view = view_snapshot(bytes, bounds);
-  if (!view) return std::nullopt;
-  const auto floats = [](std::span<const std::byte> from) {
-    std::vector<float> values(from.size() / sizeof(float));
-    std::ranges::copy(from, std::as_writable_bytes(std::span(values)).begin());
-    return values;
-  };
-  Snapshot snapshot{std::move(view->place), floats(view->state), {}};
-  for (const auto& slot : view->slots) snapshot.slots.push_back({slot.name, floats(slot.values)});
   return snapshot;
 }
 

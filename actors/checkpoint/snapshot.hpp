@@ -76,13 +76,8 @@ std::vector<std::byte> encode_place(const ReplicaPlace& place);
 /// Nothing if the bytes are damaged, or not those of a job with so many shards.
 std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::uint32_t shards);
 
-/// The whole snapshot as bytes, with a SHA-256 at the end. Costs two passes over it: not for a thread that
-/// steps wait for.
-std::vector<std::byte> encode_snapshot(const Snapshot& snapshot);
-/// Nothing if the bytes are damaged, or do not fit the bounds.
-std::optional<Snapshot> decode_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds);
-
-/// The same bytes as encode_snapshot, without a copy of the floats. Costs as much, but for memory.
+/// The whole snapshot as bytes, with a SHA-256 at the end; the floats are not copied. Costs a pass over it:
+/// not for a thread that steps wait for.
 std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot);
 
 /// An encoded snapshot, read where it lies: floats as bytes.
@@ -95,7 +90,7 @@ struct SnapshotView {
   std::span<const std::byte> state;
   std::vector<Slot> slots;
 };
-/// As decode_snapshot; valid as long as the bytes.
+/// Nothing if the bytes are damaged, or do not fit the bounds. Valid as long as the bytes.
 std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds);
 
 }  // namespace muster

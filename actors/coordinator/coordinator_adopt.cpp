@@ -59,8 +59,8 @@ void CoordinatorState::refuse_equal() const {
     return;  // the write replaces it
   }
   if (there && there->term >= term_ && there->writer != writer_)
-    throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
-                                         std::to_string(there->term) + " in its journal)");
+    throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
+                    " in its journal)");
 }
 
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
@@ -104,9 +104,9 @@ void CoordinatorState::look_into_journal() {
   if (!entry || entry->ended || entry->view.number == 0 || parts_.resume)
     return note_beginning(entry && !entry->ended);
   if (entry->job_hash != parts_.job_hash) {
-    throw Error(Advice::fix_job,
-                "the journal is of another job (its mathematics differ); give this one another "
-                "checkpoint.folder, or move the journal away");
+    throw Error(
+        "the journal is of another job (its mathematics differ); give this one another "
+        "checkpoint.folder, or move the journal away");
   }
   if (entry->completed) return say_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
@@ -134,7 +134,7 @@ View CoordinatorState::beginning() const {
 // run would now begin at its first step.
 void CoordinatorState::expect_resume(const View& view) const {
   if (parts_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
-  throw Error(Advice::fix_job, why_resume(view));
+  throw Error(why_resume(view));
 }
 
 std::string CoordinatorState::why_resume(const View& view) {

@@ -158,11 +158,10 @@ class FileJournal final : public Journal {
     const auto entry = decode_journal(*bytes);
     if (entry) return entry;
     throw DamagedJournal(
-        Advice::give_up,
         "the journal " + path_.string() +
-            " is damaged. Replicas that train on keep their state in checkpoint.folder when they get "
-            "SIGTERM, or when "
-            "cluster.orphan_after is over: end them first. Then move it away, and go on with --resume");
+        " is damaged. Replicas that train on keep their state in checkpoint.folder when they get "
+        "SIGTERM, or when "
+        "cluster.orphan_after is over: end them first. Then move it away, and go on with --resume");
   }
 
   void write(const JournalEntry& entry) override {
@@ -172,9 +171,9 @@ class FileJournal final : public Journal {
     try {
       replace_file(path_, std::span(&piece, 1));
     } catch (const Error& error) {
-      throw Error(Advice::give_up, error.what() + room_for(text.size()) +
-                                       "; make room there or make it writable, or set checkpoint.folder to "
-                                       "another folder");
+      throw Error(error.what() + room_for(text.size()) +
+                  "; make room there or make it writable, or set checkpoint.folder to "
+                  "another folder");
     }
   }
 
@@ -184,12 +183,11 @@ class FileJournal final : public Journal {
     std::error_code unknown;
     const auto status = std::filesystem::status(path_, unknown);
     if (status.type() == std::filesystem::file_type::not_found) return std::nullopt;
-    if (unknown)
-      throw Error(Advice::give_up, "the journal " + path_.string() + " cannot be read: " + unknown.message());
+    if (unknown) throw Error("the journal " + path_.string() + " cannot be read: " + unknown.message());
     if (std::filesystem::is_directory(status))
-      throw Error(Advice::fix_job, "the journal " + path_.string() +
-                                       " is a folder, and is to be a file; move it away, or give this job "
-                                       "another checkpoint.folder");
+      throw Error("the journal " + path_.string() +
+                  " is a folder, and is to be a file; move it away, or give this job "
+                  "another checkpoint.folder");
     const auto bytes = read_file(path_);
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
@@ -217,8 +215,8 @@ class FileJournal final : public Journal {
 
 void refuse_usurped(std::uint64_t term, std::uint64_t there, const std::string& where) {
   if (there <= term || canary("no-fencing")) return;
-  throw TakenOver(Advice::give_up, "another coordinator has taken this run over (term " +
-                                       std::to_string(there) + " in " + where + ")");
+  throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there) + " in " +
+                  where + ")");
 }
 
 // CBOR and, behind it, 64 digits of its SHA-256.

@@ -48,13 +48,13 @@ class DamagedJournal : public Error {
 class Journal {
  public:
   virtual ~Journal() = default;
-  /// Nothing if there is none. Throws Error(give_up) if it cannot be read, DamagedJournal if it is damaged.
+  /// Nothing if there is none. Throws Error if it cannot be read, DamagedJournal if it is damaged.
   virtual std::optional<JournalEntry> read() = 0;
-  /// On disk when it returns. Throws Error(give_up); TakenOver if what lies there has a higher term.
+  /// On disk when it returns. Throws Error; TakenOver if what lies there has a higher term.
   virtual void write(const JournalEntry& entry) = 0;
 };
 
-/// In a file, held by one coordinator as long as the object lives: a second one throws Error(fix_job), also
+/// In a file, held by one coordinator as long as the object lives: a second one throws Error, also
 /// on another host (folder_lease.hpp).
 std::shared_ptr<Journal> make_journal(const std::filesystem::path& path);
 

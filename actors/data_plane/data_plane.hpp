@@ -1,5 +1,5 @@
-// The engine of one node, where it lives: on a progress thread over UCX, or in virtual time over a simulated
-// network.
+// The engine of one node, where it lives: on a progress thread, over the transports of node_transport.hpp,
+// or in virtual time over a simulated network.
 #pragma once
 
 #include <functional>

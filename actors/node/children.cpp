@@ -31,8 +31,8 @@ pid_t Children::start(const NodeName& name, const std::vector<std::string>& comm
   auto note = CallNote::create();
   const pid_t pid = spawn_child(command, {}, note->descriptor());
   if (pid < 0) {
-    throw Error(Advice::give_up, "the process of " + name.text() + " could not be started: " +
-                                     command.front() + ": " + std::strerror(errno));
+    throw Error("the process of " + name.text() + " could not be started: " + command.front() + ": " +
+                std::strerror(errno));
   }
   note->close_descriptor();
   running_.push_back({name, pid, open_pidfd(pid), launched, std::move(note)});

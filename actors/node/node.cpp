@@ -31,7 +31,7 @@ namespace {
 Job parse_job(const std::string& toml, const Registry& registry) {
   ParsedJob parsed = read_job_text(toml, "job of the coordinator", {}, registry.declarations());
   if (parsed.job) return *parsed.job;
-  throw Error(Advice::fix_job, "this node cannot run the job: " + render(parsed.mistakes));
+  throw Error("this node cannot run the job: " + render(parsed.mistakes));
 }
 
 // Empty if the data can be read here.

@@ -55,7 +55,8 @@ struct NodeSeams {
   std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
 };
 
-/// Threads pinned to their cores, and UCX. `address`: what this node is reached by; empty: cluster.listen.
+/// Threads pinned to their cores, and the transports of node_transport.hpp. `address`: what this node is
+/// reached by; empty: cluster.listen.
 NodeSeams real_seams(const std::string& address = {});
 
 struct NodeParts {

@@ -5,6 +5,7 @@
 #include "actors/data_plane/card_folds.hpp"
 #include "actors/messages/peer_numbers.hpp"
 #include "actors/node/node.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 #include "actors/trainer/workbench.hpp"
 #include "transport/collective/choice/chooser.hpp"
 
@@ -12,7 +13,7 @@ namespace muster {
 
 ReductionShape NodeState::shape_of(const View& view) const {
   ReductionShape shape;
-  shape.stand_ins = job_->cluster.straggler.action == StragglerAction::speculate;
+  shape.stand_ins = straggler_policy(job_->cluster).backup_tasks;
   shape.goes_on_unlike = job_->cluster.on_corruption == OnCorruption::report;
   shape.view = view.number;
   shape.shards = job_->train.shards;

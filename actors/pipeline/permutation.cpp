@@ -31,29 +31,12 @@ std::uint64_t Permutation::forward(std::uint64_t value) const {
   return (left << right_bits_) | right;
 }
 
-std::uint64_t Permutation::backward(std::uint64_t value) const {
-  std::uint64_t left = value >> right_bits_;
-  std::uint64_t right = value & right_mask_;
-  for (int round = kRounds - 2; round >= 0; round -= 2) {
-    right ^= mix64(left + keys_[round + 1]) & right_mask_;
-    left ^= mix64(right + keys_[round]) & left_mask_;
-  }
-  return (left << right_bits_) | right;
-}
-
-// The walks end: they follow a cycle of the network's permutation, and that cycle holds the starting point,
+// The walk ends: it follows a cycle of the network's permutation, and that cycle holds the starting point,
 // which is < size_.
 std::uint64_t Permutation::at(std::uint64_t position) const {
   MUSTER_CHECK(position < size_, "position", position, "size", size_);
   std::uint64_t value = forward(position);
   while (value >= size_) value = forward(value);
-  return value;
-}
-
-std::uint64_t Permutation::inverse(std::uint64_t index) const {
-  MUSTER_CHECK(index < size_, "index", index, "size", size_);
-  std::uint64_t value = backward(index);
-  while (value >= size_) value = backward(value);
   return value;
 }
 

@@ -25,12 +25,8 @@ class Permutation {
   /// Where position p < size() of the epoch points: an index < size().
   std::uint64_t at(std::uint64_t position) const;
 
-  /// The position at which an index stands: inverse(at(p)) == p.
-  std::uint64_t inverse(std::uint64_t index) const;
-
  private:
   std::uint64_t forward(std::uint64_t value) const;
-  std::uint64_t backward(std::uint64_t value) const;
 
   std::uint64_t size_;
   int right_bits_;

@@ -15,7 +15,7 @@ constexpr int kLookMs = 50;
 
 CheckHere::CheckHere(Signals& signals, const CallNote& note)
     : signals_(signals), calls_(note), over_(::eventfd(0, EFD_CLOEXEC)) {
-  if (over_ < 0) throw Error(Advice::give_up, "no descriptor is left for signals");
+  if (over_ < 0) throw Error("no descriptor is left for signals");
   watcher_ = std::thread([this] { watch(); });
 }
 

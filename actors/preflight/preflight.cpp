@@ -244,7 +244,7 @@ void check_contract_of_node(const Job& job, const Registry& registry, NodeWork w
     look_at_sources(*bench, scope, flight);
     if (work.computes) look_at_model(*bench, scope, flight);
   } catch (const JobError& error) {  // nobody shows the key's place
-    throw Error(Advice::fix_job, error.key() + ": " + error.what());
+    throw Error(error.key() + ": " + error.what());
   }
 }
 

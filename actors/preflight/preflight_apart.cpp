@@ -48,8 +48,7 @@ class MemoryText {
     for (std::size_t done = 0; done < text.size();) {
       const auto written =
           ::pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
-      if (written <= 0)
-        throw Error(Advice::give_up, std::string("no memory for a preflight: ") + std::strerror(errno));
+      if (written <= 0) throw Error(std::string("no memory for a preflight: ") + std::strerror(errno));
       done += static_cast<std::size_t>(written);
     }
   }
@@ -90,8 +89,8 @@ class PreflightChild {
     pid_ = spawn_child(all, {{request_.descriptor(), kRequest}, {answer_.descriptor(), kAnswer}},
                        note_->descriptor());
     if (pid_ < 0)
-      throw Error(Advice::give_up, "the process that looks at the job could not be started: " +
-                                       command.front() + ": " + std::strerror(errno));
+      throw Error("the process that looks at the job could not be started: " + command.front() + ": " +
+                  std::strerror(errno));
   }
   ~PreflightChild() {
     if (ended_) return;
@@ -185,8 +184,8 @@ Preflight wait_for(PreflightChild& child, const Job& job, const Places& places, 
                    int stop) {
   const auto end = child.wait(job.cluster, stop);
   if (end.has_no_main)
-    throw Error(Advice::fix_job, "this program is started again for each replica, and does not become one: " +
-                                     std::string(kNoMainAdvice));
+    throw Error("this program is started again for each replica, and does not become one: " +
+                std::string(kNoMainAdvice));
   const std::string answer = child.answer();
   if (end.good && !answer.empty()) return preflight_of_text(answer, registry.declarations());
   if (end.call.empty())
@@ -237,7 +236,7 @@ void check_contract_of_node_apart(const Job& job, const Registry& registry, Node
   const auto mistakes = wait_for(child, job, {}, registry, -1).mistakes;
   if (mistakes.empty()) return;
   const Mistake& first = mistakes.front();
-  throw Error(Advice::fix_job, (first.key.empty() ? "" : first.key + ": ") + first.what);
+  throw Error((first.key.empty() ? "" : first.key + ": ") + first.what);
 }
 
 int run_preflight_child(const Registry& registry) {

@@ -25,7 +25,7 @@ void check_contract_of_node_apart(const Job& job, const Registry& registry, Node
 
 class ToldToEnd : public Error {
  public:
-  ToldToEnd() : Error(Advice::give_up, "told to end before the run has begun") {}
+  ToldToEnd() : Error("told to end before the run has begun") {}
 };
 
 /// What such a child process does; returns its exit code.

@@ -96,8 +96,7 @@ ContractDone contract_of(const Json& json) {
 
 Job job_of(const std::string& toml, const Declarations& declarations) {
   ParsedJob parsed = read_job_text(toml, "", {}, declarations);
-  if (!parsed.job)
-    throw Error(Advice::report_bug, "a job that was written is not read again: " + render(parsed.mistakes));
+  if (!parsed.job) throw Error("a job that was written is not read again: " + render(parsed.mistakes));
   return *parsed.job;
 }
 
@@ -111,8 +110,7 @@ auto read_json(const std::string& text, Read&& read) {
   try {
     return read(Json::parse(text));
   } catch (const Json::exception& error) {
-    throw Error(Advice::report_bug,
-                "what a preflight in another process says is not understood: " + std::string(error.what()));
+    throw Error("what a preflight in another process says is not understood: " + std::string(error.what()));
   }
 }
 

@@ -17,11 +17,11 @@ struct PreflightRequest {
 };
 
 std::string to_text(const PreflightRequest& request);
-/// Throws Error (report_bug) for what is none.
+/// Throws Error for what is none.
 PreflightRequest preflight_request(const std::string& text, const Declarations& declarations);
 
 std::string to_text(const Preflight& flight);
-/// The job is not in the text: `job` is what the answer is about. Throws Error (report_bug) for what is none.
+/// The job is not in the text: `job` is what the answer is about. Throws Error for what is none.
 Preflight preflight_of_text(const std::string& text, const Declarations& declarations);
 
 }  // namespace muster

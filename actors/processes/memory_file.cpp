@@ -17,8 +17,7 @@ int make_memory_file(const char* name) {
   const int descriptor = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, kHandedLowest);
   const int error = errno;
   if (low >= 0) ::close(low);
-  if (descriptor < 0)
-    throw Error(Advice::give_up, std::string("no memory for ") + name + ": " + std::strerror(error));
+  if (descriptor < 0) throw Error(std::string("no memory for ") + name + ": " + std::strerror(error));
   return descriptor;
 }
 

@@ -32,8 +32,7 @@ class Signals {
  public:
   explicit Signals(bool wanted) {
     if (!wanted) return;
-    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
-      throw Error(Advice::give_up, "no descriptor is left for signals");
+    if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("no descriptor is left for signals");
     pipe_end_.store(pipe_[1]);
     struct sigaction action {};
     action.sa_handler = [](int signal) {

@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(Advice::fix_job, what);
+  throw Error(what);
 }
 
 void* load(const std::string& path) {

@@ -19,7 +19,7 @@ class ModelLibraries {
   ModelLibraries& operator=(const ModelLibraries&) = delete;
 
   /// What the library registers; loaded at the first call for this path, and valid as long as this object.
-  /// Throws Error (fix_job) that says why it cannot be loaded, or is no library of models for this program.
+  /// Throws Error that says why it cannot be loaded, or is no library of models for this program.
   const Registry& open(const std::string& path);
 
  private:

@@ -172,7 +172,7 @@ void ReplicaState::begin_restore(const Payload& payload) {
   compute([payload](Workbench& bench) {
     const SnapshotBounds bounds{bench.job.train.shards, bench.state.size(), bench.model->layout().parameters};
     auto snapshot = view_snapshot(*payload, bounds);
-    if (!snapshot) throw Error(Advice::report_bug, "the state that a member gave cannot be read");
+    if (!snapshot) throw Error("the state that a member gave cannot be read");
     muster::restore(bench, *snapshot);
     Restored restored;
     restored.place = std::make_shared<const ReplicaPlace>(std::move(snapshot->place));

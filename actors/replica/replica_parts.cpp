@@ -75,7 +75,7 @@ void ReplicaState::deal_parts() {
     Part& next = *bench.next_part;
     for (const PartMove& move : moves_into(bench, view)) {
       if (!next.has_vectors() || move.from != self) continue;
-      if (!bench.part) throw Error(Advice::report_bug, "it holds no part, but is to give some");
+      if (!bench.part) throw Error("it holds no part, but is to give some");
       if (move.to == self && next.keeps(move.elements)) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(bench.part->give(move.elements));
       if (move.to == self) {

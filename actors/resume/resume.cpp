@@ -73,8 +73,8 @@ std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::s
   std::string why;
   auto loaded = store.load(manifest, why);
   if (!loaded) {
-    throw Error(Advice::fix_job, "the checkpoint " + folder + "/" + manifest + " cannot be gone on from: " +
-                                     why + "; every replica must see the folder");
+    throw Error("the checkpoint " + folder + "/" + manifest + " cannot be gone on from: " + why +
+                "; every replica must see the folder");
   }
   return std::make_shared<const Snapshot>(std::move(loaded->snapshot));
 }

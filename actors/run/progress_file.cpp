@@ -103,7 +103,7 @@ void ProgressFile::append(ProgressRow row) {
     if (lines_ >= kLinesMax) return write_anew();
     std::ofstream file(path_, std::ios::app);
     file << line_of(row) << std::flush;
-    if (!file) throw Error(Advice::give_up, path_.string() + ": " + std::strerror(errno));
+    if (!file) throw Error(path_.string() + ": " + std::strerror(errno));
     ++lines_;
   } catch (const Error& error) {
     failed_ = true;

@@ -25,7 +25,7 @@ struct Target {
 };
 
 [[noreturn]] void gone(const std::string& what) {
-  throw RunGone(Advice::fix_job, what);
+  throw RunGone(what);
 }
 
 std::string who(const RunAddress& address) {
@@ -69,9 +69,9 @@ Target target_of(const std::string& where, const std::string& job) {
   if (std::filesystem::is_directory(where, error)) return reach(choose(addresses_in(where), where, job));
   Target target;
   if (parse_address(where, target.host, target.port)) return target;
-  throw Error(Advice::fix_job, "'" + where +
-                                   "' is neither a folder that is there, nor a job file, nor HOST:PORT of a "
-                                   "coordinator; a run makes its checkpoint.folder when it begins");
+  throw Error("'" + where +
+              "' is neither a folder that is there, nor a job file, nor HOST:PORT of a "
+              "coordinator; a run makes its checkpoint.folder when it begins");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class RemoteRun {
 
   /// `where`: HOST:PORT of the coordinator, or the run's checkpoint.folder. Of several jobs that share the
   /// folder `job` is the one that is meant; empty: the one that lives. Blocks for `patience` at most, beyond
-  /// what the resolver takes. Throws RunGone, with what was tried and what to do; the advice is fix_job.
+  /// what the resolver takes. Throws RunGone, with what was tried and what to do.
   /// Where `where` is none of the two: Error.
   explicit RemoteRun(const std::string& where, const std::string& job = {},
                      std::chrono::milliseconds patience = kPatience);

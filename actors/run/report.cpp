@@ -168,7 +168,7 @@ void write_report(const Report& report, const std::string& path) {
   if (!file || (!to_device && std::rename(partial.c_str(), target.c_str()) != 0)) {
     const std::string why = std::strerror(errno);
     if (!to_device) std::remove(partial.c_str());
-    throw Error(Advice::give_up, "the report could not be written to " + path + ": " + why);
+    throw Error("the report could not be written to " + path + ": " + why);
   }
 }
 

@@ -333,7 +333,7 @@ Report ended_early(const Job& job, int signal, const RunOptions& options) {
 std::string this_executable() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw Error(Advice::give_up, "the path of this executable is not known: " + error.message());
+  if (error) throw Error("the path of this executable is not known: " + error.message());
   return path.string();
 }
 

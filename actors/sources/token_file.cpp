@@ -85,8 +85,7 @@ std::size_t TokenFile::read_bytes(std::uint64_t offset, std::span<std::byte> out
     const auto part =
         ::pread(descriptor_, out.data() + got, out.size() - got, static_cast<off_t>(offset + got));
     if (part < 0 && errno == EINTR) continue;
-    if (part < 0)
-      throw Error(Advice::give_up, path_ + " cannot be read: " + std::string(std::strerror(errno)));
+    if (part < 0) throw Error(path_ + " cannot be read: " + std::string(std::strerror(errno)));
     if (part == 0) break;
     got += static_cast<std::size_t>(part);
   }
@@ -121,7 +120,7 @@ void TokenFile::read(std::uint64_t begin, std::span<std::int64_t> out) {
   // From the end of `out` on, so that no buffer is needed: a token's place there is wider than in the file.
   const auto raw = std::as_writable_bytes(out).last(out.size() * bytes_);
   if (read_bytes(begin * bytes_, raw) != raw.size())
-    throw Error(Advice::give_up, path_ + " became shorter since it was opened");
+    throw Error(path_ + " became shorter since it was opened");
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = static_cast<std::int64_t>(token_at(raw.data() + i * bytes_, bytes_));
 }

@@ -79,9 +79,9 @@ void OptimizerPart::result(ElementRange elements, float* out) {
 
 void OptimizerPart::commit(std::uint64_t step, const std::vector<ShardWord>&) {
   if (step != step_ || kept_ != elements_) {
-    throw Error(Advice::report_bug, "the gradients of step " + std::to_string(step) +
-                                        " are not there: of step " + std::to_string(step_) + " there are " +
-                                        std::to_string(kept_) + " of " + std::to_string(elements_));
+    throw Error("the gradients of step " + std::to_string(step) + " are not there: of step " +
+                std::to_string(step_) + " there are " + std::to_string(kept_) + " of " +
+                std::to_string(elements_));
   }
   kept_ = 0;  // no step is followed twice
   if (vectors_ == 0) return;
@@ -139,7 +139,7 @@ void OptimizerPart::fill_from(const Snapshot& snapshot) {
                                [&](const Optimizer::Slot& mine, const Snapshot::Slot& kept) {
                                  return mine.name == kept.name && kept.values.size() == parameters_;
                                });
-  if (!fits) throw Error(Advice::fix_job, "the checkpoint is of another optimiser");
+  if (!fits) throw Error("the checkpoint is of another optimiser");
   expected_.clear();
   for_each_piece([&](std::size_t vector, const Held& part, std::span<float> values) {
     const auto from = std::span(snapshot.slots[vector].values).subspan(part.elements.begin, values.size());

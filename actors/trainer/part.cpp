@@ -27,7 +27,7 @@ GivenElements decode_given(std::span<const std::byte> bytes, std::size_t vectors
     given.vectors.push_back(in.take_all<float>(given.elements.count()));
     if (given.vectors.back().size() != given.elements.count()) in.fail();
   }
-  if (!right || !in.complete()) throw Error(Advice::report_bug, "a part that was given cannot be read");
+  if (!right || !in.complete()) throw Error("a part that was given cannot be read");
   return given;
 }
 
@@ -47,8 +47,8 @@ bool AwaitedElements::strike_out(ElementRange elements) {
     return false;
   const auto found = ends_.find(elements.begin);
   if (found == ends_.end() || found->second != elements.end) {
-    throw Error(Advice::report_bug, "elements " + std::to_string(elements.begin) + " to " +
-                                        std::to_string(elements.end) + " were given that nobody waits for");
+    throw Error("elements " + std::to_string(elements.begin) + " to " + std::to_string(elements.end) +
+                " were given that nobody waits for");
   }
   came_.insert(ends_.extract(found));
   return true;

@@ -89,9 +89,8 @@ void ShardStates::commit(std::uint64_t step, const std::vector<ShardWord>& shard
     if (!word.present() || found == held_.end()) continue;
     State& state = *found->second.state;
     if (state.made != step) {
-      throw Error(Advice::report_bug, "the state of shard " + std::to_string(word.shard) + " after step " +
-                                          std::to_string(step) + " is not there, but that after step " +
-                                          std::to_string(state.made));
+      throw Error("the state of shard " + std::to_string(word.shard) + " after step " + std::to_string(step) +
+                  " is not there, but that after step " + std::to_string(state.made));
     }
     state.made = 0;  // no step is followed twice
     if (!canary("keeps-old-state")) state.now.swap(state.next);
@@ -151,8 +150,8 @@ void ShardStates::fill_from(const Snapshot& snapshot) {
         std::find_if(snapshot.slots.begin(), snapshot.slots.end(),
                      [name = state_slot(shard)](const Snapshot::Slot& slot) { return slot.name == name; });
     if (found == snapshot.slots.end() || found->values.size() != shape_.elements) {
-      throw Error(Advice::fix_job, "the checkpoint has no state of shard " + std::to_string(shard) +
-                                       ": it is of a job without train.compression");
+      throw Error("the checkpoint has no state of shard " + std::to_string(shard) +
+                  ": it is of a job without train.compression");
     }
     held.state->now.assign(found->values.begin(), found->values.end());
     held.state->made = 0;

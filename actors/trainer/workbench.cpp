@@ -7,6 +7,7 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/registry/demands.hpp"
 #include "actors/registry/start_weights.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 #include "actors/trainer/card_sums.hpp"
 #include "actors/trainer/shard_states.hpp"
 #include "config/placement.hpp"
@@ -171,11 +172,10 @@ void restore(Workbench& bench, const SnapshotView& snapshot) {
                                        return mine.name == kept.name && fits_into(kept.values, mine.values);
                                      });
   if (!fits || !fits_into(snapshot.state, bench.state.span())) {
-    throw Error(Advice::fix_job, "the snapshot is of another model or optimiser: it holds " +
-                                     std::to_string(snapshot.state.size() / sizeof(float)) +
-                                     " elements and " + std::to_string(snapshot.slots.size()) +
-                                     " optimiser vectors, the job has " + std::to_string(bench.state.size()) +
-                                     " and " + std::to_string(slots.size()));
+    throw Error("the snapshot is of another model or optimiser: it holds " +
+                std::to_string(snapshot.state.size() / sizeof(float)) + " elements and " +
+                std::to_string(snapshot.slots.size()) + " optimiser vectors, the job has " +
+                std::to_string(bench.state.size()) + " and " + std::to_string(slots.size()));
   }
   bench.weighed.of = {};
   bench.device->copy_in(snapshot.state, std::as_writable_bytes(bench.state.span()));
@@ -245,8 +245,7 @@ bool sums_stay(const Workbench& bench, const View& view) {
 
 // What else the host does to sums is refused for cards anyway (check_demands).
 bool may_sum_on_cards(const Job& job) {
-  return job.reduce.gpu_direct && job.cluster.replicas > 1 &&
-         job.cluster.straggler.action != StragglerAction::speculate;
+  return job.reduce.gpu_direct && job.cluster.replicas > 1 && !straggler_policy(job.cluster).backup_tasks;
 }
 
 void replace_result(Workbench& bench, bool on_card) {
@@ -335,7 +334,7 @@ Metrics add_gradient(Workbench& bench, Accumulator& accumulator, std::span<float
           --left;
         });
       });
-  if (left > 0) throw Error(Advice::give_up, "it did not say that its whole gradient was ready");
+  if (left > 0) throw Error("it did not say that its whole gradient was ready");
   if (departing) departing->finish_all();
   accumulator.add_leaf();
   return metrics;

@@ -31,7 +31,7 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(Advice::give_up, std::string(what) + " for the note of calls: " + std::strerror(errno));
+  throw Error(std::string(what) + " for the note of calls: " + std::strerror(errno));
 }
 
 void replace(std::string& text, char mark, std::uint64_t number) {

@@ -25,7 +25,7 @@ class NotedCall {
     } catch (const std::exception&) {
       throw;
     } catch (...) {
-      throw Error(Advice::fix_job, what_.text(one, two) + " throws something that is no std::exception");
+      throw Error(what_.text(one, two) + " throws something that is no std::exception");
     }
   }
 

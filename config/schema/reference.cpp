@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "config/schema/exclusions.hpp"
 #include "config/schema/schema.hpp"
 
 namespace muster {
@@ -26,6 +27,8 @@ Line line_of(const Key& key) {
   if (!key.selector.empty()) {
     help += " Only with `" + leaf_of(key.selector) + "` " + any_of_text(quoted_all(key.selected_by)) + ".";
   }
+  const std::string excluded = excluded_by(key.path);
+  if (!excluded.empty()) help += " Incompatible with " + excluded + ".";
   return {leaf_of(key.path), allowed_text(key.value), default_text(key), help};
 }
 
@@ -136,7 +139,7 @@ std::string job_reference_markdown(const Declarations& declarations) {
               cell(line.help) + " |\n";
     }
   }
-  return page + about_resuming();
+  return page + exclusions_markdown() + about_resuming();
 }
 
 std::string job_reference_text(const Declarations& declarations) {

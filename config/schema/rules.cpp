@@ -5,6 +5,7 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "config/schema/exclusions.hpp"
 #include "config/schema/schema.hpp"
 #include "config/values/device_name.hpp"
 #include "config/values/port_range.hpp"
@@ -24,29 +25,12 @@ std::string with_value(const std::string& key, const std::string& value) {
   return key + " = " + value;
 }
 
-// How long the run goes on: epochs, or steps served by repeated passes.
-void check_length(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
-  const TrainConfig& train = job.train;
-  if (train.epochs && train.steps) {
-    mistakes.push_back(mistake_at(places, "train.steps", "not together with train.epochs",
-                                  with_value("train.epochs", std::to_string(*train.epochs)) + " and " +
-                                      with_value("train.steps", std::to_string(*train.steps)),
-                                  "one of the two"));
-  }
-  if (!job.data.repeat) {
-    return;
-  }
-  const std::string repeat = value_text(find_key("data.repeat")->value, *find_key("data.repeat")->get(job));
-  if (train.epochs) {
-    mistakes.push_back(mistake_at(places, "data.repeat", "not together with train.epochs",
-                                  with_value("train.epochs", std::to_string(*train.epochs)) + " and " +
-                                      with_value("data.repeat", repeat),
-                                  "train.epochs alone, or data.repeat with train.steps"));
-  } else if (!train.steps) {
-    mistakes.push_back(mistake_at(places, "data.repeat", "serves train.steps, which is not given",
-                                  with_value("data.repeat", repeat),
-                                  "train.steps beside it, or train.epochs alone"));
-  }
+void check_repeat(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
+  if (!job.data.repeat || job.train.steps || job.train.epochs) return;
+  const Key& repeat = *find_key("data.repeat");
+  mistakes.push_back(mistake_at(places, "data.repeat", "serves train.steps, which is not given",
+                                with_value("data.repeat", value_text(repeat.value, *repeat.get(job))),
+                                "train.steps beside it, or train.epochs alone"));
 }
 
 void check_replicas(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
@@ -117,40 +101,6 @@ void check_schedule(const Job& job, const Places& places, std::vector<Mistake>& 
                                   "leaves no steps for the cosine", std::to_string(rate.warm_up),
                                   "less than steps = " + std::to_string(rate.steps)));
   }
-}
-
-// What a shard's steps left out is with its replica and that one's buddy alone.
-void check_compression(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
-  if (!job.train.shards_have_state()) return;
-  if (job.train.shard_optimizer) {
-    mistakes.push_back(mistake_at(places, "train.shard_optimizer", "not together with train.compression",
-                                  "true",
-                                  "one of the two: a sharded optimiser sends new parameters, which are not "
-                                  "compressed"));
-  }
-  if (job.cluster.straggler.action == StragglerAction::speculate) {
-    mistakes.push_back(mistake_at(places, "cluster.straggler.action", "not together with train.compression",
-                                  in_quotes("speculate"),
-                                  "\"wait\", \"evict\", \"shed\" or \"drop\": nobody can stand in for a "
-                                  "shard without what its steps left out"));
-  }
-}
-
-// The norm is that of all elements, and must be known before the first of them is updated.
-void check_clipping(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
-  if (!job.train.clip_norm || !job.train.shard_optimizer) return;
-  mistakes.push_back(mistake_at(
-      places, "train.clip_norm", "not together with train.shard_optimizer", number_text(*job.train.clip_norm),
-      "one of the two: with a sharded optimiser each replica has a part of the mean "
-      "gradient, and updates it before anyone could know the norm of all"));
-}
-
-void check_algorithm(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
-  if (job.reduce.algorithm != ReduceAlgorithm::one_shot || !job.train.shard_optimizer) return;
-  mistakes.push_back(
-      mistake_at(places, "reduce.algorithm", "not together with train.shard_optimizer", in_quotes("one_shot"),
-                 "\"auto\" or another one: with one_shot every replica adds all of the gradient "
-                 "up, and a sharded optimiser needs an owner for each range"));
 }
 
 void check_detect(const Job& job, const Places& places, std::vector<Mistake>& mistakes) {
@@ -227,7 +177,7 @@ void check_selected(const Job& job, const Places& places, const BrokenKeys& brok
 
 const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = {
-      {{"train.epochs", "train.steps", "data.repeat"}, check_length},
+      {{"train.epochs", "train.steps", "data.repeat"}, check_repeat},
       {{"name"}, check_name},
       {{"train.shards", "cluster.replicas"}, check_replicas},
       {{"cluster.data_ports"}, check_data_ports},
@@ -236,9 +186,6 @@ const std::vector<Rule>& all_rules() {
       {{"train.optimizer.learning_rate.schedule", "train.optimizer.learning_rate.warm_up",
         "train.optimizer.learning_rate.every", "train.optimizer.learning_rate.steps"},
        check_schedule},
-      {{"train.compression.name", "train.shard_optimizer", "cluster.straggler.action"}, check_compression},
-      {{"train.clip_norm", "train.shard_optimizer"}, check_clipping},
-      {{"reduce.algorithm", "train.shard_optimizer"}, check_algorithm},
       {{"cluster.detect.heartbeat", "cluster.detect.patience"}, check_detect},
       {{"cluster.devices", "cluster.share_devices"}, check_devices},
       {{"cluster.devices", "cluster.replicas"}, check_device_count},
@@ -257,12 +204,14 @@ bool is_broken(const BrokenKeys& broken, const std::string& key) {
 
 void check_rules(const Job& job, const Places& places, const BrokenKeys& broken,
                  std::vector<Mistake>& mistakes) {
+  const auto is_judged = [&](const std::vector<std::string>& keys) {
+    return std::ranges::none_of(keys, [&](const std::string& key) { return is_broken(broken, key); });
+  };
+  for (const Exclusion& each : exclusions()) {
+    if (is_judged(keys_of(each)) && has_both(job, each)) mistakes.push_back(mistake_of(each, job, places));
+  }
   for (const Rule& rule : all_rules()) {
-    const bool judged = std::none_of(rule.keys.begin(), rule.keys.end(),
-                                     [&](const std::string& key) { return is_broken(broken, key); });
-    if (judged) {
-      rule.check(job, places, mistakes);
-    }
+    if (is_judged(rule.keys)) rule.check(job, places, mistakes);
   }
   check_selected(job, places, broken, mistakes);
 }

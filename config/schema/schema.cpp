@@ -124,13 +124,11 @@ std::vector<Key> train_keys() {
                "Samples per shard per step; the batch of the step is `shards` times as large. Larger ones "
                "compute faster per sample, and take more memory."),
            MUSTER_MEMBER(train.batch)),
-      bind(key(kFree, "train.epochs", at_least(ValueType::integer, 1),
-               "Passes over the data; not together with `steps` or `data.repeat`.",
+      bind(key(kFree, "train.epochs", at_least(ValueType::integer, 1), "Passes over the data.",
                "`1` where `steps` is not given"),
            MUSTER_MEMBER(train.epochs)),
       bind(key(kFree, "train.steps", at_least(ValueType::integer, 1),
-               "Ends after so many updates, also in the middle of a pass; not together with `epochs`.",
-               "not given"),
+               "Ends after so many updates, also in the middle of a pass.", "not given"),
            MUSTER_MEMBER(train.steps)),
       bind(key(kFixes, "train.remainder", one_of({"keep", "drop", "pad"}),
                "What becomes of a last batch that is not full: `keep` trains on it as it is, with its own "
@@ -171,8 +169,7 @@ std::vector<Key> train_keys() {
       bind(key(kFixes, "train.clip_norm", above(0),
                "Bounds the L2 norm of a step's mean gradient over all parameters: a longer one is multiplied "
                "with `clip_norm / (norm + 1e-6)` before the update, as `torch.nn.utils.clip_grad_norm_` has "
-               "it; with compression it is the gradient that is left of it. Not together with "
-               "`shard_optimizer`.",
+               "it; with compression it is the gradient that is left of it.",
                "none: no bound"),
            MUSTER_MEMBER(train.clip_norm)),
   };

@@ -51,7 +51,7 @@ std::string default_text(const Key& key);
 /// options of each declared model and source.
 std::string job_reference_markdown(const Declarations& declarations = {});
 
-/// The same as plain text, for --help-job.
+/// The same as plain text: what `muster job` prints.
 std::string job_reference_text(const Declarations& declarations = {});
 
 }  // namespace muster

@@ -85,9 +85,8 @@ class Linear final : public Model {
                       batch.tensors[0].bytes.size() == rows * inputs_ * sizeof(float) &&
                       batch.tensors[1].bytes.size() == rows * outputs_ * sizeof(float);
     if (fits) return;
-    throw Error(Advice::fix_job, "model linear: a batch of " + std::to_string(rows) +
-                                     " rows must hold float32 [rows, " + std::to_string(inputs_) +
-                                     "] and float32 [rows, " + std::to_string(outputs_) + "]");
+    throw Error("model linear: a batch of " + std::to_string(rows) + " rows must hold float32 [rows, " +
+                std::to_string(inputs_) + "] and float32 [rows, " + std::to_string(outputs_) + "]");
   }
 
   std::size_t inputs_;

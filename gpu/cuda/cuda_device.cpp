@@ -86,17 +86,13 @@ CudaDevice::~CudaDevice() {
 // Not blocking: nothing waits for the legacy default stream, nor that for us.
 void CudaDevice::make_streams() {
   must(cudaStreamCreateWithFlags(&work_, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
-  for (Side* side : {&in_, &out_}) {
-    must(cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
-    must(cudaEventCreateWithFlags(&side->last, cudaEventDisableTiming), name_, "cudaEventCreateWithFlags");
-  }
+  must(cudaStreamCreateWithFlags(&aside_.stream, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
+  must(cudaEventCreateWithFlags(&aside_.last, cudaEventDisableTiming), name_, "cudaEventCreateWithFlags");
 }
 
 void CudaDevice::destroy_streams() noexcept {
-  for (Side* side : {&in_, &out_}) {
-    if (side->last != nullptr) static_cast<void>(cudaEventDestroy(std::exchange(side->last, nullptr)));
-    if (side->stream != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(side->stream, nullptr)));
-  }
+  if (aside_.last != nullptr) static_cast<void>(cudaEventDestroy(std::exchange(aside_.last, nullptr)));
+  if (aside_.stream != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(aside_.stream, nullptr)));
   if (work_ != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(work_, nullptr)));
 }
 
@@ -117,9 +113,7 @@ void* CudaDevice::take(std::size_t bytes) {
 void CudaDevice::give(void* memory) noexcept {
   const std::scoped_lock lock(mutex_);
   MUSTER_CHECK(!recording_, "on", name_);
-  for (Side* side : {&in_, &out_}) {
-    if (std::exchange(side->used, false)) static_cast<void>(cudaStreamWaitEvent(work_, side->last, 0));
-  }
+  if (std::exchange(aside_.used, false)) static_cast<void>(cudaStreamWaitEvent(work_, aside_.last, 0));
   memory_.give(memory);
 }
 
@@ -130,8 +124,7 @@ void* CudaDevice::take_pinned(std::size_t bytes) {
 }
 
 void CudaDevice::wait_for_streams() const noexcept {
-  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
-    static_cast<void>(cudaStreamSynchronize(stream));
+  for (const cudaStream_t stream : {work_, aside_.stream}) static_cast<void>(cudaStreamSynchronize(stream));
 }
 
 void CudaDevice::give_pinned(void* memory) noexcept {
@@ -230,15 +223,9 @@ void CudaDevice::wait(const Mark& mark) {
   must(cudaEventSynchronize(static_cast<cudaEvent_t>(mark.event())), name_, "cudaEventSynchronize");
 }
 
-void CudaDevice::follow(const Mark& mark) {
-  if (mark.event() == nullptr) return;
-  const OnCard here(number_, name_);
-  must(cudaStreamWaitEvent(work_, static_cast<cudaEvent_t>(mark.event()), 0), name_, "cudaStreamWaitEvent");
-}
-
 void CudaDevice::synchronize() {
   const OnCard here(number_, name_);
-  for (const cudaStream_t stream : {work_, in_.stream, out_.stream})
+  for (const cudaStream_t stream : {work_, aside_.stream})
     must(cudaStreamSynchronize(stream), name_, "cudaStreamSynchronize");
 }
 
@@ -249,20 +236,20 @@ void CudaDevice::put_copy(const void* from, void* to, std::size_t bytes, Way) {
   must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, work_), name_, "cudaMemcpyAsync");
 }
 
-Mark CudaDevice::put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) {
+Mark CudaDevice::put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) {
   const OnCard here(number_, name_);
-  Side& side = way == Way::in ? in_ : out_;
   if (after.event() != nullptr)
-    must(cudaStreamWaitEvent(side.stream, static_cast<cudaEvent_t>(after.event()), 0), name_,
+    must(cudaStreamWaitEvent(aside_.stream, static_cast<cudaEvent_t>(after.event()), 0), name_,
          "cudaStreamWaitEvent");
   if (bytes != 0)
-    must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, side.stream), name_, "cudaMemcpyAsync aside");
+    must(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDefault, aside_.stream), name_,
+         "cudaMemcpyAsync aside");
   {
     const std::scoped_lock lock(mutex_);
-    must(cudaEventRecord(side.last, side.stream), name_, "cudaEventRecord");
-    side.used = true;
+    must(cudaEventRecord(aside_.last, aside_.stream), name_, "cudaEventRecord");
+    aside_.used = true;
   }
-  return mark_of(side.stream);
+  return mark_of(aside_.stream);
 }
 
 void CudaDevice::put_rows(const void* from, std::size_t stride, void* host, std::size_t width,

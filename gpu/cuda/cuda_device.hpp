@@ -1,5 +1,5 @@
-// A card as a compute device: one stream for the work, one beside it for copies in each direction, memory
-// that is kept once it was taken. See compute_device.hpp for the contract.
+// A card as a compute device: one stream for the work, one beside it for copies to the host, memory that is
+// kept once it was taken. See compute_device.hpp for the contract.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -39,13 +39,10 @@ class CudaDevice final : public ComputeDevice {
   Mark mark() override;
   bool reached(const Mark& mark) override;
   void wait(const Mark& mark) override;
-  void follow(const Mark& mark) override;
   void synchronize() override;
 
   void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
            std::span<float> out) override;
-  void add_four(const std::array<std::span<const float>, 4>& v, elements::Scale by,
-                std::span<float> out) override;
   void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override;
   void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override;
 
@@ -58,14 +55,6 @@ class CudaDevice final : public ComputeDevice {
             std::span<float> average, std::span<float> square) override;
   void foretell_adam(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
                      std::span<const float> average, std::span<const float> square) override;
-  void adam_with_copy(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
-                      std::span<float> average, std::span<float> square,
-                      std::span<elements::Bf16> copy) override;
-
-  void cast(std::span<const float> from, std::span<elements::Bf16> to) override;
-  void cast(std::span<const float> from, std::span<elements::Fp16> to) override;
-  void cast(std::span<const elements::Bf16> from, std::span<float> to) override;
-  void cast(std::span<const elements::Fp16> from, std::span<float> to) override;
 
   void squared_norm(std::span<const float> values, std::span<double> space) override;
   void clip_factor(const double* squared_norm, float norm_max, float* factor) override;
@@ -84,7 +73,7 @@ class CudaDevice final : public ComputeDevice {
   };
 
   void put_copy(const void* from, void* to, std::size_t bytes, Way way) override;
-  Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way way) override;
+  Mark put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) override;
   void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
                 std::size_t rows) override;
   void put_zeros(void* to, std::size_t bytes) override;
@@ -106,7 +95,7 @@ class CudaDevice final : public ComputeDevice {
   cudaStream_t work_ = nullptr;
 
   mutable std::mutex mutex_;  // guards what arrays and marks reach from any thread:
-  Side in_, out_;             //   `last` and `used`
+  Side aside_;                //   `last` and `used`
   std::vector<cudaEvent_t> spare_events_;
   bool recording_ = false;
   MemoryPool memory_;

@@ -5,8 +5,6 @@
 
 namespace muster::cuda {
 
-using elements::Bf16;
-using elements::Fp16;
 using elements::Scale;
 
 void CudaDevice::add(std::span<const float> left, std::span<const float> right, Scale by,
@@ -15,13 +13,6 @@ void CudaDevice::add(std::span<const float> left, std::span<const float> right, 
   same(right.size(), out.size());
   const OnCard here(number_, name_);
   launched(cuda::add(on(), left.data(), right.data(), out.size(), by, out.data()), "add");
-}
-
-void CudaDevice::add_four(const std::array<std::span<const float>, 4>& v, Scale by, std::span<float> out) {
-  for (const auto& leaf : v) same(leaf.size(), out.size());
-  const OnCard here(number_, name_);
-  const std::array<const float*, 4> leaves{v[0].data(), v[1].data(), v[2].data(), v[3].data()};
-  launched(cuda::add_four(on(), leaves, out.size(), by, out.data()), "add_four");
 }
 
 void CudaDevice::scale(std::span<const float> values, Scale by, std::span<float> out) {
@@ -69,7 +60,7 @@ void CudaDevice::adam(AdamFrom factors, std::span<float> parameters, std::span<c
   same(parameters.size(), square.size());
   const OnCard here(number_, name_);
   launched(cuda::adam(on(), factors, parameters.size(), parameters.data(), gradient.data(), average.data(),
-                      square.data(), nullptr),
+                      square.data()),
            "adam");
 }
 
@@ -82,43 +73,6 @@ void CudaDevice::foretell_adam(AdamFrom factors, std::span<float> parameters, st
   launched(cuda::foretell_adam(on(), factors, parameters.size(), parameters.data(), gradient.data(),
                                average.data(), square.data()),
            "foretell_adam");
-}
-
-void CudaDevice::adam_with_copy(AdamFrom factors, std::span<float> parameters,
-                                std::span<const float> gradient, std::span<float> average,
-                                std::span<float> square, std::span<Bf16> copy) {
-  same(parameters.size(), gradient.size());
-  same(parameters.size(), average.size());
-  same(parameters.size(), square.size());
-  same(parameters.size(), copy.size());
-  const OnCard here(number_, name_);
-  launched(cuda::adam(on(), factors, parameters.size(), parameters.data(), gradient.data(), average.data(),
-                      square.data(), copy.data()),
-           "adam_with_copy");
-}
-
-void CudaDevice::cast(std::span<const float> from, std::span<Bf16> to) {
-  same(from.size(), to.size());
-  const OnCard here(number_, name_);
-  launched(cuda::cast(on(), from.data(), from.size(), to.data()), "cast");
-}
-
-void CudaDevice::cast(std::span<const float> from, std::span<Fp16> to) {
-  same(from.size(), to.size());
-  const OnCard here(number_, name_);
-  launched(cuda::cast(on(), from.data(), from.size(), to.data()), "cast");
-}
-
-void CudaDevice::cast(std::span<const Bf16> from, std::span<float> to) {
-  same(from.size(), to.size());
-  const OnCard here(number_, name_);
-  launched(cuda::cast(on(), from.data(), from.size(), to.data()), "cast");
-}
-
-void CudaDevice::cast(std::span<const Fp16> from, std::span<float> to) {
-  same(from.size(), to.size());
-  const OnCard here(number_, name_);
-  launched(cuda::cast(on(), from.data(), from.size(), to.data()), "cast");
 }
 
 void CudaDevice::squared_norm(std::span<const float> values, std::span<double> space) {

@@ -9,13 +9,12 @@
 
 namespace muster::cuda {
 
-/// Throws Error (give_up) with the card, the call and CUDA's words, unless `code` is success. What CUDA
+/// Throws Error with the card, the call and CUDA's words, unless `code` is success. What CUDA
 /// reports may come from work that was put before the call.
 inline void must(cudaError_t code, const std::string& card, const char* call) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // or the next call would report it again
-  throw Error(Advice::give_up,
-              card + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
+  throw Error(card + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
 }
 
 }  // namespace muster::cuda

@@ -11,8 +11,6 @@ namespace muster::cuda {
 namespace {
 
 using elements::AdamFactors;
-using elements::Bf16;
-using elements::Fp16;
 using elements::Scale;
 using elements::SgdFactors;
 
@@ -52,23 +50,6 @@ struct Add : Plain {
     const auto a = load<n>(left, i), b = load<n>(right, i);
     Pack<float, n> sum;
     for (int k = 0; k < n; ++k) sum.at[k] = elements::scaled(a.at[k] + b.at[k], factor, divides);
-    store(sum, out, i);
-  }
-};
-
-template <bool divides>
-struct AddFour : Plain {
-  const float *v0, *v1, *v2, *v3;
-  float factor;
-  float* out;
-
-  template <int n>
-  __device__ void apply(std::size_t i, int) const {
-    const auto a = load<n>(v0, i), b = load<n>(v1, i), c = load<n>(v2, i), d = load<n>(v3, i);
-    Pack<float, n> sum;
-    for (int k = 0; k < n; ++k)
-      sum.at[k] =
-          elements::scaled(elements::sum_of_four(a.at[k], b.at[k], c.at[k], d.at[k]), factor, divides);
     store(sum, out, i);
   }
 };
@@ -137,14 +118,13 @@ struct SgdMomentum {
   }
 };
 
-template <bool keeps, bool copies>
+template <bool keeps>
 struct Adam {
   AdamFrom from;
   float* parameters;
   const float* gradient;
   const float *average, *square;
   float *new_average, *new_square;  // average and square, or null
-  Bf16* copy;
 
   __device__ AdamFactors factors() const { return from.get(); }
   template <int n>
@@ -158,45 +138,8 @@ struct Adam {
       store(variance, new_square, i);
     }
     store(parameter, parameters, i);
-    if constexpr (copies) {
-      Pack<Bf16, n> rounded;
-      for (int k = 0; k < n; ++k) rounded.at[k] = elements::to_bf16(parameter.at[k]);
-      store(rounded, copy, i);
-    }
   }
 };
-
-__device__ inline void convert(float from, Bf16& to) {
-  to = elements::to_bf16(from);
-}
-__device__ inline void convert(float from, Fp16& to) {
-  to = elements::to_fp16(from);
-}
-__device__ inline void convert(Bf16 from, float& to) {
-  to = elements::to_float(from);
-}
-__device__ inline void convert(Fp16 from, float& to) {
-  to = elements::to_float(from);
-}
-
-template <class In, class Out>
-struct Cast : Plain {
-  const In* from;
-  Out* to;
-
-  template <int n>
-  __device__ void apply(std::size_t i, int) const {
-    const auto in = load<n>(from, i);
-    Pack<Out, n> out;
-    for (int k = 0; k < n; ++k) convert(in.at[k], out.at[k]);
-    store(out, to, i);
-  }
-};
-
-template <class In, class Out>
-cudaError_t launch_cast(On on, const In* from, std::size_t count, Out* to) {
-  return launch(on, Cast<In, Out>{{}, from, to}, cut(count, from, to), count);
-}
 
 template <bool nesterov, bool keeps>
 cudaError_t launch_momentum(On on, SgdFrom factors, std::size_t count, float* parameters,
@@ -219,12 +162,6 @@ cudaError_t add(On on, const float* left, const float* right, std::size_t count,
   const Cut packs = cut(count, left, right, out);
   if (by.divides) return launch(on, Add<true>{{}, left, right, by.factor, out}, packs, count);
   return launch(on, Add<false>{{}, left, right, by.factor, out}, packs, count);
-}
-
-cudaError_t add_four(On on, const std::array<const float*, 4>& v, std::size_t count, Scale by, float* out) {
-  const Cut packs = cut(count, v[0], v[1], v[2], v[3], out);
-  if (by.divides) return launch(on, AddFour<true>{{}, v[0], v[1], v[2], v[3], by.factor, out}, packs, count);
-  return launch(on, AddFour<false>{{}, v[0], v[1], v[2], v[3], by.factor, out}, packs, count);
 }
 
 cudaError_t scale(On on, const float* values, std::size_t count, Scale by, float* out) {
@@ -256,33 +193,15 @@ cudaError_t foretell_sgd_momentum(On on, SgdFrom factors, bool nesterov, std::si
 }
 
 cudaError_t adam(On on, AdamFrom factors, std::size_t count, float* parameters, const float* gradient,
-                 float* average, float* square, Bf16* copy) {
-  if (copy != nullptr) {
-    const Adam<true, true> operation{factors, parameters, gradient, average, square, average, square, copy};
-    return launch(on, operation, cut(count, parameters, gradient, average, square, copy), count);
-  }
-  const Adam<true, false> operation{factors, parameters, gradient, average, square, average, square, nullptr};
+                 float* average, float* square) {
+  const Adam<true> operation{factors, parameters, gradient, average, square, average, square};
   return launch(on, operation, cut(count, parameters, gradient, average, square), count);
 }
 
 cudaError_t foretell_adam(On on, AdamFrom factors, std::size_t count, float* parameters,
                           const float* gradient, const float* average, const float* square) {
-  const Adam<false, false> operation{factors, parameters, gradient, average,
-                                     square,  nullptr,    nullptr,  nullptr};
+  const Adam<false> operation{factors, parameters, gradient, average, square, nullptr, nullptr};
   return launch(on, operation, cut(count, parameters, gradient, average, square), count);
-}
-
-cudaError_t cast(On on, const float* from, std::size_t count, Bf16* to) {
-  return launch_cast(on, from, count, to);
-}
-cudaError_t cast(On on, const float* from, std::size_t count, Fp16* to) {
-  return launch_cast(on, from, count, to);
-}
-cudaError_t cast(On on, const Bf16* from, std::size_t count, float* to) {
-  return launch_cast(on, from, count, to);
-}
-cudaError_t cast(On on, const Fp16* from, std::size_t count, float* to) {
-  return launch_cast(on, from, count, to);
 }
 
 // By value: the kernel's arguments are copied at the launch, so nobody has to keep them until it runs.

@@ -5,7 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,8 +19,6 @@ struct On {
 
 cudaError_t add(On on, const float* left, const float* right, std::size_t count, elements::Scale by,
                 float* out);
-cudaError_t add_four(On on, const std::array<const float*, 4>& v, std::size_t count, elements::Scale by,
-                     float* out);
 cudaError_t scale(On on, const float* values, std::size_t count, elements::Scale by, float* out);
 cudaError_t scale_by(On on, const float* values, std::size_t count, const float* factor, float* out);
 
@@ -32,16 +29,10 @@ cudaError_t sgd_momentum(On on, SgdFrom factors, bool nesterov, std::size_t coun
                          const float* gradient, float* momentum);
 cudaError_t foretell_sgd_momentum(On on, SgdFrom factors, bool nesterov, std::size_t count, float* parameters,
                                   const float* gradient, const float* momentum);
-/// `copy` may be null.
 cudaError_t adam(On on, AdamFrom factors, std::size_t count, float* parameters, const float* gradient,
-                 float* average, float* square, elements::Bf16* copy);
+                 float* average, float* square);
 cudaError_t foretell_adam(On on, AdamFrom factors, std::size_t count, float* parameters,
                           const float* gradient, const float* average, const float* square);
-
-cudaError_t cast(On on, const float* from, std::size_t count, elements::Bf16* to);
-cudaError_t cast(On on, const float* from, std::size_t count, elements::Fp16* to);
-cudaError_t cast(On on, const elements::Bf16* from, std::size_t count, float* to);
-cudaError_t cast(On on, const elements::Fp16* from, std::size_t count, float* to);
 
 /// `space` has norm_space(count) elements.
 cudaError_t squared_norm(On on, const float* values, std::size_t count, double* space);

@@ -31,11 +31,6 @@ __device__ __forceinline__ void store(const Pack<T, count>& pack, T* array, std:
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x),
                  "r"(w.y), "r"(w.z), "r"(w.w)
                  : "memory");
-  } else if constexpr (sizeof pack == sizeof(uint2)) {
-    uint2 w;
-    memcpy(&w, &pack, sizeof w);
-    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y)
-                 : "memory");
   } else {
     *reinterpret_cast<Pack<T, count>*>(to) = pack;
   }

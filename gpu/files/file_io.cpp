@@ -15,7 +15,7 @@ namespace muster {
 namespace {
 
 [[noreturn]] void fail(const std::string& action, const std::filesystem::path& path) {
-  throw Error(Advice::give_up, "cannot " + action + " " + path.string() + ": " + std::strerror(errno));
+  throw Error("cannot " + action + " " + path.string() + ": " + std::strerror(errno));
 }
 
 class Descriptor {

@@ -9,11 +9,11 @@
 namespace muster {
 
 /// Replaces `path` by the pieces, one after the other. Whatever happens, the name holds the old content or
-/// the new one; the new one is on disk when the call returns. Blocks. Throws Error (give_up) with the
+/// the new one; the new one is on disk when the call returns. Blocks. Throws Error with the
 /// system's words.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
 
-/// All bytes of a file. Blocks. Throws Error (give_up) with the system's words.
+/// All bytes of a file. Blocks. Throws Error with the system's words.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
 }  // namespace muster

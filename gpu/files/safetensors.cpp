@@ -37,7 +37,7 @@ std::string header_text(const Layout& layout, const std::map<std::string, std::s
 }
 
 [[noreturn]] void damaged(const std::filesystem::path& path, const std::string& what) {
-  throw Error(Advice::fix_job, path.string() + " is not a whole safetensors file: " + what);
+  throw Error(path.string() + " is not a whole safetensors file: " + what);
 }
 
 // The elements of a shape; none that a file could not hold.
@@ -56,9 +56,9 @@ std::size_t count_of(const std::filesystem::path& path, const std::string& name,
 LayoutEntry parse_entry(const std::filesystem::path& path, const std::string& name, const Json& value) {
   const auto type = value.at("dtype").get<std::string>();
   if (type != "F32")
-    throw Error(Advice::fix_job, path.string() + ": tensor " + name + " is " + type +
-                                     ", and weights are read as F32; convert the file, with "
-                                     "safetensors.torch.save_file and value.float() for each tensor, say");
+    throw Error(path.string() + ": tensor " + name + " is " + type +
+                ", and weights are read as F32; convert the file, with "
+                "safetensors.torch.save_file and value.float() for each tensor, say");
   LayoutEntry entry;
   entry.name = name;
   entry.shape = value.at("shape").get<std::vector<std::int64_t>>();
@@ -108,14 +108,6 @@ void parse_header(const std::filesystem::path& path, std::string_view text, std:
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
-                       const std::map<std::string, std::string>& metadata) {
-  MUSTER_CHECK(state.size() == layout.total(), state.size(), layout.total());
-  const std::vector<std::byte> prefix = safetensors_prefix(layout, metadata);
-  const std::span<const std::byte> pieces[] = {prefix, std::as_bytes(state)};
-  replace_file(path, pieces);
-}
-
 std::vector<std::byte> safetensors_prefix(const Layout& layout,
                                           const std::map<std::string, std::string>& metadata) {
   const std::string header = header_text(layout, metadata);
@@ -136,11 +128,11 @@ Safetensors read_safetensors_header(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes(kPrefixBytes);
   if (error || !file.is_open() || (file_bytes >= kPrefixBytes && !file.read(bytes.data(), kPrefixBytes)))
-    throw Error(Advice::give_up, "cannot read " + path.string());
+    throw Error("cannot read " + path.string());
   const std::size_t header = header_bytes_of(std::as_bytes(std::span(bytes)), file_bytes, path);
   bytes.resize(header);
   if (!file.read(bytes.data(), static_cast<std::streamsize>(header)))
-    throw Error(Advice::give_up, "cannot read " + path.string());
+    throw Error("cannot read " + path.string());
   Safetensors result;
   parse_header(path, {bytes.data(), header}, file_bytes - kPrefixBytes - header, result);
   return result;

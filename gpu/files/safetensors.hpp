@@ -13,13 +13,6 @@
 
 namespace muster {
 
-/// Writes every entry of the layout as an F32 tensor of its name, in declared order. state.size() ==
-/// layout.total(). Atomic: the file under `path` is the old one or the whole new one, and it is on disk when
-/// the call returns (temporary file beside it, fsync, rename, fsync of the folder). Blocks. Throws Error
-/// (give_up) with the system's words.
-void write_safetensors(const std::filesystem::path& path, const Layout& layout, std::span<const float> state,
-                       const std::map<std::string, std::string>& metadata);
-
 /// What a file held, in the order in which it lies in the file.
 struct Safetensors {
   std::vector<LayoutEntry> entries;
@@ -27,19 +20,20 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// What stands before the tensors in a file of this layout.
+/// What stands before the tensors in a file of this layout: every entry is an F32 tensor of its name, in
+/// declared order.
 std::vector<std::byte> safetensors_prefix(const Layout& layout,
                                           const std::map<std::string, std::string>& metadata);
 
 /// Reads the bytes of a file of F32 tensors without gaps; `name` is for messages. Believes no length, and
-/// throws Error (fix_job) when they are damaged or hold another type.
+/// throws Error when they are damaged or hold another type.
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
 /// Reads what stands before the tensors, and no tensor: `state` is empty. Throws as read_safetensors.
 Safetensors read_safetensors_header(const std::filesystem::path& path);
 
-/// Reads a file of F32 tensors without gaps. Throws Error (give_up) when the file cannot be read, and Error
-/// (fix_job) when it is damaged or holds another type.
+/// Reads a file of F32 tensors without gaps. Throws Error when the file cannot be read, is damaged,
+/// or holds another type.
 Safetensors read_safetensors(const std::filesystem::path& path);
 
 }  // namespace muster

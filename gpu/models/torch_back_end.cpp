@@ -23,8 +23,8 @@ const TorchBackEnd& load() {
   void* const library = ::dlopen(beside_this_library().c_str(), RTLD_LAZY | RTLD_GLOBAL);
   void* const found = library == nullptr ? nullptr : ::dlsym(library, "muster_torch_back_end");
   if (found == nullptr)
-    throw Error(Advice::give_up, std::string("libtorch and the models on it cannot be loaded: ") +
-                                     ::dlerror() + "; install libtorch, or Muster anew");
+    throw Error(std::string("libtorch and the models on it cannot be loaded: ") + ::dlerror() +
+                "; install libtorch, or Muster anew");
   return *reinterpret_cast<const TorchBackEnd* (*)()>(found)();
 }
 

@@ -27,7 +27,7 @@ struct TorchBackEnd {
   CardPeak* card_peak = nullptr;  ///< gpu/torch/cuda_memory.hpp; null where libtorch has no CUDA
 };
 
-/// Loads it at the first call; any thread. Throws Error (give_up) where it is not there or does not load.
+/// Loads it at the first call; any thread. Throws Error where it is not there or does not load.
 const TorchBackEnd& torch_back_end();
 
 }  // namespace muster

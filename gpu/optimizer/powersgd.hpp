@@ -26,8 +26,6 @@ class PowerSgd {
   /// second (Q of all matrices).
   std::size_t first() const { return first_; }
   std::size_t second() const { return second_; }
-  /// Of the first, those of P.
-  std::size_t projections() const { return projections_; }
 
   // `q`: as many elements as there are parameters; that of a matrix lies where the matrix begins.
   // `gradient`, `change`: the whole flat vector, or its parameters where that says so.

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "states are hashed as 
 namespace {
 
 void expect_done(int answer) {
-  if (answer != 1) throw Error(Advice::give_up, "OpenSSL has no SHA-256");
+  if (answer != 1) throw Error("OpenSSL has no SHA-256");
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string sha256_of_file(const std::string& path) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
     hash.add(std::as_bytes(std::span(part).first(static_cast<std::size_t>(file.gcount()))));
   }
-  if (!file.eof()) throw Error(Advice::fix_job, path + " cannot be read");
+  if (!file.eof()) throw Error(path + " cannot be read");
   return hash.hex();
 }
 

@@ -8,11 +8,11 @@
 
 namespace muster {
 
-/// SHA-256 (FIPS 180-4) as 64 lower-case hexadecimal digits. Any thread. Throws Error (give_up) if OpenSSL
+/// SHA-256 (FIPS 180-4) as 64 lower-case hexadecimal digits. Any thread. Throws Error if OpenSSL
 /// refuses.
 std::string sha256_hex(std::span<const std::byte> bytes);
 
-/// The same, of a file's content. Throws Error (fix_job) if it cannot be read.
+/// The same, of a file's content. Throws Error if it cannot be read.
 std::string sha256_of_file(const std::string& path);
 
 /// The same, of bytes that come in parts.

@@ -83,7 +83,7 @@ class Mirror : public torch::nn::Module {
     try {
       return script_->forward({inputs}).toTensor();
     } catch (const std::exception& error) {
-      throw Error(Advice::give_up, "model: the script failed: " + words_of(error));
+      throw Error("model: the script failed: " + words_of(error));
     }
   }
 

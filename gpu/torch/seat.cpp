@@ -30,7 +30,7 @@ class HostSeat final : public TorchSeat {
 };
 
 [[noreturn]] void refuse(const std::string& device, const std::string& why) {
-  throw Error(Advice::fix_job, "device " + device + ": " + why);
+  throw Error("device " + device + ": " + why);
 }
 
 std::unique_ptr<TorchSeat> card_seat(const std::string& device, std::string_view number, void* stream) {

@@ -39,7 +39,7 @@ class TorchSeat {
   virtual Metrics metrics() = 0;
 };
 
-/// Throws Error (fix_job) for a device that is none of "cpu", "cpu:K" and "cuda:K", or that libtorch cannot
+/// Throws Error for a device that is none of "cpu", "cpu:K" and "cuda:K", or that libtorch cannot
 /// compute on.
 std::unique_ptr<TorchSeat> make_seat(const ModelContext& context);
 

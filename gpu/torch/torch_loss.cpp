@@ -146,9 +146,9 @@ at::Tensor flat_logits(const at::Tensor& logits, const TorchRows& rows, TorchLos
                    logits.dim() == (tokens ? 3 : 2) && logits.size(0) == rows.inputs.size(0) &&
                    (!tokens || logits.size(1) == rows.inputs.size(1));
   if (!fit)
-    throw Error(Advice::give_up, std::string("model: forward must return float32 logits ") +
-                                     (tokens ? "[rows, tokens, vocabulary]" : "[rows, classes]") +
-                                     ", and returned " + shape_text(logits.sizes()));
+    throw Error(std::string("model: forward must return float32 logits ") +
+                (tokens ? "[rows, tokens, vocabulary]" : "[rows, classes]") + ", and returned " +
+                shape_text(logits.sizes()));
   return tokens ? logits.flatten(0, 1) : logits;
 }
 

@@ -27,7 +27,7 @@ double weight_of(const Batch& batch, TorchLoss loss);
 void check_labels(const std::vector<std::int64_t>& labels, std::int64_t outputs);
 
 /// The logits as [labels, outputs], which is what loss and slope are of: float32, or what autocast made of
-/// them. Throws Error (give_up) for what is not.
+/// them. Throws Error for what is not.
 at::Tensor flat_logits(const at::Tensor& logits, const TorchRows& rows, TorchLoss loss);
 
 /// Sum of the cross-entropy over the labels, in float32 whatever the logits are: its value, and its slope for

@@ -26,7 +26,7 @@ auto with_torch_errors(Body&& body) {
   try {
     return body();
   } catch (const c10::Error& error) {
-    throw Error(Advice::give_up, std::string("libtorch: ") + error.what_without_backtrace());
+    throw Error(std::string("libtorch: ") + error.what_without_backtrace());
   }
 }
 
@@ -143,7 +143,7 @@ class TorchModel final : public Model {
   void declare() {
     for (const auto& item : parts_.module->named_parameters()) {
       if (item.value().scalar_type() != at::kFloat || !item.value().device().is_cpu())
-        throw Error(Advice::give_up, "model: parameter " + item.key() + " is not float32 on the CPU");
+        throw Error("model: parameter " + item.key() + " is not float32 on the CPU");
       layout_.add_parameter(item.key(), item.value().sizes().vec());
       item.value().requires_grad_(true);
       parameters_.push_back(item.value());

@@ -104,8 +104,7 @@ class JobRefused : public Error {
  public:
   /// At least one mistake.
   explicit JobRefused(std::vector<Mistake> mistakes)
-      : Error(Advice::fix_job, render(mistakes)), mistakes_(std::move(mistakes)) {}
-  /// Each with its key and place.
+      : Error(render(mistakes)), mistakes_(std::move(mistakes)) {}
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
 
  private:

@@ -85,8 +85,8 @@ enum class TorchLoss {
 /// (activations) instead of handing them back after each use; the first one on a card sets
 /// CUBLAS_WORKSPACE_CONFIG where it is not set.
 ///
-/// Errors: Error (fix_job) for a batch that does not fit or a label out of range, and at once for a device
-/// that this build or machine does not have; Error (give_up) with libtorch's words for what libtorch throws.
+/// Throws Error for a batch that does not fit or a label out of range, and at once for a device
+/// that this build or machine does not have; with libtorch's words for what libtorch throws.
 std::unique_ptr<Model> make_torch_model(std::function<TorchModule()> build, TorchLoss loss,
                                         const ModelContext& context);
 

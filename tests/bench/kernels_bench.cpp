@@ -19,8 +19,6 @@ namespace muster {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using elements::Bf16;
-using elements::Fp16;
 
 /// The vectors of one device, made when its first benchmark runs.
 class Arrays {
@@ -28,7 +26,6 @@ class Arrays {
   explicit Arrays(const std::string& name)
       : device(make_compute_device(name)), count(device->is_card() ? std::size_t{1} << 27 : 1 << 22) {
     for (DeviceFloats& array : v) array = DeviceFloats(device, count);
-    halves = DeviceArray<Bf16>(device, count);
     norm = DeviceArray<double>(device, norm_space(count));
     first = DeviceArray<std::uint64_t>(device, 1);
     host = PinnedFloats(device, count);
@@ -36,6 +33,9 @@ class Arrays {
   }
 
   std::span<float> at(std::size_t i) const { return v[i].span(); }
+
+  /// From memory of the device to memory of the device: the host's copy takes either, and so does CUDA's.
+  void copy_within() const { device->copy_in<float>(at(0), at(1)); }
 
   /// Seconds of `times` times this, from an idle device to an idle device.
   double seconds(int times, const std::function<void()>& work) const {
@@ -48,8 +48,7 @@ class Arrays {
 
   std::shared_ptr<ComputeDevice> device;
   std::size_t count;
-  std::array<DeviceFloats, 5> v;
-  DeviceArray<Bf16> halves;
+  std::array<DeviceFloats, 4> v;
   DeviceArray<double> norm;
   DeviceArray<std::uint64_t> first;
   PinnedFloats host;
@@ -57,7 +56,7 @@ class Arrays {
 
  private:
   double rate_of_copies() const {
-    const auto copy = [this] { device->copy<float>(at(0), at(1)); };
+    const auto copy = [this] { copy_within(); };
     seconds(3, copy);
     double best = 0;
     for (int i = 0; i < 5; ++i)
@@ -87,14 +86,10 @@ const std::vector<Kernel>& kernels() {
   static const elements::SgdFactors kSgd{0.01F, 1e-4F, 0.9F};
   static const elements::AdamFactors kAdam = adam_factors();
   static const std::vector<Kernel> all{
-      {"copy", 8, [](const Arrays& a) { a.device->copy<float>(a.at(0), a.at(1)); }},
+      {"copy", 8, [](const Arrays& a) { a.copy_within(); }},
       {"copy_in", 4, [](const Arrays& a) { a.device->copy_in<float>(a.host.span(), a.at(0)); }},
       {"copy_out", 4, [](const Arrays& a) { a.device->copy_out<float>(a.at(0), a.host.span()); }},
       {"add", 12, [](const Arrays& a) { a.device->add(a.at(0), a.at(1), {}, a.at(2)); }},
-      {"add_four", 20,
-       [](const Arrays& a) {
-         a.device->add_four({a.at(0), a.at(1), a.at(2), a.at(3)}, {}, a.at(4));
-       }},
       {"scale", 8,
        [](const Arrays& a) {
          a.device->scale(a.at(0), {0.5F, false}, a.at(1));
@@ -109,24 +104,6 @@ const std::vector<Kernel>& kernels() {
       {"sgd_nesterov", 20,
        [](const Arrays& a) { a.device->sgd_momentum(kSgd, true, a.at(0), a.at(1), a.at(2)); }},
       {"adam", 28, [](const Arrays& a) { a.device->adam(kAdam, a.at(0), a.at(1), a.at(2), a.at(3)); }},
-      {"adam_with_copy", 30,
-       [](const Arrays& a) {
-         a.device->adam_with_copy(kAdam, a.at(0), a.at(1), a.at(2), a.at(3), a.halves.span());
-       }},
-      {"to_bf16", 6,
-       [](const Arrays& a) { a.device->cast(std::span<const float>(a.at(0)), a.halves.span()); }},
-      {"from_bf16", 6,
-       [](const Arrays& a) { a.device->cast(std::span<const Bf16>(a.halves.span()), a.at(0)); }},
-      {"to_fp16", 6,
-       [](const Arrays& a) {
-         const std::span<Fp16> halves(reinterpret_cast<Fp16*>(a.halves.data()), a.count);
-         a.device->cast(std::span<const float>(a.at(0)), halves);
-       }},
-      {"from_fp16", 6,
-       [](const Arrays& a) {
-         const std::span<const Fp16> halves(reinterpret_cast<const Fp16*>(a.halves.data()), a.count);
-         a.device->cast(halves, a.at(0));
-       }},
       {"squared_norm", 4, [](const Arrays& a) { a.device->squared_norm(a.at(1), a.norm.span()); }},
       {"find_not_finite", 4, [](const Arrays& a) { a.device->find_not_finite(a.at(1), a.first.data()); }},
   };

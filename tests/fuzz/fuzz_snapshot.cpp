@@ -4,6 +4,7 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "gpu/optimizer/state_hash.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/support/whole_snapshot.hpp"
 
 namespace muster::fuzz {
 namespace {

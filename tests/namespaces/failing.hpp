@@ -34,7 +34,7 @@ class FailingModel : public Model {
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,
                    std::span<float> gradient) override {
     if (told_to_fail(fail_)) throw std::bad_alloc();
-    if (key.step == step_ && key.shard == shard_) throw Error(Advice::give_up, "no answer for this sample");
+    if (key.step == step_ && key.shard == shard_) throw Error("no answer for this sample");
     return model_->gradient(state, batch, key, gradient);
   }
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
@@ -58,7 +58,7 @@ class UnreadableSource : public IndexedSource {
   const std::vector<Field>& fields() const override { return source_->indexed()->fields(); }
   std::string fingerprint() const override { return source_->fingerprint(); }
   void read(std::uint64_t index, Row row) override {
-    if (told_to_fail(fail_)) throw Error(Advice::give_up, "Input/output error");
+    if (told_to_fail(fail_)) throw Error("Input/output error");
     source_->indexed()->read(index, row);
   }
 

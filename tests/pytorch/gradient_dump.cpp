@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "gpu/files/safetensors.hpp"
 #include "gpu/optimizer/clipping.hpp"
 #include "muster/registry.hpp"
+#include "tests/support/write_safetensors.hpp"
 #include "tests/unit/gpu/batches.hpp"
 
 namespace {

@@ -48,7 +48,7 @@ class MemoryJournal final : public Journal {
     const auto death = std::exchange(disk_->death, JournalDisk::Death::none);
     if (death == JournalDisk::Death::before) return die_();
     refuse_usurped(entry.term, disk_->entry ? disk_->entry->term : 0, "memory");
-    if (disk_->full) throw Error(Advice::give_up, "the disk is full");
+    if (disk_->full) throw Error("the disk is full");
     if (disk_->entry && disk_->entry->view.number > 0) disk_->before.push_front(*disk_->entry);
     if (disk_->before.size() > JournalDisk::kBeforeMax) disk_->before.pop_back();
     disk_->entry = entry;

@@ -15,7 +15,7 @@ using Errors = std::shared_ptr<PlantedErrors>;
 
 [[noreturn]] void fail(PlantedErrors& errors) {
   errors.thrown = true;
-  throw Error(Advice::give_up, kPlantedError);
+  throw Error(kPlantedError);
 }
 
 bool same(const StepKey& a, const StepKey& b) {

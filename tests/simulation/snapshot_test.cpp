@@ -8,6 +8,7 @@
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/simulate.hpp"
 #include "tests/support/linear_job.hpp"
+#include "tests/support/whole_snapshot.hpp"
 
 namespace muster::simulation {
 namespace {

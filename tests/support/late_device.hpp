@@ -68,12 +68,6 @@ class LateDevice final : public ComputeDevice {
     const Event event = *static_cast<Event*>(mark.event());
     event.aside != 0 ? finish(event.aside) : run_until(event.work);
   }
-  void follow(const Mark& mark) override {
-    if (mark.event() == nullptr) return;
-    put([this, event = *static_cast<Event*>(mark.event())] {
-      if (event.aside != 0) finish(event.aside);
-    });
-  }
   void synchronize() override {
     run_until(put_);
     while (!aside_.empty()) finish(aside_.begin()->first);
@@ -82,10 +76,6 @@ class LateDevice final : public ComputeDevice {
   void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
            std::span<float> out) override {
     put([=, this] { host_->add(left, right, by, out); });
-  }
-  void add_four(const std::array<std::span<const float>, 4>& v, elements::Scale by,
-                std::span<float> out) override {
-    put([=, this] { host_->add_four(v, by, out); });
   }
   void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override {
     put([=, this] { host_->scale(values, by, out); });
@@ -114,23 +104,6 @@ class LateDevice final : public ComputeDevice {
                      std::span<const float> gradient, std::span<const float> average,
                      std::span<const float> square) override {
     put([=, this] { host_->foretell_adam(factors, parameters, gradient, average, square); });
-  }
-  void adam_with_copy(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-                      std::span<const float> gradient, std::span<float> average, std::span<float> square,
-                      std::span<elements::Bf16> copy) override {
-    put([=, this] { host_->adam_with_copy(factors, parameters, gradient, average, square, copy); });
-  }
-  void cast(std::span<const float> from, std::span<elements::Bf16> to) override {
-    put([=, this] { host_->cast(from, to); });
-  }
-  void cast(std::span<const float> from, std::span<elements::Fp16> to) override {
-    put([=, this] { host_->cast(from, to); });
-  }
-  void cast(std::span<const elements::Bf16> from, std::span<float> to) override {
-    put([=, this] { host_->cast(from, to); });
-  }
-  void cast(std::span<const elements::Fp16> from, std::span<float> to) override {
-    put([=, this] { host_->cast(from, to); });
   }
   void squared_norm(std::span<const float> values, std::span<double> space) override {
     put([=, this] { host_->squared_norm(values, space); });
@@ -219,11 +192,11 @@ class LateDevice final : public ComputeDevice {
       put([=] { std::copy_n(begin, bytes, out); });
     }
   }
-  Mark put_aside(const Mark& after, const void* from, void* to, std::size_t bytes, Way) override {
+  Mark put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) override {
     Event event;
     if (after.event() != nullptr) event = *static_cast<Event*>(after.event());
     const auto* const begin = static_cast<const std::byte*>(from);
-    auto* const out = static_cast<std::byte*>(to);
+    auto* const out = static_cast<std::byte*>(host);
     aside_[++asides_] = {event, [=] { std::copy_n(begin, bytes, out); }};
     return Mark(shared_from_this(), new Event{0, asides_});
   }

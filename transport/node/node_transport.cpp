@@ -47,7 +47,7 @@ NodeAddress open_address(std::string_view sealed) {
   std::uint16_t length = 0;
   constexpr std::size_t kFixed = 1 + sizeof length;
   if (bytes.size() >= kFixed) std::memcpy(&length, bytes.data() + 1, sizeof length);
-  if (bytes.size() < kFixed + length) throw Error(Advice::give_up, "the address of a node is cut short");
+  if (bytes.size() < kFixed + length) throw Error("the address of a node is cut short");
   return {bytes.substr(kFixed, length), bytes.substr(kFixed + length), bytes[0] != '\0'};
 }
 
@@ -63,7 +63,7 @@ class JoinedTransport final : public Transport {
         far_(std::move(far)),
         reaches_(reaches),
         waiter_(::epoll_create1(EPOLL_CLOEXEC)) {
-    if (!waiter_) throw Error(Advice::give_up, "no file descriptor left for the transport");
+    if (!waiter_) throw Error("no file descriptor left for the transport");
     for (const Transport* one : {near_.get(), far_.get()}) {
       epoll_event event{};
       event.events = EPOLLIN;
@@ -158,7 +158,7 @@ class NoTransport final : public Transport {
   std::string address() const override { return {}; }
   std::string describe() const override { return {}; }
   void set_sink(FrameSink* sink) override { sink_ = sink; }
-  void connect(PeerId, const std::string&) override { throw Error(Advice::report_bug, "no network"); }
+  void connect(PeerId, const std::string&) override { throw Error("no network"); }
   void disconnect(PeerId) override {}
   void send(PeerId peer, const Frame&, std::span<const std::byte>, SendToken token) override {
     sink_->sent(peer, token, false);

@@ -14,7 +14,7 @@ namespace {
 
 int make_event_descriptor() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (descriptor < 0) throw Error(Advice::give_up, "no file descriptor left for the progress thread");
+  if (descriptor < 0) throw Error("no file descriptor left for the progress thread");
   return descriptor;
 }
 

@@ -24,7 +24,7 @@ void add(int waiter, int descriptor) {
 
 int make_waiter(int commands, int transport) {
   const int waiter = epoll_create1(EPOLL_CLOEXEC);
-  if (waiter < 0) throw Error(Advice::give_up, "no file descriptor left for the progress thread");
+  if (waiter < 0) throw Error("no file descriptor left for the progress thread");
   add(waiter, commands);
   if (transport >= 0) add(waiter, transport);
   return waiter;

@@ -39,7 +39,7 @@ std::string seal_address(const LocalAddress& address) {
 
 LocalAddress open_address(std::string_view sealed) {
   const std::string text = unseal(kMark, sealed, "the address of a process on this host");
-  if (text.size() <= kNameBytes) throw Error(Advice::give_up, "the address of a process without a host");
+  if (text.size() <= kNameBytes) throw Error("the address of a process without a host");
   return {text.substr(kNameBytes), text.substr(0, kNameBytes)};
 }
 

@@ -22,7 +22,7 @@ SharedMemoryTransport::SharedMemoryTransport()
     : self_{this_host(), new_name()},
       listener_(listen_as(self_.name)),
       sockets_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!sockets_) throw Error(Advice::give_up, "no file descriptor left for shared memory");
+  if (!sockets_) throw Error("no file descriptor left for shared memory");
   watch(listener_, kListener);
 }
 
@@ -30,8 +30,8 @@ SharedMemoryTransport::SharedMemoryTransport()
 
 void SharedMemoryTransport::connect(PeerId peer, const std::string& address) {
   const LocalAddress other = open_address(address);
-  if (other.host != self_.host) throw Error(Advice::give_up, "a process of another host");
-  if (other == self_) throw Error(Advice::report_bug, "a transport cannot be connected to itself");
+  if (other.host != self_.host) throw Error("a process of another host");
+  if (other == self_) throw Error("a transport cannot be connected to itself");
   const auto old = outgoing_.find(peer);
   MUSTER_CHECK(old == outgoing_.end() || old->second->failed, "connected twice: peer", peer);
   disconnect(peer);
@@ -205,7 +205,7 @@ void SharedMemoryTransport::begin(Incoming& in, const Hello& hello, const Descri
 
 // A segment of the other process.
 void SharedMemoryTransport::keep(Incoming& in, const Heard& heard) {
-  if (in.segments.size() >= kSegmentsMax) throw Error(Advice::give_up, "too many pieces of shared memory");
+  if (in.segments.size() >= kSegmentsMax) throw Error("too many pieces of shared memory");
   in.segments[heard.handed->segment] =
       std::make_shared<const ForeignSegment>(heard.memory, heard.handed->bytes);
 }

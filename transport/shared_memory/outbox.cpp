@@ -15,7 +15,7 @@ constexpr std::size_t kHeadBytes = 4096;
 static_assert(sizeof(OutboxHead) <= kHeadBytes);
 
 [[noreturn]] void no_memory(const char* what) {
-  throw Error(Advice::give_up, std::string("shared memory: ") + what + ": " + std::strerror(errno));
+  throw Error(std::string("shared memory: ") + what + ": " + std::strerror(errno));
 }
 
 bool capacity_may_be(std::size_t capacity) {
@@ -51,7 +51,7 @@ std::size_t Outbox::put(std::span<const std::byte> bytes, bool ends) {
 
 Inbox::Inbox(const Descriptor& memory, std::size_t capacity) : capacity_(capacity) {
   if (!capacity_may_be(capacity) || !stays_whole(memory, kHeadBytes + capacity))
-    throw Error(Advice::give_up, "shared memory of another process that is no outbox");
+    throw Error("shared memory of another process that is no outbox");
   memory_ = Mapping(memory.get(), kHeadBytes + capacity, PROT_READ);
   if (!memory_.good()) no_memory("mmap of another process's");
 }

@@ -123,10 +123,9 @@ std::uint64_t segments_freed() {
 }
 
 ForeignSegment::ForeignSegment(const Descriptor& memory, std::size_t bytes) : bytes_(bytes) {
-  if (!stays_whole(memory, bytes))
-    throw Error(Advice::give_up, "shared memory of another process that could be taken away");
+  if (!stays_whole(memory, bytes)) throw Error("shared memory of another process that could be taken away");
   memory_ = Mapping(memory.get(), bytes, PROT_READ);
-  if (!memory_.good()) throw Error(Advice::give_up, "shared memory: mmap of another process's");
+  if (!memory_.good()) throw Error("shared memory: mmap of another process's");
 }
 
 std::optional<std::span<const std::byte>> ForeignSegment::at(std::uint64_t offset, std::size_t bytes) const {

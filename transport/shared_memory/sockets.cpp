@@ -32,7 +32,7 @@ struct SocketName {
 
 Descriptor new_socket() {
   Descriptor made(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!made) throw Error(Advice::give_up, std::string("shared memory: socket: ") + std::strerror(errno));
+  if (!made) throw Error(std::string("shared memory: socket: ") + std::strerror(errno));
   return made;
 }
 
@@ -48,7 +48,7 @@ Descriptor listen_as(const std::string& name) {
   Descriptor listener = new_socket();
   const SocketName address(name);
   if (::bind(listener.get(), address.get(), address.length) != 0 || ::listen(listener.get(), SOMAXCONN) != 0)
-    throw Error(Advice::give_up, std::string("shared memory: listen: ") + std::strerror(errno));
+    throw Error(std::string("shared memory: listen: ") + std::strerror(errno));
   return listener;
 }
 

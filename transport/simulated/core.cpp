@@ -111,9 +111,8 @@ bool Core::waits(Node& node, Event event, const Link* arriving) {
 void Core::connect(Node& node, PeerId peer, const std::string& address) {
   if (!node.alive) return;
   const auto found = nodes_.find(address);
-  if (found == nodes_.end()) throw Error(Advice::give_up, "no node ever had the address '" + address + "'");
-  if (found->second.get() == &node)
-    throw Error(Advice::report_bug, "a transport cannot be connected to itself");
+  if (found == nodes_.end()) throw Error("no node ever had the address '" + address + "'");
+  if (found->second.get() == &node) throw Error("a transport cannot be connected to itself");
   auto& link = node.links[peer];
   MUSTER_CHECK(link == nullptr || link->state != Link::State::open, "connected twice: peer", peer);
   link = std::make_shared<Link>();

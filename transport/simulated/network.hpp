@@ -1,5 +1,5 @@
-// A network in virtual time, an equal of UCX behind the seam: no order between frames and the same failures,
-// drawn by a seed. For what it counts (traffic.hpp) each node is a host of its own.
+// A network in virtual time, an equal of the real transports behind the seam: no order between frames and the
+// same failures, drawn by a seed. For what it counts (traffic.hpp) each node is a host of its own.
 //
 // It has no thread and no clock: each thing that happens later is handed to `after`, which the simulation's
 // event queue provides. Two runs that hand in the same seed and make the same calls see the same events.
@@ -44,8 +44,8 @@ struct SimulatedNetworkOptions {
 };
 
 /// What is wrong with the way from one node to another, in this direction only. The transport below is
-/// reliable, as UCX is: nothing is lost or comes twice, but for `loses_loading`. A lost packet shows as a
-/// delay, a blocked way as a standstill that ends in late arrival, or in the end of the connection
+/// reliable, as TCP and UCX are: nothing is lost or comes twice, but for `loses_loading`. A lost packet shows
+/// as a delay, a blocked way as a standstill that ends in late arrival, or in the end of the connection
 /// (stall_min, stall_max).
 struct Disturbance {
   bool blocked = false;

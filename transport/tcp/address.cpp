@@ -26,7 +26,7 @@ Address open_address(std::string_view sealed) {
   const std::string bytes = unseal(kMark, sealed, "the address of a TCP transport");
   Address address;
   if (bytes.size() <= kNameBytes + sizeof address.port)
-    throw Error(Advice::give_up, "the address of a TCP transport is cut short");
+    throw Error("the address of a TCP transport is cut short");
   address.name = bytes.substr(0, kNameBytes);
   std::memcpy(&address.port, bytes.data() + kNameBytes, sizeof address.port);
   address.ip = bytes.substr(kNameBytes + sizeof address.port);

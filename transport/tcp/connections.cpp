@@ -33,7 +33,7 @@ SocketTransport::SocketTransport(const TcpOptions& options)
       thrown_away_(64 << 10),
       listener_(listen_at(options.listen, options.first_port, options.last_port, self_)),
       sockets_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!sockets_) throw Error(Advice::give_up, "no file descriptor left for TCP");
+  if (!sockets_) throw Error("no file descriptor left for TCP");
   watch(listener_, kListener, EPOLLIN);
 }
 
@@ -41,7 +41,7 @@ SocketTransport::SocketTransport(const TcpOptions& options)
 
 void SocketTransport::connect(PeerId peer, const std::string& address) {
   const Address other = open_address(address);
-  if (other == self_) throw Error(Advice::report_bug, "a transport cannot be connected to itself");
+  if (other == self_) throw Error("a transport cannot be connected to itself");
   const auto old = outgoing_.find(peer);
   MUSTER_CHECK(old == outgoing_.end() || old->second->failed, "connected twice: peer", peer);
   disconnect(peer);

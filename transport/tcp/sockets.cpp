@@ -59,7 +59,7 @@ bool is_wildcard(const SocketAddress& address) {
 /// The address by which others reach this host, of the same family as the wildcard.
 std::string outward_address(sa_family_t family) {
   ifaddrs* found = nullptr;
-  if (::getifaddrs(&found) != 0) throw Error(Advice::give_up, "the network interfaces cannot be listed");
+  if (::getifaddrs(&found) != 0) throw Error("the network interfaces cannot be listed");
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(found, &::freeifaddrs);
   const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   for (const ifaddrs* entry = found; entry != nullptr; entry = entry->ifa_next) {
@@ -72,26 +72,24 @@ std::string outward_address(sa_family_t family) {
 
 Descriptor new_socket(int family) {
   Descriptor made(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!made) throw Error(Advice::give_up, std::string("TCP: socket: ") + std::strerror(errno));
+  if (!made) throw Error(std::string("TCP: socket: ") + std::strerror(errno));
   return made;
 }
 
 // On this port; none if it is taken.
 Descriptor try_port(const std::string& host, std::uint16_t port) {
   const auto at = resolve(host, port, AI_PASSIVE);
-  if (!at) throw Error(Advice::fix_job, "'" + host + "' is no address");
+  if (!at) throw Error("'" + host + "' is no address");
   Descriptor listener = new_socket(at->storage.ss_family);
   constexpr int kOn = 1;  // connections of a process that has ended may linger there
   if (port > 0) ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn);
   const bool bound = ::bind(listener.get(), at->get(), at->length) == 0;
   if (!bound && errno == EACCES)
-    throw Error(Advice::fix_job,
-                "port " + std::to_string(port) +
-                    " of cluster.data_ports is not for this user: those below 1024 need privileges");
-  if (!bound && errno != EADDRINUSE)
-    throw Error(Advice::fix_job, "no network interface of this node has the address " + host);
+    throw Error("port " + std::to_string(port) +
+                " of cluster.data_ports is not for this user: those below 1024 need privileges");
+  if (!bound && errno != EADDRINUSE) throw Error("no network interface of this node has the address " + host);
   if (bound && ::listen(listener.get(), SOMAXCONN) == 0) return listener;
-  if (errno != EADDRINUSE) throw Error(Advice::give_up, std::string("TCP: listen: ") + std::strerror(errno));
+  if (errno != EADDRINUSE) throw Error(std::string("TCP: listen: ") + std::strerror(errno));
   return {};
 }
 
@@ -100,8 +98,8 @@ Descriptor listen_in_range(const std::string& host, std::uint16_t first, std::ui
   for (std::uint32_t port = first; port <= last; ++port) {
     if (Descriptor listener = try_port(host, static_cast<std::uint16_t>(port))) return listener;
   }
-  throw Error(Advice::fix_job, "every port from " + std::to_string(first) + " to " + std::to_string(last) +
-                                   " (cluster.data_ports) of this node is taken; give a wider range");
+  throw Error("every port from " + std::to_string(first) + " to " + std::to_string(last) +
+              " (cluster.data_ports) of this node is taken; give a wider range");
 }
 
 }  // namespace
@@ -111,7 +109,7 @@ Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t
   Descriptor listener = listen_in_range(where, first, last);
   auto at = resolve(where, 0, AI_PASSIVE);
   if (::getsockname(listener.get(), at->get(), &at->length) != 0)
-    throw Error(Advice::give_up, std::string("TCP: listen: ") + std::strerror(errno));
+    throw Error(std::string("TCP: listen: ") + std::strerror(errno));
   reached.ip = is_wildcard(*at) ? outward_address(at->storage.ss_family) : numbers_of(at->get(), at->length);
   const bool four = at->storage.ss_family == AF_INET;
   reached.port = ntohs(four ? reinterpret_cast<const sockaddr_in*>(at->get())->sin_port
@@ -121,7 +119,7 @@ Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t
 
 Descriptor dial(const Address& address, bool same_host) {
   const auto to = resolve(address.ip, address.port, AI_NUMERICHOST);
-  if (!to) throw Error(Advice::give_up, "a TCP transport at '" + address.ip + "', which is no address");
+  if (!to) throw Error("a TCP transport at '" + address.ip + "', which is no address");
   Descriptor socket = new_socket(to->storage.ss_family);
   constexpr int kOn = 1;  // a message is written whole: nothing comes behind it that it could wait for
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);

@@ -66,7 +66,7 @@ std::string resolve(const std::string& listen) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(listen.c_str(), nullptr, &hints, &found) != 0 || found == nullptr) {
-    throw Error(Advice::fix_job, "'" + listen + "' is no address");
+    throw Error("'" + listen + "' is no address");
   }
   const Resolved owner(found, &freeaddrinfo);
   return address_bytes(found->ai_addr);
@@ -82,7 +82,7 @@ bool is_loopback_v4(const std::string& bytes) {
 
 std::string interface_of(const std::string& listen, const std::string& bytes) {
   ifaddrs* found = nullptr;
-  if (getifaddrs(&found) != 0) throw Error(Advice::give_up, "the network interfaces cannot be listed");
+  if (getifaddrs(&found) != 0) throw Error("the network interfaces cannot be listed");
   const AddressList owner(found, &freeifaddrs);
   for (const ifaddrs* entry = found; entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr) continue;
@@ -91,7 +91,7 @@ std::string interface_of(const std::string& listen, const std::string& bytes) {
     if (address_bytes(entry->ifa_addr) == bytes || (loopback && is_loopback_v4(bytes)))
       return entry->ifa_name;
   }
-  throw Error(Advice::fix_job, "no network interface of this node has the address " + listen);
+  throw Error("no network interface of this node has the address " + listen);
 }
 
 /// ",mlx5_0:1" for an interface of an RDMA card.
@@ -114,7 +114,7 @@ std::string describe_status(const std::string& what, ucs_status_t status) {
 }
 
 void require(ucs_status_t status, const std::string& what) {
-  if (status != UCS_OK) throw Error(Advice::give_up, describe_status("UCX: " + what, status));
+  if (status != UCS_OK) throw Error(describe_status("UCX: " + what, status));
 }
 
 std::string net_devices(const std::string& listen, const std::filesystem::path& interfaces) {

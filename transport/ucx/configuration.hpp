@@ -12,7 +12,7 @@ namespace muster::ucx {
 
 /// "what: the text of the status".
 std::string describe_status(const std::string& what, ucs_status_t status);
-/// Throws Error(advice give_up) unless the status is UCS_OK.
+/// Throws Error unless the status is UCS_OK.
 void require(ucs_status_t status, const std::string& what);
 
 /// UCX's names of the devices that carry the address: the network interface, and its RDMA port if it has one.

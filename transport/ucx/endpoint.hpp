@@ -37,7 +37,6 @@ class Endpoint {
   /// Cuts it by force, which ends its sends and receives. Not within the worker's progress. Only the first
   /// call acts.
   void close();
-  bool close_started() const { return close_started_; }
   /// Nothing of it is in UCX's hands any more.
   bool ended();
   /// It was closed so long ago that all of its messages ought to have ended.

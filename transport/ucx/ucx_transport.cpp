@@ -56,7 +56,7 @@ class UcxTransport final : public Transport {
 
 void UcxTransport::connect(PeerId peer, const std::string& address) {
   const std::string bytes = ucx::open_address(address);
-  if (bytes == address_) throw Error(Advice::report_bug, "a transport cannot be connected to itself");
+  if (bytes == address_) throw Error("a transport cannot be connected to itself");
   const auto old = connected_.find(peer);
   MUSTER_CHECK(old == connected_.end() || !old->second->usable(), "connected twice: peer", peer);
   disconnect(peer);

@@ -1,5 +1,6 @@
 #include "actors/rules/steps/audit.hpp"
 
+#include "actors/rules/watch/straggler_policy.hpp"
 #include "base/canary.hpp"
 
 namespace muster {
@@ -19,8 +20,7 @@ std::vector<std::uint32_t> shards_from(const Member& member, std::uint64_t turn)
 
 bool may_audit(const Job& job) {
   return job.train.audit.every > 0 && !job.train.shards_have_state() &&
-         job.cluster.reproducible != Reproducible::loose &&
-         job.cluster.straggler.action != StragglerAction::speculate;
+         job.cluster.reproducible != Reproducible::loose && !straggler_policy(job.cluster).backup_tasks;
 }
 
 std::uint64_t audit_every(const Job& job, const View& view) {

@@ -28,10 +28,9 @@ std::uint64_t Ledger::shard_limit(std::uint32_t shard) const {
 void Ledger::commit(std::uint64_t epoch, std::uint32_t shard, const Range& range) {
   const bool known = state_.open && epoch == state_.epoch && shard < state_.shards.size();
   if (!known || range.first > shard_limit(shard) || range.count > shard_limit(shard) - range.first) {
-    throw Error(Advice::report_bug, "the ledger was given a range that cannot be: epoch " +
-                                        std::to_string(epoch) + ", shard " + std::to_string(shard) +
-                                        ", samples " + std::to_string(range.first) + " to " +
-                                        std::to_string(range.first + range.count));
+    throw Error("the ledger was given a range that cannot be: epoch " + std::to_string(epoch) + ", shard " +
+                std::to_string(shard) + ", samples " + std::to_string(range.first) + " to " +
+                std::to_string(range.first + range.count));
   }
   if (range.count == 0) return;
   auto& bits = state_.shards[shard];

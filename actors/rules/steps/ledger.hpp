@@ -46,7 +46,7 @@ struct LedgerState {
 /// A value: copies are independent; one thread at a time. Costs one bit a position reached.
 ///
 /// Ranges come with messages of other processes: one that cannot be (another epoch, a shard or a position
-/// that is not there) throws Error(report_bug) and changes nothing.
+/// that is not there) throws Error and changes nothing.
 class Ledger {
  public:
   /// The longest shard whose length is unknown: bounds the memory that a wrong range can take (1 GiB a

@@ -6,6 +6,7 @@
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "actors/rules/watch/return_time.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 #include "actors/rules/watch/straggling.hpp"
 #include "base/canary.hpp"
 
@@ -50,7 +51,7 @@ void ClusterWatch::complained(const Failing& message, Time now) {
 }
 
 View ClusterWatch::dealt(View view) const {
-  if (cluster_.straggler.action != StragglerAction::shed || view.replicas.empty()) return view;
+  if (!straggler_policy(cluster_).moves_shards || view.replicas.empty()) return view;
   std::vector<std::uint32_t> slots;
   std::uint32_t shards = 0;
   for (const Member& member : view.replicas) {
@@ -211,7 +212,7 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   if (message.stuck) {
     judgement.losses.push_back({message.late(), message.name.text(),
                                 held + ", and it has done nothing for cluster.straggler.stuck_after"});
-  } else if (cluster_.straggler.action == StragglerAction::evict && view_.loaders.size() > 1) {
+  } else if (straggler_policy(cluster_).evicts && view_.loaders.size() > 1) {
     judgement.losses.push_back(
         {message.late(), message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
   }
@@ -240,7 +241,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
     judgement.losses.push_back({late->name, message.name.text(),
                                 held + " and has done nothing for cluster.straggler.stuck_after",
                                 Pace::stuck});
-  } else if (cluster_.straggler.action == StragglerAction::evict) {
+  } else if (straggler_policy(cluster_).evicts) {
     judgement.losses.push_back(
         {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\"", Pace::late});
   }
@@ -256,8 +257,7 @@ bool ClusterWatch::may_lack_its_loader(const HeldUp& message, std::uint64_t reco
 }
 
 bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
-  if (cluster_.straggler.action != StragglerAction::drop || message.link_broken || !message.ready)
-    return false;
+  if (straggler_policy(cluster_).step_waits || message.link_broken || !message.ready) return false;
   const std::uint64_t record = view_.records + message.record;
   if (record < dropping_.record || late.begin == late.end || may_lack_its_loader(message, record))
     return false;
@@ -285,7 +285,7 @@ bool ClusterWatch::drop(const HeldUp& message, const Member& late) {
 }
 
 std::optional<Shedding::Move> ClusterWatch::shed() {
-  if (cluster_.straggler.action != StragglerAction::shed) return std::nullopt;
+  if (!straggler_policy(cluster_).moves_shards) return std::nullopt;
   return shedding_.decide();
 }
 

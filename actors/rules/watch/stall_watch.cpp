@@ -1,6 +1,7 @@
 #include "actors/rules/watch/stall_watch.hpp"
 
 #include "actors/events/event_fields.hpp"
+#include "actors/rules/watch/straggler_policy.hpp"
 
 #include <utility>
 
@@ -46,7 +47,7 @@ StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
 // same.
 std::vector<Errand> StallWatch::errands(const RoundSight& sight, const std::vector<Member>& replicas,
                                         std::uint32_t shards) {
-  if (cluster_.straggler.action != StragglerAction::speculate || sight.kind != RoundKind::train) return {};
+  if (!straggler_policy(cluster_).backup_tasks || sight.kind != RoundKind::train) return {};
   if (std::exchange(errands_of_, {sight.view, sight.round}) != std::pair{sight.view, sight.round})
     errands_.clear();
   const auto patience = straggler_patience(given_patience(cluster_.straggler), sight.median_step);

@@ -145,7 +145,8 @@ TEST_F(JobRules, AShardedOptimiserNeedsOwners) {
   };
   EXPECT_NE(found("one_shot")
                 .find("reduce.algorithm: not together with train.shard_optimizer; found "
-                      "\"one_shot\"; allowed: \"auto\" or another one"),
+                      "train.shard_optimizer = true and reduce.algorithm = \"one_shot\"; allowed: \"auto\" "
+                      "or another one"),
             std::string::npos)
       << found("one_shot");
   EXPECT_EQ(found("ring"), "");
@@ -156,7 +157,8 @@ TEST_F(JobRules, ClippingNeedsTheWholeGradient) {
   EXPECT_EQ(mistakes("remainder = \"keep\"", "clip_norm = 0.0"),
             "job.toml:15:13: train.clip_norm: out of range; found 0.0; allowed: a number above 0\n");
   const std::string both = mistakes("remainder = \"keep\"", "clip_norm = 0.5\nshard_optimizer = true");
-  EXPECT_NE(both.find("train.clip_norm: not together with train.shard_optimizer; found 0.5; allowed: one of "
+  EXPECT_NE(both.find("train.clip_norm: not together with train.shard_optimizer; found train.shard_optimizer "
+                      "= true and train.clip_norm = 0.5; allowed: one of "
                       "the two"),
             std::string::npos)
       << both;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "config/schema/exclusions.hpp"
 #include "muster/job_file.hpp"
 #include "tests/unit/config/sample_job.hpp"
 
@@ -122,6 +123,21 @@ TEST(Schema, TheReferenceNamesEveryKeyAndOption) {
             std::string::npos);
   EXPECT_NE(page.find("| `heartbeat` | a duration from 1ms to 8760h"), std::string::npos);
   EXPECT_EQ(text.find('`'), std::string::npos);
+}
+
+TEST(Schema, TheReferenceNamesOptionsThatExcludeEachOther) {
+  const std::string page = job_reference_markdown(sample::declarations());
+  for (const Exclusion& each : exclusions()) {
+    for (const std::string& key : keys_of(each)) {
+      ASSERT_NE(find_key(key), nullptr) << key;
+      EXPECT_NE(page.find(find_key(key)->help + " Incompatible with "), std::string::npos) << key;
+    }
+    EXPECT_NE(page.find("` | `" + each.other + "` | " + each.allowed + " |"), std::string::npos) << each.key;
+  }
+  EXPECT_EQ(excluded_by("train.epochs"), "`train.steps`, `data.repeat`");
+  EXPECT_EQ(excluded_by("train.compression.name"),
+            "`train.shard_optimizer`, `cluster.straggler.action = \"speculate\"`");
+  EXPECT_EQ(excluded_by("seed"), "");
 }
 
 }  // namespace

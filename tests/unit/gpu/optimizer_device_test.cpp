@@ -100,7 +100,7 @@ TEST_P(OptimizerOn, UpdatesAreThoseOfTheHost) {
       const auto values = parameters_.span().subspan(begin, count);
       const auto slopes = gradient_.span().subspan(begin, count);
       const DeviceFloats foretold(device_, count);
-      device_->copy<float>(values, foretold.span());
+      in(out(values), foretold.span());
       optimizer_->foretell(step, begin, foretold.span(), slopes);
       optimizer_->update(step, begin, values, slopes);
       EXPECT_EQ(words_of(out(foretold.span())), words_of(out(values)));
@@ -154,7 +154,7 @@ TEST_P(OptimizerOn, StateCanBeTakenOutAndPutIn) {
   for (std::size_t i = 0; i < slots.size(); ++i) in(out(slots[i].values), others[i].values);
   in(second, gradient_.span());
   const DeviceFloats copy(device_, kCount);
-  device_->copy<float>(parameters_.span(), copy.span());
+  in(out(parameters_.span()), copy.span());
   optimizer_->update(2, parameters_.span(), gradient_.span());
   other->update(2, copy.span(), gradient_.span());
   EXPECT_EQ(words_of(out(copy.span())), words_of(out(parameters_.span())));

@@ -13,6 +13,7 @@
 #include "gpu/optimizer/state_hash.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/mounted_disk.hpp"
+#include "tests/support/whole_snapshot.hpp"
 #include "tests/unit/actors/checkpoint/small_checkpoints.hpp"
 
 namespace muster {

@@ -7,6 +7,7 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "base/bytes.hpp"
 #include "gpu/optimizer/state_hash.hpp"
+#include "tests/support/whole_snapshot.hpp"
 
 namespace muster {
 namespace {

@@ -23,10 +23,10 @@ const std::string kJobHash(64, 'a');
 struct OneJournal final : Journal {
   std::optional<JournalEntry> read() override { return entry; }
   void write(const JournalEntry& written) override {
-    if (taken) throw TakenOver(Advice::give_up, "another coordinator has taken this run over");
-    if (full) throw Error(Advice::give_up, "the disk is full");
+    if (taken) throw TakenOver("another coordinator has taken this run over");
+    if (full) throw Error("the disk is full");
     entry = written;
-    if (fails_late) throw Error(Advice::give_up, "the folder cannot be synchronised");
+    if (fails_late) throw Error("the folder cannot be synchronised");
   }
   std::optional<JournalEntry> entry;
   bool taken = false, full = false, fails_late = false;

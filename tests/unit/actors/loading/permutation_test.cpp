@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace muster {
@@ -23,7 +24,6 @@ void expect_bijection(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch) 
     ASSERT_LT(value, n);
     ASSERT_FALSE(seen[value]) << "n " << n << " position " << i;
     seen[value] = true;
-    ASSERT_EQ(permutation.inverse(value), i) << "n " << n;
   }
 }
 
@@ -45,11 +45,11 @@ TEST(Permutation, HoldsAtTheLargestSizes) {
   for (const std::uint64_t n :
        {Permutation::kSizeMax, Permutation::kSizeMax - 1, (std::uint64_t{1} << 61) + 1}) {
     const Permutation permutation(n, 3, 9);
+    std::set<std::uint64_t> seen;
     for (std::uint64_t i = 0; i < 1000; ++i) {
       const std::uint64_t position = i % 2 == 0 ? i : n - 1 - i;
-      const auto value = permutation.at(position);
-      ASSERT_LT(value, n);
-      ASSERT_EQ(permutation.inverse(value), position);
+      ASSERT_LT(permutation.at(position), n);
+      ASSERT_TRUE(seen.insert(permutation.at(position)).second);
     }
   }
 }

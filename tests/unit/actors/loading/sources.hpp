@@ -51,8 +51,7 @@ class CountingGenerators : public GeneratorSource {
     One(CountingGenerators& owner_in, int base_in, int length_in)
         : owner(owner_in), base(base_in), length(length_in) {}
     bool next(Row row) override {
-      if (owner.fail_after >= 0 && owner.fail_after-- == 0)
-        throw Error(Advice::retry, "the disk is slow today");
+      if (owner.fail_after >= 0 && owner.fail_after-- == 0) throw Error("the disk is slow today");
       if (at == length) return false;
       put(row, base + at++);
       return true;

@@ -9,6 +9,7 @@
 #include "gpu/files/safetensors.hpp"
 #include "muster/error.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/write_safetensors.hpp"
 
 namespace muster {
 namespace {

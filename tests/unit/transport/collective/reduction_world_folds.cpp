@@ -12,7 +12,7 @@ namespace muster::testing {
 
 void LateFolds::work() {
   if (!calls_left_) return;
-  if (*calls_left_ == 0) throw Error(Advice::give_up, "the card has failed");
+  if (*calls_left_ == 0) throw Error("the card has failed");
   --*calls_left_;
 }
 
