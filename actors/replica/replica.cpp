@@ -40,8 +40,7 @@ double ReplicaState::lap() {
 void ReplicaState::next_turn() {
   parts_.bench->turn = ++turn_;
   errands_.clear();
-  auditing_.reset();
-  own_part_.reset();
+  audit_round_.give_up();
 }
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
@@ -67,9 +66,7 @@ void ReplicaState::on(const Assignment& message) {
   feed_.forget_newcomers();
   done_.reset();
   entering_ = true;
-  unproven_ = {part_.view.unproven.begin(), part_.view.unproven.end()};
-  clean_.clear();
-  for (const Member& member : part_.view.replicas) clean_.push_back(member.clean);
+  proof_.enter(part_.view, parts_.slot);
   restoring_.reset();
   going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
   if (going_back_) back_in_ = part_.view.number;
@@ -77,7 +74,6 @@ void ReplicaState::on(const Assignment& message) {
     last_since_.reset();
   else if (!last_since_)
     last_since_ = now().time_since_epoch();
-  proven_ = !unproven_.contains(parts_.slot);
   if (in_parts()) enter_parts();
   on_compute_thread(
       [begin = part_.begin, end = part_.end, on_cards = part_.view.sums_on_cards](Workbench& bench) {
@@ -128,7 +124,7 @@ void ReplicaState::answer_halt() {
   waits_.fill(phases);
   self_->send(parts_.node,
               Halted{closed_view_, position_->records() + (canary("records-one-high") ? 1 : 0), kept_from(),
-                     took_, proven_, position_->course().finished(), phases, traffic_});
+                     part_deal_.took(), proof_.own(), position_->course().finished(), phases, traffic_});
 }
 
 // In each view one replica speaks for all: the first.
@@ -145,7 +141,7 @@ void ReplicaState::next_round() {
   if (entering_) return go_on();
   if (catch_up_.observing() || (catch_up_.behind() && !halted_)) return catch_up();
   if (halted_) return answer_halt();
-  if (!parts_dealt_) return deal_parts();
+  if (!part_deal_.done()) return deal_parts();
   if (check_due()) return begin_check();
   if (part_.view.last) return keep_last();
   consider_checkpoint();
@@ -245,11 +241,11 @@ void ReplicaState::begin_step() {
               Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step, parts_.bench});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
-  step_begun_ = true;
+  audit_round_.own_begun();
   if (!any) {
     sketched_metrics_.clear();
     computed_s_ = 0;
-    return done_with({}, {}, {});
+    return done_with({});
   }
   parts_.bench->progress->now(Activity::computing, part_.begin);
   compute([items = items_, step = opening.step, turn = turn_, offering = offers()](Workbench& bench) {
@@ -277,7 +273,7 @@ void ReplicaState::on(const Computed& message) {
     return contribute(message.nodes, {});
   }
   parts_.bench->progress->measured(position_->course().steps() + 1, waited_s_ + computed_s_);
-  done_with(message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits);
+  done_with({message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits});
 }
 
 // Buckets go to the reducer while the rest is computed.
@@ -336,8 +332,7 @@ void ReplicaState::on(const RoundDone& message) {
 
 // The first record of a view: from here on what was held before it is of no use.
 void ReplicaState::view_takes_effect() {
-  if (took_ == part_.view.number) return;
-  took_ = part_.view.number;
+  if (!part_deal_.take_effect(part_.view.number)) return;
   from_.reset();
   feed_.drop_records();  // of the view before; all have them
   if (!in_parts()) return;

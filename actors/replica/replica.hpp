@@ -14,10 +14,13 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
+#include "actors/replica/audit_round.hpp"
 #include "actors/replica/catch_up.hpp"
+#include "actors/replica/part_deal.hpp"
+#include "actors/replica/part_gathering.hpp"
+#include "actors/replica/proof.hpp"
 #include "actors/replica/record_feed.hpp"
 #include "actors/replica/training_position.hpp"
-#include "actors/rules/steps/audit.hpp"
 #include "actors/rules/steps/checkpoint_due.hpp"
 #include "actors/rules/watch/wait_share.hpp"
 #include "actors/trainer/workbench.hpp"
@@ -34,14 +37,6 @@ struct ReplicaParts {
   std::shared_ptr<Executor> background;       ///< what no step waits for: encoding, hashing
   std::shared_ptr<Checkpointer> checkpoints;  ///< null: none are written
   std::shared_ptr<const Snapshot> from;       ///< to go on from; null: the beginning
-};
-
-/// A replica audits shards of other ones in this round, one after the other.
-struct Auditing {
-  std::deque<std::deque<std::uint32_t>> left;  ///< of each audit: to be tried; the first one is asked for
-  std::optional<Item> item;
-  bool under_way = false;
-  std::vector<AuditWord> words;
 };
 
 class ReplicaState {
@@ -100,16 +95,12 @@ class ReplicaState {
   void begin_check();
   void checked(const RoundRecord& check);
   void prove(const RoundRecord& record);
-  void note_clean(const RoundRecord& record);
-  bool was_compared(const Audit& audit, const RoundRecord& record) const;
   void begin_audits(const Cursor& cursor);
   std::optional<std::uint32_t> own_audit() const;
   void ask_for_audit();
-  bool audits(std::uint32_t shard) const;
   bool take_for_audit(const Item& item);
   void audit_if_ready();
-  void done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                 std::vector<AuditWord> audits);
+  void done_with(AuditRound::Part part);
   void contribute_if_audited();
   void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
   MeanIs mean_of(const RoundRecord& record) const;
@@ -171,10 +162,8 @@ class ReplicaState {
   void gone_back(const Restored& message);
   bool is_being_restored();
   void give_for_checkpoint();
-  void take_no_more(std::uint64_t number);
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const HandedOut& message);
-  void take_gathered(std::span<const std::byte> bytes);
   void write_if_gathered();
   void give_up_gathering(const std::string& reason);
   void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
@@ -203,9 +192,7 @@ class ReplicaState {
   std::deque<StandIn> errands_;
   std::vector<std::optional<Item>> errand_items_;
   // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
-  std::set<std::uint32_t> unproven_;  // of the view: slots
-  bool proven_ = false;               // this replica, in some view
-  std::vector<std::uint64_t> clean_;  // of the view's replicas, as in Member
+  Proof proof_;
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
   bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
   // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
@@ -215,32 +202,11 @@ class ReplicaState {
   WeightsHash weighed_;                                    // all had this at the last check
   std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
   bool write_due_ = false;
-  WeightsHash weights_;        // said with the next round
-  std::vector<Audit> audits_;  // of this round
-  std::optional<Auditing> auditing_;
-  // Its own part of the round, until that is done.
-  struct OwnPart {
-    std::vector<NodeValue> nodes;
-    std::vector<ShardMetrics> metrics;
-    std::vector<AuditWord> audits;
-  };
-  std::optional<OwnPart> own_part_;
-  bool step_begun_ = false;
-  // What is held in parts; see replica_parts.cpp. They are dealt once in a view, before its first round.
-  int parts_at_work_ = 0;  // asked of the compute thread, for this view
-  bool parts_dealt_ = true, parts_asked_ = false, parts_given_ = false, parts_in_ = false;
-  std::uint32_t took_ = 0;                // the latest view of which it has taken a record
-  std::uint32_t dealt_ = 0;               // the view that bench.next_part is of
-  std::size_t pieces_ = 0;                // of all parts, as they are gathered for a checkpoint
+  WeightsHash weights_;  // said with the next round
+  AuditRound audit_round_;
+  PartDeal part_deal_;                    // of what is held in parts; see replica_parts.cpp
+  PartGathering part_gathering_;          // for a checkpoint
   std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
-  struct Gathering {
-    std::uint64_t number;
-    GatheredParts parts;
-    Written written;
-  };
-  std::optional<Gathering> gathering_parts_;                     // for a checkpoint
-  std::map<std::uint64_t, std::deque<Payload>> gathered_early_;  // by the number of records
-  std::uint64_t gathered_to_ = 0;                                // later ones are still to come
   std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
   bool keeps_soon_ = false;                   // the last record, once its mean has come from the card
   bool result_abandoned_ = false;             // a transfer may still write to it

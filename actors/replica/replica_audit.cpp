@@ -9,32 +9,23 @@ namespace muster {
 
 // Every member knows the audits of the step by itself. What takes no part in it is not audited.
 void ReplicaState::begin_audits(const Cursor& cursor) {
-  audits_.clear();
-  auditing_.reset();
-  own_part_.reset();
-  step_begun_ = false;
+  std::vector<Audit> audits;
   const std::uint64_t every = audit_every(parts_.bench->job, part_.view);
-  if (cursor.phase != Phase::train || every == 0) return;
-  const std::uint64_t step = position_->course().steps() + 1;
-  std::set<std::uint32_t> compared = unproven_;
-  if (part_.view.doubts(step)) {
-    for (const Member& member : part_.view.replicas) compared.insert(member.name.slot);
+  if (cursor.phase == Phase::train && every > 0) {
+    const Course& course = position_->course();
+    const std::uint64_t step = course.steps() + 1;
+    audits = audits_of(part_.view.replicas, proof_.to_compare(step), step, every);
+    for (Audit& audit : audits)
+      std::erase_if(audit.shards,
+                    [&](std::uint32_t shard) { return !course.takes_part(shard) || left_out(shard); });
   }
-  audits_ = audits_of(part_.view.replicas, compared, step, every);
-  for (Audit& audit : audits_) {
-    std::erase_if(audit.shards, [this](std::uint32_t shard) {
-      return !position_->course().takes_part(shard) || left_out(shard);
-    });
-    if (audit.auditor != parts_.slot) continue;
-    if (!auditing_) auditing_.emplace();
-    auditing_->left.emplace_back(audit.shards.begin(), audit.shards.end());
-  }
-  if (auditing_) ask_for_audit();
+  audit_round_.begin(std::move(audits), parts_.slot);
+  if (audit_round_.is_open()) ask_for_audit();
 }
 
 // The shard of this replica that another one computes, too.
 std::optional<std::uint32_t> ReplicaState::own_audit() const {
-  for (const Audit& audit : audits_) {
+  for (const Audit& audit : audit_round_.audits()) {
     if (audit.owner != parts_.slot) continue;
     for (const std::uint32_t shard : audit.shards) {
       if (has_rows(items_[shard - part_.begin])) return shard;
@@ -44,81 +35,62 @@ std::optional<std::uint32_t> ReplicaState::own_audit() const {
 }
 
 void ReplicaState::ask_for_audit() {
-  auto& left = auditing_->left;
-  while (!left.empty() && left.front().empty()) left.pop_front();
-  if (left.empty()) return contribute_if_audited();
-  if (own_part_) parts_.bench->progress->now(Activity::loading);
-  self_->send(parts_.node, Borrow{part_.view.number, left.front().front()});
-}
-
-// Whether this is the one whose data were asked for.
-bool ReplicaState::audits(std::uint32_t shard) const {
-  return auditing_ && !halted_ && !auditing_->left.empty() && !auditing_->left.front().empty() &&
-         auditing_->left.front().front() == shard;
+  const auto shard = audit_round_.next();
+  if (!shard) return contribute_if_audited();
+  if (audit_round_.own()) parts_.bench->progress->now(Activity::loading);
+  self_->send(parts_.node, Borrow{part_.view.number, *shard});
 }
 
 void ReplicaState::on(const Borrowed& message) {
-  if (message.view == part_.view.number && audits(message.shard))
+  if (message.view == part_.view.number && !halted_ && audit_round_.asks_for(message.shard))
     self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
 }
 
 bool ReplicaState::take_for_audit(const Item& item) {
   const bool own = item.shard >= part_.begin && item.shard < part_.end;
-  if (own || !audits(item.shard) || auditing_->item || item.cursor != gathering_) return false;
-  if (has_rows(item)) {
-    auditing_->item = item;
-    audit_if_ready();
-  } else {
-    auditing_->left.front().pop_front();
-    ask_for_audit();
-  }
+  if (own || halted_ || !audit_round_.asks_for(item.shard)) return false;
+  if (audit_round_.has_item() || item.cursor != gathering_) return false;
+  audit_round_.take(item);
+  audit_round_.has_item() ? audit_if_ready() : ask_for_audit();
   return true;
 }
 
 // Behind its own shards, so that others wait for these no longer than in any step.
 void ReplicaState::audit_if_ready() {
-  if (!step_begun_ || !auditing_ || !auditing_->item || std::exchange(auditing_->under_way, true)) return;
+  const auto item = audit_round_.start();
+  if (!item) return;
   const std::size_t buckets =
       bucket_elements(parts_.bench->job, parts_.bench->state.size(), part_.view.replicas.size());
-  parts_.bench->progress->now(Activity::computing, auditing_->item->shard);
-  compute([item = *auditing_->item, step = position_->course().steps() + 1, buckets](Workbench& bench) {
+  parts_.bench->progress->now(Activity::computing, item->shard);
+  compute([item = *item, step = position_->course().steps() + 1, buckets](Workbench& bench) {
     return Audited{0, audit_shard(bench, item, step, buckets), {}};
   });
 }
 
 void ReplicaState::on(const Audited& message) {
-  if (message.turn != turn_ || !auditing_) return;
-  if (!message.error.empty()) return model_failed(auditing_->item->shard, message.error);
-  auditing_->words.push_back(message.word);
-  auditing_->left.pop_front();
-  auditing_->item.reset();
-  auditing_->under_way = false;
+  if (message.turn != turn_ || !audit_round_.has_item()) return;
+  if (!message.error.empty()) return model_failed(audit_round_.shard(), message.error);
+  audit_round_.computed(message.word);
   ask_for_audit();
 }
 
 // The own shards are done: their sums go on their way while another one is audited.
-void ReplicaState::done_with(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                             std::vector<AuditWord> audits) {
-  own_part_.emplace(OwnPart{std::move(nodes), std::move(metrics), std::move(audits)});
-  const bool waits = auditing_ && !auditing_->left.empty();
-  if (waits && !own_part_->nodes.empty())
-    self_->send(reducer_, Offer{part_.view.number,
-                                round_,
-                                own_part_->nodes,
-                                {0, reduced_elements(*parts_.bench).step},
-                                parts_.bench});
+void ReplicaState::done_with(AuditRound::Part part) {
+  audit_round_.own_done(std::move(part));
+  const bool waits = audit_round_.is_open();
+  if (const auto& nodes = audit_round_.own()->nodes; waits && !nodes.empty())
+    self_->send(
+        reducer_,
+        Offer{part_.view.number, round_, nodes, {0, reduced_elements(*parts_.bench).step}, parts_.bench});
   // Loaders are watched while a replica does nothing but wait for them.
-  if (waits && !auditing_->item) parts_.bench->progress->now(Activity::loading);
+  if (waits && !audit_round_.has_item()) parts_.bench->progress->now(Activity::loading);
   audit_if_ready();
   contribute_if_audited();
 }
 
 void ReplicaState::contribute_if_audited() {
-  if (!own_part_ || (auditing_ && !auditing_->left.empty())) return;
-  OwnPart part = *std::exchange(own_part_, std::nullopt);
-  if (auditing_) part.audits.insert(part.audits.end(), auditing_->words.begin(), auditing_->words.end());
-  auditing_.reset();
-  contribute(std::move(part.nodes), std::move(part.metrics), std::move(part.audits));
+  auto part = audit_round_.complete();
+  if (part) contribute(std::move(part->nodes), std::move(part->metrics), std::move(part->audits));
 }
 
 }  // namespace muster

@@ -50,44 +50,13 @@ void ReplicaState::checked(const RoundRecord& check) {
   next_round();
 }
 
-bool ReplicaState::was_compared(const Audit& audit, const RoundRecord& record) const {
-  return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
-    return word.present() && std::count(audit.shards.begin(), audit.shards.end(), word.shard) > 0;
-  });
-}
-
-// Members whose gradients were compared in this step, or cannot be, are as good as the others.
+// What the audits of a step of this view have shown.
 void ReplicaState::prove(const RoundRecord& record) {
-  const bool of_this_view = took_ == part_.view.number;  // else it was given, before the view was in force
+  const bool of_this_view =
+      part_deal_.took() == part_.view.number;  // else it was given, before the view was in force
   if (catch_up_.observing() || catch_up_.behind() || !of_this_view) return;
-  note_clean(record);
-  if (unproven_.empty()) return;
-  std::erase_if(unproven_, [&](std::uint32_t slot) {
-    const auto audit =
-        std::find_if(audits_.begin(), audits_.end(), [&](const Audit& each) { return each.owner == slot; });
-    return audit == audits_.end() || audit->shards.empty() || was_compared(*audit, record);
-  });
-  proven_ = !unproven_.contains(parts_.slot);
-}
-
-// Two replicas had the same gradient of a shard: both are right. Most steps have nothing to tell.
-void ReplicaState::note_clean(const RoundRecord& record) {
-  const std::vector<Member>& replicas = part_.view.replicas;
-  bool changed = false;
-  const auto set = [&](std::uint64_t& clean, std::uint64_t step) {
-    changed |= std::exchange(clean, step) != step;
-  };
-  for (std::uint64_t& clean : clean_) {
-    if (clean == kCleanUntilView) set(clean, record.step - 1);  // its first step
-  }
-  for (const Audit& audit : audits_) {
-    if (!was_compared(audit, record)) continue;
-    for (std::size_t i = 0; i < replicas.size(); ++i) {
-      const std::uint32_t slot = replicas[i].name.slot;
-      if (slot == audit.owner || slot == audit.auditor) set(clean_[i], record.step);
-    }
-  }
-  if (changed) self_->send(parts_.node, Compared{part_.view.number, clean_});
+  if (proof_.count(record, audit_round_.audits()))
+    self_->send(parts_.node, Compared{part_.view.number, proof_.clean()});
 }
 
 }  // namespace muster

@@ -99,7 +99,8 @@ void ReplicaState::on(const DonateTo& message) {
   if (message.view != part_.view.number) return;
   if (message.ends) {
     feed_.wants_nothing(message.peer);
-    const bool of_this_view = took_ == part_.view.number && !halted_;  // else members may miss them
+    const bool of_this_view =
+        part_deal_.took() == part_.view.number && !halted_;  // else members may miss them
     if (!feed_.feeds_somebody() && of_this_view) feed_.drop_records();
     return;
   }
@@ -110,8 +111,8 @@ void ReplicaState::on(const DonateTo& message) {
 // The floats are copied by the compute thread before whatever it is asked for next, once for all who wait
 // for them; they are hashed elsewhere, while the steps go on, and sent from where they are.
 void ReplicaState::donate() {
-  if (going_back_) return;                // its state is not the view's yet
-  if (!parts_dealt_ && !halted_) return;  // nor that; where the view ended before, it stays what it is
+  if (going_back_) return;                     // its state is not the view's yet
+  if (!part_deal_.done() && !halted_) return;  // nor that; where the view ended before, it stays what it is
   if (!feed_.somebody_waits()) return;
   const std::vector<PeerId> peers = feed_.give_state(position_->records());
   std::optional<std::uint64_t> turn;
@@ -140,7 +141,7 @@ void ReplicaState::on(const StateCopied& message) {
 void ReplicaState::on(const Observing& message) {
   next_turn();
   catch_up_.observe(message.donor);
-  proven_ = false;  // it may have been a member: what it is given now is compared anew
+  proof_.forget_own();  // it may have been a member: what it is given now is compared anew
   entering_ = false;
   restoring_.reset();
   if (canary("caught-up-early"))

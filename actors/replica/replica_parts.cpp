@@ -38,24 +38,13 @@ std::string why_not_from(Course course, const ReplicaPlace& place) {
 
 // ---- from view to view
 
-// A view took effect if somebody took a record of it, whether this replica did or not: then all have its
-// parts. Else what was held before it is what counts.
 void ReplicaState::enter_parts() {
-  const PartSource& source = part_.view.source;
   give_up_gathering("its view ended before all parts were there");
-  gathered_early_.clear();
-  gathered_to_ = 0;
-  const bool next_counts = source.view != 0 && source.view == dealt_ && took_ != dealt_;
-  const bool has_none = source.view == 0 || (!next_counts && source.view != took_);
-  if (next_counts) took_ = dealt_;
-  dealt_ = part_.view.number;
-  parts_dealt_ = parts_asked_ = parts_given_ = parts_in_ = false;
-  parts_at_work_ = 1;
-  pieces_ = moves_to_writer(*parts_.bench, part_.view, parts_.slot).size();
-  compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, next_counts,
-           has_none](Workbench& bench) {
-    if (next_counts) bench.part = std::move(bench.next_part);
-    if (has_none) bench.part.reset();
+  part_gathering_.enter(moves_to_writer(*parts_.bench, part_.view, parts_.slot).size());
+  const PartDeal::Entry entry = part_deal_.enter(part_.view.source, part_.view.number);
+  compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, entry](Workbench& bench) {
+    if (entry.next_counts) bench.part = std::move(bench.next_part);
+    if (entry.has_none) bench.part.reset();
     bench.next_part = part;
     part->prepare(bench.part.get());
     std::vector<PartMove> wanted = moves_into(bench, view);
@@ -67,9 +56,8 @@ void ReplicaState::enter_parts() {
 
 // All stand at the same record. Each gives what the others need of what it holds, and takes what it needs.
 void ReplicaState::deal_parts() {
-  if (std::exchange(parts_asked_, true)) return;
+  if (!part_deal_.begin()) return;
   parts_.bench->progress->now(Activity::updating);
-  ++parts_at_work_;
   compute([view = part_.view, self = parts_.slot, records = position_->records(),
            reducer = reducer_](Workbench& bench) {
     Part& next = *bench.next_part;
@@ -91,8 +79,8 @@ void ReplicaState::deal_parts() {
 
 void ReplicaState::take_part(const HandedOut& message) {
   if (!in_parts() || catch_up_.observing()) return;
-  ++parts_at_work_;
-  if (parts_given_ && !parts_dealt_ && !halted_) parts_.bench->progress->now(Activity::updating);
+  part_deal_.ask();
+  if (part_deal_.given() && !part_deal_.done() && !halted_) parts_.bench->progress->now(Activity::updating);
   compute([payload = message.payload](Workbench& bench) {
     bench.next_part->take(*payload);
     return PartTaken{0, false, bench.next_part->complete(), {}};
@@ -102,18 +90,13 @@ void ReplicaState::take_part(const HandedOut& message) {
 void ReplicaState::on(const PartTaken& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
-  --parts_at_work_;
-  if (part_.view.last && parts_dealt_) parts_.bench->progress->now(Activity::idle);  // it has given its part
-  parts_given_ |= message.gave;
-  parts_in_ |= message.complete;
-  if (parts_dealt_ || !parts_given_) return;
-  if (!parts_in_ && halted_) return;
-  if (!parts_in_) {  // waits for those of others, unless it has some to take
-    parts_.bench->progress->now(parts_at_work_ > 0 ? Activity::updating : Activity::reducing);
-    return;
-  }
-  parts_dealt_ = true;
-  if (!halted_) next_round();
+  if (part_.view.last && part_deal_.done())
+    parts_.bench->progress->now(Activity::idle);  // it has given its part
+  const PartDeal::Step step = part_deal_.worked(message.gave, message.complete);
+  if (step == PartDeal::Step::none || halted_) return;
+  if (step == PartDeal::Step::done) return next_round();
+  // It waits for those of others, unless it has some to take.
+  parts_.bench->progress->now(part_deal_.is_worked_on() ? Activity::updating : Activity::reducing);
 }
 
 // ---- back to a checkpoint, or to the beginning: parts were lost, or none were dealt yet
@@ -202,7 +185,7 @@ void ReplicaState::gone_back(const Restored& message) {
   due_at_.reset();  // for all alike: some had come further
   write_due_ = false;
   tell_epochs();  // this one may not have been there yet
-  parts_dealt_ = true;
+  part_deal_.skip();
   catch_up_.not_behind();
   halted_ ? answer_halt() : next_round();
 }
@@ -210,7 +193,7 @@ void ReplicaState::gone_back(const Restored& message) {
 // ---- for a checkpoint: one writes it, and is given the parts of the others
 
 void ReplicaState::give_for_checkpoint() {
-  ++parts_at_work_;
+  part_deal_.ask();
   compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
            number = position_->records(), reducer = reducer_](Workbench& bench) {
     const Part& part = bench.next_part ? *bench.next_part : *bench.part;
@@ -226,60 +209,44 @@ void ReplicaState::give_for_checkpoint() {
 
 void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   give_up_gathering("the next one was begun before all parts were there");
-  const std::uint64_t number = own.snapshot->place.records;
-  gathering_parts_.emplace(Gathering{number,
-                                     {own.snapshot, part_slots(*parts_.bench),
-                                      moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},
-                                     written});
+  const std::uint64_t record = own.snapshot->place.records;
+  part_gathering_.begin(record,
+                        {own.snapshot, part_slots(*parts_.bench),
+                         moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},
+                        written);
   if (own.view != part_.view.number) return give_up_gathering("its view ended");
-  for (const Payload& payload : std::exchange(gathered_early_[number], {})) take_gathered(*payload);
-  take_no_more(number);
-  write_if_gathered();
-}
-
-// Parts for this checkpoint or older ones, if it is not gathered just now, are for none.
-void ReplicaState::take_no_more(std::uint64_t number) {
-  gathered_to_ = number;
-  gathered_early_.erase(gathered_early_.begin(), gathered_early_.upper_bound(number));
-}
-
-// The others may be there before this replica's own snapshot, which may be a record behind by then.
-void ReplicaState::take_gathered(const HandedOut& message) {
-  if (gathering_parts_ && message.number == gathering_parts_->number) {
-    take_gathered(*message.payload);
-    return write_if_gathered();
-  }
-  if (message.number <= gathered_to_ || !parts_.checkpoints) return;
-  auto& early = gathered_early_[message.number];
-  const auto is_it = [&](const auto& each) { return *each == *message.payload; };
-  if (std::ranges::any_of(early, is_it)) return;  // it has come twice
-  if (early.size() >= pieces_) return trouble("more parts were given than there are");
-  early.push_back(message.payload);
-}
-
-void ReplicaState::take_gathered(std::span<const std::byte> bytes) {
   try {
-    gathering_parts_->parts.take(bytes);
+    part_gathering_.take_early(record);
   } catch (const Error& error) {
     trouble(error.what());
   }
+  part_gathering_.ignore_until(record);
+  write_if_gathered();
+}
+
+void ReplicaState::take_gathered(const HandedOut& message) {
+  if (!parts_.checkpoints) return;
+  try {
+    if (!part_gathering_.take(message.number, message.payload))
+      return trouble("more parts were given than there are");
+  } catch (const Error& error) {
+    trouble(error.what());
+  }
+  write_if_gathered();
 }
 
 void ReplicaState::write_if_gathered() {
-  if (!gathering_parts_ || !gathering_parts_->parts.complete()) return;
-  const Gathering whole = *std::exchange(gathering_parts_, std::nullopt);
-  write(whole.parts.snapshot(), whole.written);
+  if (auto whole = part_gathering_.whole()) write(std::move(whole->snapshot), whole->written);
 }
 
 // The one of the end is begun again in the next view.
 void ReplicaState::give_up_gathering(const std::string& reason) {
-  if (!gathering_parts_) return;
-  Written written = std::exchange(gathering_parts_, std::nullopt)->written;
-  if (written.last || written.parting) return;
+  auto written = part_gathering_.give_up();
+  if (!written || written->last || written->parting) return;
   writing_ = false;
-  written.error = reason;
-  written.advice = "none is needed: the next one is written when it is due";
-  raise_written(written);
+  written->error = reason;
+  written->advice = "none is needed: the next one is written when it is due";
+  raise_written(*written);
 }
 
 }  // namespace muster

@@ -113,8 +113,9 @@ void ReplicaState::on(const Updated& message) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
-    self_->send(parts_.node, Progress{record_->epoch, record_->step, position_->samples(),
-                                      weight > 0 ? loss / weight : 0, message.gradient_norm, took_});
+    self_->send(parts_.node,
+                Progress{record_->epoch, record_->step, position_->samples(), weight > 0 ? loss / weight : 0,
+                         message.gradient_norm, part_deal_.took()});
   }
   moved(move);
 }

@@ -69,10 +69,9 @@ void ReplicaState::consider_checkpoint() {
   if (!std::exchange(write_due_, false) || due_at_ != position_->records() || position_->course().finished())
     return;  // at the end one is written anyway
   if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
-  if (gathering_parts_)
-    give_up_gathering("the next one was due before all parts of the optimiser were there");
+  give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
-  if (in_parts()) take_no_more(position_->records());
+  if (in_parts()) part_gathering_.ignore_until(position_->records());
   self_->send(parts_.node,
               Raised{make_event("checkpoint_passed_over",
                                 {{"step", static_cast<std::int64_t>(position_->course().steps())}})});
@@ -122,7 +121,7 @@ void ReplicaState::keep_state() {
     return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
                                               (to.empty() ? "that of the beginning" : to)});
   }
-  if (in_parts() && (catch_up_.observing() || part_.view.replicas.size() > 1 || !parts_dealt_))
+  if (in_parts() && (catch_up_.observing() || part_.view.replicas.size() > 1 || !part_deal_.done()))
     return self_->send(
         parts_.node,
         StateKept{std::string("no checkpoint is written: it holds but a part of ") +
