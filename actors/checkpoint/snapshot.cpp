@@ -1,7 +1,6 @@
 #include "actors/checkpoint/snapshot.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/bytes.hpp"
