@@ -247,7 +247,7 @@ int bench_step(const Arguments& arguments, const Registry& registry) {
     return kFailed;
   }
   const double step_us = report.train_seconds / static_cast<double>(report.steps) * 1e6;
-  const Phases& first = report.phases.at(0);
+  const PhaseTimes& first = report.phases.at(0);
   const double each = 1e6 / static_cast<double>(report.steps);
   if (given->count("json")) {
     const nlohmann::ordered_json line{{"replicas", report.replicas},

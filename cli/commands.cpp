@@ -13,7 +13,7 @@ namespace muster::cli {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {"run", "train: start the replicas of a job, and report", true, run_command},
-      {"coordinate", "train on machines that join by hand: keep the roster, and report", true,
+      {"coordinate", "train on machines that join by hand: keep the membership, and report", true,
        coordinate_command},
       {"join", "add this machine to a run, at any time", true, join_command},
       {"status", "how a run stands that is under way", true, status_command},

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kCoordinateUsage =
     "Usage: muster coordinate JOB.toml --listen HOST:PORT [--insecure] [--replicas N] [--set "
     "table.key=value]...\n\n"
-    "Keeps the roster of a run, and starts no process. Training begins when cluster.replicas replicas (and\n"
+    "Keeps the membership of a run, and starts no process. Training begins when cluster.replicas replicas "
+    "(and\n"
     "cluster.loaders loaders) have come with `muster join --coordinator HOST:PORT`; more may come at any "
     "time.\n"
     "With checkpoint.folder a journal is kept there: a coordinator that died is started again by the same\n"

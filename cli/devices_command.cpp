@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kDevicesUsage =
     "Usage: muster devices [--json]\n\n"
-    "Prints what this machine can compute on: the names are those of `cluster.devices` in a job. A card that "
+    "Prints what this machine can compute on: the names are those of `cluster.devices` in a job. A GPU that "
     "is there\nand cannot be used stands there with the reason.\n";
 
 struct Survey {
@@ -73,22 +73,22 @@ std::string gib(std::uint64_t bytes) {
   return text.str();
 }
 
-std::string card_text(const CudaCard& card) {
-  std::string text = card.name;
-  if (card.compute_capability.empty()) return text;
-  text += ", " + gib(card.memory_bytes) + ", compute capability " + card.compute_capability + ", " +
-          std::to_string(card.multiprocessors) + " multiprocessors, PCI " + card.bus;
+std::string gpu_text(const CudaGpu& gpu) {
+  std::string text = gpu.name;
+  if (gpu.compute_capability.empty()) return text;
+  text += ", " + gib(gpu.memory_bytes) + ", compute capability " + gpu.compute_capability + ", " +
+          std::to_string(gpu.multiprocessors) + " multiprocessors, PCI " + gpu.bus;
   std::vector<std::string> peers;
-  for (const int peer : card.peers) peers.push_back("cuda:" + std::to_string(peer));
-  return text + (peers.empty() ? ", no direct access to other cards" : ", direct access to " + joined(peers));
+  for (const int peer : gpu.peers) peers.push_back("cuda:" + std::to_string(peer));
+  return text + (peers.empty() ? ", no direct access to other GPUs" : ", direct access to " + joined(peers));
 }
 
 void print_text(const Survey& survey) {
   const DeviceInventory& inventory = survey.inventory;
   for (std::size_t i = 0; i < inventory.cores.size(); ++i)
     std::cout << "cpu:" << i << "   core " << inventory.cores[i] << "\n";
-  for (std::size_t i = 0; i < inventory.cuda_cards.size(); ++i)
-    std::cout << "cuda:" << i << "  " << card_text(inventory.cuda_cards[i]) << "\n";
+  for (std::size_t i = 0; i < inventory.cuda_gpus.size(); ++i)
+    std::cout << "cuda:" << i << "  " << gpu_text(inventory.cuda_gpus[i]) << "\n";
   const std::string name = survey.processor.empty() ? "" : survey.processor + ", ";
   std::cout << "\nprocessor   " << name << "vectors " << kernels::chosen() << ", " << gib(survey.memory_bytes)
             << "\n";
@@ -103,33 +103,33 @@ void print_text(const Survey& survey) {
     return;
   }
   std::cout << "moves memory of: " << joined(survey.ucx_memory)
-            << (moves_cuda(survey) ? "" : " (not of CUDA: what leaves a card goes through host memory)")
+            << (moves_cuda(survey) ? "" : " (not of CUDA: what leaves a GPU goes through host memory)")
             << "\n";
 }
 
-nlohmann::json json_of(const CudaCard& card, std::size_t number) {
+nlohmann::json json_of(const CudaGpu& gpu, std::size_t number) {
   return {{"name", "cuda:" + std::to_string(number)},
-          {"card", card.name},
-          {"compute_capability", card.compute_capability},
-          {"memory_bytes", card.memory_bytes},
-          {"multiprocessors", card.multiprocessors},
-          {"bus", card.bus},
-          {"peers", card.peers}};
+          {"gpu", gpu.name},
+          {"compute_capability", gpu.compute_capability},
+          {"memory_bytes", gpu.memory_bytes},
+          {"multiprocessors", gpu.multiprocessors},
+          {"bus", gpu.bus},
+          {"peers", gpu.peers}};
 }
 
 void print_json(const Survey& survey) {
   const DeviceInventory& inventory = survey.inventory;
-  nlohmann::json cpus = nlohmann::json::array(), cards = nlohmann::json::array();
+  nlohmann::json cpus = nlohmann::json::array(), gpus = nlohmann::json::array();
   for (std::size_t i = 0; i < inventory.cores.size(); ++i)
     cpus.push_back({{"name", "cpu:" + std::to_string(i)}, {"core", inventory.cores[i]}});
-  for (std::size_t i = 0; i < inventory.cuda_cards.size(); ++i)
-    cards.push_back(json_of(inventory.cuda_cards[i], i));
+  for (std::size_t i = 0; i < inventory.cuda_gpus.size(); ++i)
+    gpus.push_back(json_of(inventory.cuda_gpus[i], i));
   const nlohmann::json all{
       {"cpus", cpus},
       {"processor", survey.processor},
       {"vectors", kernels::chosen()},
       {"memory_bytes", survey.memory_bytes},
-      {"cards", cards},
+      {"gpus", gpus},
       {"cuda",
        {{"usable", inventory.cuda_devices},
         {"reason", inventory.cuda_reason},

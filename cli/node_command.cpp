@@ -44,8 +44,8 @@ int node_command(const Arguments& arguments, const Registry& registry) {
   bench.iterations = (*given)["bench-iterations"].as<std::uint64_t>();
   bench.flip_at = (*given)["bench-flip"].as<std::int64_t>();
   NodeSeams seams = real_seams();
-  seams.spawn_replica = [bench](caf::actor_system& system, ReplicaParts parts) {
-    return system.spawn(bench_replica, std::move(parts), bench);
+  seams.spawn_replica = [bench](caf::actor_system& system, ReplicaSetup setup) {
+    return system.spawn(bench_replica, std::move(setup), bench);
   };
   return run_node(node, registry, std::move(seams));
 }

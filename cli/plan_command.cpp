@@ -4,7 +4,7 @@
 
 #include "actors/preflight/memory_plan.hpp"
 #include "actors/preflight/preflight_apart.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "base/units.hpp"
 #include "cli/job_arguments.hpp"
 #include "gpu/core_shares.hpp"
@@ -69,7 +69,7 @@ void print_replicas(const Preflight& flight) {
 // By how a micro-batch's memory is known.
 void print_trials(const Preflight& flight) {
   for (const auto& [where, trial] :
-       {std::pair("the host", &flight.host_batch), std::pair("the card", &flight.card_batch)}) {
+       {std::pair("the host", &flight.host_batch), std::pair("the GPU", &flight.gpu_batch)}) {
     if (trial->known) {
       std::printf("a micro-batch was computed on %s, and took %s at most (%s)\n", where,
                   human_size(trial->bytes).c_str(), trial->how.c_str());

@@ -144,7 +144,7 @@ std::string command_to_go_on(const std::string& command, const Arguments& argume
   return resumes ? text : text + " --resume";
 }
 
-void say_how_to_go_on(const Report& report, const std::string& command, OnNotFinite on_not_finite) {
+void print_how_to_go_on(const Report& report, const std::string& command, OnNotFinite on_not_finite) {
   const bool again = on_not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
   const bool failed = report.outcome == "failed";
   const bool older = report.kept->step < report.steps;
@@ -159,7 +159,7 @@ void say_how_to_go_on(const Report& report, const std::string& command, OnNotFin
 }
 
 // Nobody could tell them of the end: what they have done is worth more than any checkpoint.
-void say_who_may_live(const Report& report, const std::string& command) {
+void print_who_may_live(const Report& report, const std::string& command) {
   const std::string kept =
       report.kept ? "; --resume would go back to step " + std::to_string(report.kept->step) : std::string();
   std::fprintf(stderr,
@@ -261,10 +261,10 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   const Report report = run_and_report(*parsed.job, run_options, quiet, code);
   if (!report_file.empty() && !leave_report(report, report_file) && code == kCompleted) code = kFailed;
   if (!report.completed() && report.members_may_live)
-    say_who_may_live(report, command_without("--resume", training.command, arguments));
+    print_who_may_live(report, command_without("--resume", training.command, arguments));
   else if (!report.completed() && report.kept)
-    say_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
-                     parsed.job->train.not_finite);
+    print_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
+                       parsed.job->train.not_finite);
   else if (!report.completed() && report.steps > 0 && parsed.job->checkpoint.folder.empty())
     std::fprintf(stderr, "muster: nothing is kept of %llu steps: checkpoint.folder is not set\n",
                  static_cast<unsigned long long>(report.steps));

@@ -1,5 +1,5 @@
 # libtorch: the one that Torch_DIR or CMAKE_PREFIX_PATH points to, else the system's; or the one of an installed PyTorch.
-# Sets Torch_FOUND, Torch_VERSION, MUSTER_TORCH_CUDA (it computes on cards, too) and MUSTER_CUDA_RUNTIME (the one runtime that
+# Sets Torch_FOUND, Torch_VERSION, MUSTER_TORCH_CUDA (it computes on GPUs, too) and MUSTER_CUDA_RUNTIME (the one runtime that
 # all of the program links).
 set(MUSTER_TORCH "" CACHE STRING "empty (Torch_DIR, CMAKE_PREFIX_PATH, then the system's) or python (that of an installed PyTorch)")
 set_property(CACHE MUSTER_TORCH PROPERTY STRINGS "" python)
@@ -36,7 +36,7 @@ foreach(variable IN LISTS cuda_variables)
   unset(${variable})
 endforeach()
 if(NOT DEFINED TORCH_CUDA_ARCH_LIST)
-  set(TORCH_CUDA_ARCH_LIST 9.0)  # else it looks for a card at configure time
+  set(TORCH_CUDA_ARCH_LIST 9.0)  # else it looks for a GPU at configure time
 endif()
 find_package(Torch QUIET)
 foreach(variable IN LISTS cuda_variables)

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "config/model_choice.hpp"
 #include "config/option_check.hpp"
-#include "config/schema/rules.hpp"
+#include "config/schema/constraints.hpp"
 #include "config/schema/schema.hpp"
 #include "config/schema/toml_tree.hpp"
 #include "config/values/file_check.hpp"
@@ -40,7 +40,7 @@ class Reader {
       check_name(table, job_, result_.places, declarations_, broken_, result_.mistakes);
       check_missing_options(table, job_, result_.places, declarations_, broken_, result_.mistakes);
     }
-    check_rules(job_, result_.places, broken_, result_.mistakes);
+    check_constraints(job_, result_.places, broken_, result_.mistakes);
     return job_;
   }
 
@@ -277,7 +277,7 @@ std::vector<Mistake> check_job(const Job& job, const Places& places, const Decla
     check_options(table, job, places, declarations, broken, mistakes);
     check_missing_options(table, job, places, declarations, broken, mistakes);
   }
-  check_rules(job, places, broken, mistakes);
+  check_constraints(job, places, broken, mistakes);
   return mistakes;
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const Declarations::Named& models) {
 }
 
 // What may stand in place of a name here.
-std::string other_ways(const Declarations& declarations) {
+std::string alternatives(const Declarations& declarations) {
   std::string text;
   if (declarations.script) text += "; or file = \"model.pt\" in its place";
   if (declarations.open_library) text += "; or library = \"libmodel.so\" in its place";
@@ -83,7 +83,7 @@ class Choice {
     const std::string allowed = names.empty() ? "none, no model is declared" : any_of_text(quoted_all(names));
     const bool missing = model_.name.empty() && !places_.contains("model.name");
     add("model.name", missing ? "missing" : "unknown model", missing ? "" : shortened(in_quotes(model_.name)),
-        allowed + (missing ? other_ways(declarations_) : ""), near.empty() ? "" : in_quotes(near));
+        allowed + (missing ? alternatives(declarations_) : ""), near.empty() ? "" : in_quotes(near));
   }
 
   // Whether there is such a file.

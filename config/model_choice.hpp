@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/schema/rules.hpp"
+#include "config/schema/constraints.hpp"
 #include "muster/job.hpp"
 #include "muster/mistake.hpp"
 #include "muster/options.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/schema/rules.hpp"
+#include "config/schema/constraints.hpp"
 #include "muster/job.hpp"
 #include "muster/mistake.hpp"
 #include "muster/options.hpp"

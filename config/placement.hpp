@@ -27,7 +27,7 @@ std::vector<ShardInterval> place_shards(std::uint32_t shards, std::uint32_t repl
 /// What this machine has.
 struct Inventory {
   std::vector<int> cores;   ///< logical cores that this process may use; never empty
-  int cuda_devices = 0;     ///< cards that can be used
+  int cuda_devices = 0;     ///< GPUs that can be used
   std::string cuda_reason;  ///< why there is none, where there is none
 };
 

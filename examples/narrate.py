@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SENTENCES = {
     "joined": "replica {replica} is in view {view}, process {pid}",
     "view": "view {view} is in force with {members} replicas",
-    "handed_over": "replica {replica} has given replica {to} its state and the records since, {bytes} bytes in {seconds:.1f} s",
+    "state_transferred": "replica {replica} has given replica {to} its state and the records since, {bytes} bytes in {seconds:.1f} s",
     "late": "replica {replica} holds up step {step}: {seen_by} has waited {waited_ms:.0f} ms for {waited_for} (cause: {cause})",
     "lost": "replica {replica} is lost, with shards {shards}, at step {step}: {reason} (seen by {noticed_by})",
     "recovered": "step {step}, the first one after the loss, is done in view {view}: {after_ms:.0f} ms after the loss was noticed",

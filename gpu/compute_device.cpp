@@ -59,20 +59,20 @@ int number_in(const std::string& name, const std::string& kind) {
 
 }  // namespace
 
-int card_number(const std::string& device) {
+int gpu_number(const std::string& device) {
   return number_in(device, "cuda");
 }
 
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name,
                                                    [[maybe_unused]] const DeviceMemory& memory) {
   if (name == "cpu" || number_in(name, "cpu") >= 0) return make_host_device();
-  const int number = card_number(name);
+  const int number = gpu_number(name);
   if (number < 0) return refused(name, "a device is \"cpu\", \"cpu:K\" or \"cuda:K\"");
 #ifdef MUSTER_WITH_CUDA
-  const CudaCards found = discover_cuda();
-  if (found.cards.empty()) return refused(name, found.reason);
-  if (static_cast<std::size_t>(number) >= found.cards.size())
-    return refused(name, "the cards are cuda:0 to cuda:" + std::to_string(found.cards.size() - 1));
+  const CudaGpus found = discover_cuda();
+  if (found.gpus.empty()) return refused(name, found.reason);
+  if (static_cast<std::size_t>(number) >= found.gpus.size())
+    return refused(name, "the GPUs are cuda:0 to cuda:" + std::to_string(found.gpus.size() - 1));
   return make_cuda_device(number, memory);
 #else
   return refused(name, "this build has no CUDA");

@@ -1,13 +1,13 @@
 // The device that one replica computes on: its memory, and everything that is done to it element by element.
-// Two kinds: the host's processor, and a CUDA card; both give the same bits (see elements.hpp).
+// Two kinds: the host's processor, and a CUDA GPU; both give the same bits (see elements.hpp).
 //
 // Work is done in the order in which it is put, as if by one thread of the device (the compute stream). On a
-// card a call returns before its work is done, and operands must live, unchanged by others, until then: wait
+// GPU a call returns before its work is done, and operands must live, unchanged by others, until then: wait
 // for a mark, or synchronize. On the host work is done when the call returns. Spans are memory of the device
 // but where a parameter says `host`. `out` may be an operand, and must not overlap one otherwise.
 //
 // Calls come from one thread at a time; arrays and marks may be made and destroyed on any thread. Calls on a
-// card throw Error with the card, the call and CUDA's words, which may be about work put before.
+// GPU throw Error with the GPU, the call and CUDA's words, which may be about work put before.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
 
   virtual const std::string& name() const = 0;  ///< "cpu", "cuda:0"
   virtual std::string hardware() const = 0;     ///< for people: "NVIDIA H200", or the processor's name
-  virtual bool is_card() const = 0;             ///< false: the host can read and write its memory
+  virtual bool is_gpu() const = 0;              ///< false: the host can read and write its memory
   virtual void* stream() const = 0;             ///< the cudaStream_t of the work; null on the host
 
   // --- memory (rather use DeviceArray and PinnedArray) ---
@@ -70,7 +70,7 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   /// first.
   virtual void* take(std::size_t bytes) = 0;
   virtual void give(void* memory) noexcept = 0;
-  /// The same of host memory that a card copies from and to by itself. give_pinned waits for all work.
+  /// The same of host memory that a GPU copies from and to by itself. give_pinned waits for all work.
   virtual void* take_pinned(std::size_t bytes) = 0;
   virtual void give_pinned(void* memory) noexcept = 0;
   /// Pins memory of the host that is there already: as if take_pinned had given it. Says why not, where the
@@ -90,12 +90,12 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   template <class T>
   void copy_in(Source<T> host, std::span<T> to) {
     same(host.size(), to.size());
-    put_copy(host.data(), to.data(), host.size_bytes(), Way::in);
+    put_copy(host.data(), to.data(), host.size_bytes(), Direction::in);
   }
   template <class T>
   void copy_out(Source<T> from, std::span<T> host) {
     same(from.size(), host.size());
-    put_copy(from.data(), host.data(), from.size_bytes(), Way::out);
+    put_copy(from.data(), host.data(), from.size_bytes(), Direction::out);
   }
   /// Rows of `width` elements, `stride` apart in `from`: one after the other to `host`, as many as fit there.
   template <class T>
@@ -160,7 +160,7 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual void squared_norm(std::span<const float> values, std::span<double> space) = 0;
   /// *factor = what the gradient of this squared norm is multiplied with to have a norm of at most norm_max.
   virtual void clip_factor(const double* squared_norm, float norm_max, float* factor) = 0;
-  /// *first = index of the first element that is infinite or not a number, or kNone.
+  /// *first = index of the first element that is NaN or Inf, or kNone.
   virtual void find_not_finite(std::span<const float> values, std::uint64_t* first) = 0;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -172,10 +172,10 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& work) = 0;
 
  protected:
-  enum class Way { in, out };
+  enum class Direction { in, out };
   static constexpr std::size_t kSetBytesMax = 64;
 
-  virtual void put_copy(const void* from, void* to, std::size_t bytes, Way way) = 0;
+  virtual void put_copy(const void* from, void* to, std::size_t bytes, Direction direction) = 0;
   virtual Mark put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) = 0;
   /// In bytes.
   virtual void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
@@ -248,9 +248,9 @@ class PinnedArray {
 using DeviceFloats = DeviceArray<float>;
 using PinnedFloats = PinnedArray<float>;
 
-/// How much a card's memory may be used for arrays. (libtorch takes memory for itself beside it.)
+/// How much a GPU's memory may be used for arrays. (libtorch takes memory for itself beside it.)
 struct DeviceMemory {
-  std::size_t bound_bytes = 0;  ///< of the card; 0: all that is free when the device is made
+  std::size_t bound_bytes = 0;  ///< of the GPU; 0: all that is free when the device is made
   std::size_t pinned_bound_bytes = std::size_t{4} << 30;  ///< of the host; pinned memory is never swapped
   std::string key;         ///< of the job, that changes bound_bytes; for messages. Empty: none
   std::string pinned_key;  ///< the same of pinned_bound_bytes
@@ -259,9 +259,9 @@ struct DeviceMemory {
 std::shared_ptr<ComputeDevice> make_host_device();
 
 /// K of "cuda:K"; -1 for any other name.
-int card_number(const std::string& device);
+int gpu_number(const std::string& device);
 
-/// "cpu" or "cpu:K": the host. "cuda:K": the K-th card that the CUDA runtime sees; Error with the
+/// "cpu" or "cpu:K": the host. "cuda:K": the K-th GPU that the CUDA runtime sees; Error with the
 /// reason where it cannot be used, or for another name.
 std::shared_ptr<ComputeDevice> make_compute_device(const std::string& name, const DeviceMemory& memory = {});
 

@@ -1,4 +1,4 @@
-// The cards that the CUDA runtime sees. No CUDA in this header; the functions exist only in builds with CUDA.
+// The GPUs that the CUDA runtime sees. No CUDA in this header; the functions exist only in builds with CUDA.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace muster {
 
-struct CudaCards {
-  std::vector<CudaCard> cards;
+struct CudaGpus {
+  std::vector<CudaGpu> gpus;
   std::string reason;  ///< why there are none
 };
 
-CudaCards discover_cuda();
+CudaGpus discover_cuda();
 
 /// Whether the host cannot read it. False for memory that CUDA knows nothing of.
-bool is_memory_of_a_card(const void* memory);
+bool is_memory_of_a_gpu(const void* memory);
 
 /// "12.4", say; empty without a driver.
 std::string cuda_driver_supports();

@@ -1,4 +1,4 @@
-// Cards as compute devices. No CUDA in this header; the function exists only in builds with CUDA.
+// GPUs as compute devices. No CUDA in this header; the function exists only in builds with CUDA.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// The card of this number, which the CUDA runtime sees. Error with CUDA's words if it refuses.
+/// The GPU of this number, which the CUDA runtime sees. Error with CUDA's words if it refuses.
 std::shared_ptr<ComputeDevice> make_cuda_device(int number, const DeviceMemory& memory);
 
 }  // namespace muster

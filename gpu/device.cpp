@@ -76,13 +76,13 @@ DeviceInventory discover_devices() {
   DeviceInventory inventory;
   inventory.cores = allowed_cores();
 #ifdef MUSTER_WITH_CUDA
-  CudaCards found = discover_cuda();
-  inventory.cuda_cards = std::move(found.cards);
+  CudaGpus found = discover_cuda();
+  inventory.cuda_gpus = std::move(found.gpus);
   inventory.cuda_reason = found.reason;
 #ifdef MUSTER_WITH_TORCH_CUDA
-  inventory.cuda_devices = static_cast<int>(inventory.cuda_cards.size());
+  inventory.cuda_devices = static_cast<int>(inventory.cuda_gpus.size());
 #else
-  if (!inventory.cuda_cards.empty()) inventory.cuda_reason = "this build's libtorch computes on the CPU only";
+  if (!inventory.cuda_gpus.empty()) inventory.cuda_reason = "this build's libtorch computes on the CPU only";
 #endif
 #else
   inventory.cuda_reason = "this build has no CUDA";
@@ -100,9 +100,9 @@ void stay_on(const std::vector<int>& cores, pid_t thread) {
   throw Error("cannot keep a thread on core " + names + ": " + std::strerror(code));
 }
 
-bool is_card_memory([[maybe_unused]] const void* memory) {
+bool is_gpu_memory([[maybe_unused]] const void* memory) {
 #ifdef MUSTER_WITH_CUDA
-  return is_memory_of_a_card(memory);
+  return is_memory_of_a_gpu(memory);
 #else
   return false;
 #endif

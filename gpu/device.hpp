@@ -8,25 +8,25 @@
 
 namespace muster {
 
-/// A card as the CUDA runtime describes it.
-struct CudaCard {
+/// A GPU as the CUDA runtime describes it.
+struct CudaGpu {
   std::string name;
   std::string compute_capability;  ///< "9.0", say
   std::uint64_t memory_bytes = 0;  ///< all of it, whoever uses it
   int multiprocessors = 0;
   std::string bus;         ///< PCI address, "0000:17:00.0" say
-  std::vector<int> peers;  ///< other cards whose memory it can reach directly, ascending
+  std::vector<int> peers;  ///< other GPUs whose memory it can reach directly, ascending
 };
 
 struct DeviceInventory {
-  std::vector<int> cores;            ///< logical cores this process may use, ascending; "cpu:K" is cores[K]
-  int cuda_devices = 0;              ///< cards that models of this build can compute on
-  std::string cuda_reason;           ///< why cuda_devices is 0; empty when it is not
-  std::vector<CudaCard> cuda_cards;  ///< those that are there, usable or not; "cuda:K" is cuda_cards[K]
+  std::vector<int> cores;          ///< logical cores this process may use, ascending; "cpu:K" is cores[K]
+  int cuda_devices = 0;            ///< GPUs that models of this build can compute on
+  std::string cuda_reason;         ///< why cuda_devices is 0; empty when it is not
+  std::vector<CudaGpu> cuda_gpus;  ///< those that are there, usable or not; "cuda:K" is cuda_gpus[K]
 };
 
-/// Looks at the calling thread's affinity mask and, in builds with CUDA, at the cards that are visible. Call
-/// it before any thread is pinned. Blocks for up to seconds on the first look at a card. Throws Error
+/// Looks at the calling thread's affinity mask and, in builds with CUDA, at the GPUs that are visible. Call
+/// it before any thread is pinned. Blocks for up to seconds on the first look at a GPU. Throws Error
 /// when the mask cannot be read.
 DeviceInventory discover_devices();
 
@@ -39,8 +39,8 @@ std::vector<int> allowed_cores();
 /// the system's words when none of the cores is there and allowed.
 void stay_on(const std::vector<int>& cores, pid_t thread = 0);
 
-/// Whether this is memory of a card, and not of the host. Any thread; false in builds without CUDA.
-bool is_card_memory(const void* memory);
+/// Whether this is memory of a GPU, and not of the host. Any thread; false in builds without CUDA.
+bool is_gpu_memory(const void* memory);
 
 /// The processor's name as the system gives it, for people: "AMD EPYC 9575F", say.
 std::string processor_name();

@@ -1,5 +1,5 @@
 // What becomes of one element: the only place where the arithmetic of an update or a sum is written.
-// The loops of the host and the kernels of a card call the same functions, both without contraction and
+// The loops of the host and the kernels of a GPU call the same functions, both without contraction and
 // without fast-math, so that both give the same bits. (A NaN is a NaN on both; which NaN arithmetic makes is
 // the processor's choice.)
 #pragma once
@@ -67,26 +67,26 @@ MUSTER_BOTH inline float scaled(float value, float factor, bool divides) {
 // --- updates --------------------------------------------------------------------------------------------
 
 MUSTER_BOTH inline float sgd(float parameter, float gradient, const SgdFactors& f) {
-  const float slope = gradient + f.decay * parameter;
-  return parameter - f.rate * slope;
+  const float grad = gradient + f.decay * parameter;
+  return parameter - f.rate * grad;
 }
 
 /// Changes the parameter and its velocity.
 template <bool nesterov>
 MUSTER_BOTH inline void sgd_momentum(float& parameter, float& momentum, float gradient, const SgdFactors& f) {
-  const float slope = gradient + f.decay * parameter;
-  const float velocity = f.keep * momentum + slope;
+  const float grad = gradient + f.decay * parameter;
+  const float velocity = f.keep * momentum + grad;
   momentum = velocity;
-  parameter -= f.rate * (nesterov ? slope + f.keep * velocity : velocity);
+  parameter -= f.rate * (nesterov ? grad + f.keep * velocity : velocity);
 }
 
 /// Changes the parameter and both averages.
 MUSTER_BOTH inline void adam(float& parameter, float& average, float& square, float gradient,
                              const AdamFactors& f) {
   const float weight = parameter * f.shrink;
-  const float slope = gradient + f.decay * weight;
-  const float mean = f.beta1 * average + f.rest1 * slope;
-  const float variance = f.beta2 * square + f.rest2 * slope * slope;
+  const float grad = gradient + f.decay * weight;
+  const float mean = f.beta1 * average + f.rest1 * grad;
+  const float variance = f.beta2 * square + f.rest2 * grad * grad;
   average = mean;
   square = variance;
   parameter = weight - f.step_size * mean / (std::sqrt(variance) / f.root_scale + f.epsilon);

@@ -82,10 +82,10 @@ void scaled_loop(Scale by, std::span<float> out, const Sum& sum) {
 
 // Value: float, or const float for one that keeps nothing.
 template <bool nesterov, class Value>
-void sgd_loop(const SgdFactors& factors, std::span<float> values, std::span<const float> slopes,
+void sgd_loop(const SgdFactors& factors, std::span<float> values, std::span<const float> grads,
               Value* __restrict momentum) {
   float* __restrict parameters = values.data();
-  const float* __restrict gradient = slopes.data();
+  const float* __restrict gradient = grads.data();
   for (std::size_t i = 0; i < values.size(); ++i) {
     float parameter = parameters[i], velocity = momentum[i];
     elements::sgd_momentum<nesterov>(parameter, velocity, gradient[i], factors);
@@ -95,11 +95,11 @@ void sgd_loop(const SgdFactors& factors, std::span<float> values, std::span<cons
 }
 
 template <class Value>
-void adam_loop(const AdamFactors& given, std::span<float> values, std::span<const float> slopes,
+void adam_loop(const AdamFactors& given, std::span<float> values, std::span<const float> grads,
                Value* __restrict average, Value* __restrict square) {
   const AdamFactors factors = given;
   float* __restrict parameters = values.data();
-  const float* __restrict gradient = slopes.data();
+  const float* __restrict gradient = grads.data();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if constexpr (std::is_const_v<Value>) {
       float mean = average[i], variance = square[i];
@@ -135,7 +135,7 @@ class HostDevice final : public ComputeDevice {
  public:
   const std::string& name() const override { return name_; }
   std::string hardware() const override { return processor_name(); }
-  bool is_card() const override { return false; }
+  bool is_gpu() const override { return false; }
   void* stream() const override { return nullptr; }
 
   void* take(std::size_t bytes) override { return memory_.take(bytes); }
@@ -171,11 +171,11 @@ class HostDevice final : public ComputeDevice {
     scale(values, {*factor, false}, out);
   }
 
-  void sgd(From<SgdFactors> from, std::span<float> values, std::span<const float> slopes) override {
-    same(values.size(), slopes.size());
+  void sgd(From<SgdFactors> from, std::span<float> values, std::span<const float> grads) override {
+    same(values.size(), grads.size());
     const SgdFactors factors = from.get();
     float* __restrict parameters = values.data();
-    const float* __restrict gradient = slopes.data();
+    const float* __restrict gradient = grads.data();
     for (std::size_t i = 0; i < values.size(); ++i)
       parameters[i] = elements::sgd(parameters[i], gradient[i], factors);
   }
@@ -238,11 +238,11 @@ class HostDevice final : public ComputeDevice {
   }
 
  private:
-  void put_copy(const void* from, void* to, std::size_t bytes, Way) override {
+  void put_copy(const void* from, void* to, std::size_t bytes, Direction) override {
     if (bytes != 0) std::memmove(to, from, bytes);
   }
   Mark put_aside(const Mark&, const void* from, void* host, std::size_t bytes) override {
-    put_copy(from, host, bytes, Way::out);
+    put_copy(from, host, bytes, Direction::out);
     return {};
   }
   void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,

@@ -44,12 +44,12 @@ MeasuredMemory measure_host(const std::function<void()>& work) {
   return {true, *most > *before ? *most - *before : 0, "by the growth of resident memory"};
 }
 
-MeasuredMemory measure_card([[maybe_unused]] ComputeDevice& device, const std::function<void()>& work) {
+MeasuredMemory measure_gpu([[maybe_unused]] ComputeDevice& device, const std::function<void()>& work) {
 #ifdef MUSTER_WITH_TORCH_CUDA
   const std::string& name = device.name();
-  int card = 0;
-  std::from_chars(name.data() + name.find(':') + 1, name.data() + name.size(), card);
-  const std::uint64_t bytes = torch_back_end().card_peak(card, [&] {
+  int gpu = 0;
+  std::from_chars(name.data() + name.find(':') + 1, name.data() + name.size(), gpu);
+  const std::uint64_t bytes = torch_back_end().gpu_peak(gpu, [&] {
     work();
     device.synchronize();
   });
@@ -64,7 +64,7 @@ MeasuredMemory measure_card([[maybe_unused]] ComputeDevice& device, const std::f
 }  // namespace
 
 MeasuredMemory measure_memory(ComputeDevice& device, const std::function<void()>& work) {
-  return device.is_card() ? measure_card(device, work) : measure_host(work);
+  return device.is_gpu() ? measure_gpu(device, work) : measure_host(work);
 }
 
 }  // namespace muster

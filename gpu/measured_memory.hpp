@@ -16,7 +16,7 @@ struct MeasuredMemory {
 };
 
 /// Runs `work` once, on the calling thread, and waits for it. On the host: how far the resident memory of
-/// this process grows, to about 1 MiB; other threads must rest meanwhile. On a card: what libtorch's
+/// this process grows, to about 1 MiB; other threads must rest meanwhile. On a GPU: what libtorch's
 /// allocator takes of it; arrays of ComputeDevice do not count. Throws what `work` throws.
 MeasuredMemory measure_memory(ComputeDevice& device, const std::function<void()>& work);
 

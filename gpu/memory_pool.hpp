@@ -1,5 +1,5 @@
 // Which memory of a device is taken and which is free: bookkeeping only, it reads and writes none of it.
-// Taking memory from a card's driver stops the card; so what is given back is kept for the next one.
+// Taking memory from a GPU's driver stops the GPU; so what is given back is kept for the next one.
 #pragma once
 
 #include <cstddef>

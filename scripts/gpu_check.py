@@ -37,8 +37,8 @@ class Check:
 
     device = "cuda:0"
 
-    def __init__(self, given, card):
-        self.given, self.card, self.quick = given, card, given.quick
+    def __init__(self, given, gpu):
+        self.given, self.gpu, self.quick = given, gpu, given.quick
         self.build = given.build.resolve()
         self.kept = self.build / "gpu-check"
         self.kept.mkdir(parents=True, exist_ok=True)
@@ -97,14 +97,14 @@ def copy_changed(source, target, leave_out=lambda name: False):
 
 
 def about(check, torch):
-    """One line: date, card, versions, commit."""
-    card = check.card
+    """One line: date, GPU, versions, commit."""
+    gpu = check.gpu
     try:
-        driver = machine.Management(card["bus"]).driver()
+        driver = machine.Management(gpu["bus"]).driver()
     except machine.CannotRun:
         driver = "unknown"
-    return (f"{datetime.date.today()}: {card['name']} ({card['memory'] / (1 << 30):.0f} GiB, compute capability {card['capability']}), "
-            f"driver {driver} (CUDA {card['cuda']}), CUDA Toolkit {machine.toolkit()}, PyTorch {torch['version']}, "
+    return (f"{datetime.date.today()}: {gpu['name']} ({gpu['memory'] / (1 << 30):.0f} GiB, compute capability {gpu['capability']}), "
+            f"driver {driver} (CUDA {gpu['cuda']}), CUDA Toolkit {machine.toolkit()}, PyTorch {torch['version']}, "
             f"{os.cpu_count()} cores of {machine.processor()}; commit {check.given.commit or machine.commit(ROOT)}"
             f"{'; --quick' if check.quick else ''}")
 
@@ -119,7 +119,7 @@ def arguments(words=None):
     parser.add_argument("--out", type=pathlib.Path, help="where the table and the log are copied to")
     parser.add_argument("--commit", help="what is checked, where there is no git")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--ucx", type=pathlib.Path, help="a folder with the libraries of a UCX that moves the memory of cards")
+    parser.add_argument("--ucx", type=pathlib.Path, help="a folder with the libraries of a UCX that moves the memory of GPUs")
     parser.add_argument("--sanitize", help="regular expression: tests of label gpu that run under compute-sanitizer")
     given = parser.parse_args(words)
     chosen = given.stage or ["all"]
@@ -144,11 +144,11 @@ def finish(check, given, line):
 def main():
     given = arguments()
     try:
-        card = machine.card()
+        gpu = machine.gpu()
         torch = machine.torch()
         if not torch["cuda"]:
-            raise machine.CannotRun(f"the installed PyTorch {torch['version']} does not compute on the card")
-        check = Check(given, card)
+            raise machine.CannotRun(f"the installed PyTorch {torch['version']} does not compute on the GPU")
+        check = Check(given, gpu)
         line = about(check, torch)
         say(line)
         check.unpack()

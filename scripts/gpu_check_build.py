@@ -9,10 +9,10 @@ import xml.etree.ElementTree
 from gpu_check_machine import CannotRun, tool
 from gpu_check_table import FAILED, OK, Failed, Row
 
-COPY_SHARE = 0.85  # of the card's measured copy bandwidth, for kernels that are bound by memory
-STAGING = "copy_in|copy_out"  # benchmarks of copies between the card and pinned memory of the host
+COPY_SHARE = 0.85  # of the GPU's measured copy bandwidth, for kernels that are bound by memory
+STAGING = "copy_in|copy_out"  # benchmarks of copies between the GPU and pinned memory of the host
 # Tests of label gpu whose kernels compute-sanitizer looks at. Not those of libtorch: they are another project's kernels.
-SANITIZED = "^test_cards"
+SANITIZED = "^test_cuda"
 
 
 # ------------------------------------------------------------ build
@@ -67,10 +67,10 @@ def named_devices(check):
         raise Failed(f"exit code {done.code}: {done.last_words()}")
     found = json.loads(done.text.strip().splitlines()[-1])
     ucx = found["ucx"]
-    figure = (f"{', '.join(card['name'] + ' ' + card['card'] for card in found['cards'])}; UCX {ucx['version']} moves memory of: "
+    figure = (f"{', '.join(gpu['name'] + ' ' + gpu['gpu'] for gpu in found['gpus'])}; UCX {ucx['version']} moves memory of: "
               f"{', '.join(ucx['memory_types']) or ucx['reason']}")
     if not found["cuda"]["usable"]:
-        raise Failed(f"no card is to be used: {found['cuda']['reason']}", figure)
+        raise Failed(f"no GPU is to be used: {found['cuda']['reason']}", figure)
     return figure
 
 
@@ -106,7 +106,7 @@ def ctest_summary(text):
 
 
 def labelled(check, label, parallel):
-    """Every test with the label; where there is a card, none has a reason to be left out."""
+    """Every test with the label; where there is a GPU, none has a reason to be left out."""
     results = check.kept / f"results-{label}"
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir()
@@ -126,7 +126,7 @@ def labelled(check, label, parallel):
                            re.MULTILINE)
         raise Failed(", ".join(names) or done.last_words(), figure)
     if skipped:
-        raise Failed("with a card none of them may be left out", figure)
+        raise Failed("with a GPU none of them may be left out", figure)
     return figure
 
 
@@ -143,7 +143,7 @@ def sanitized_commands(text, wanted):
 def sanitize(check, which, command):
     check.clock.need(20)
     program = tool("compute-sanitizer", "/usr/local/cuda/compute-sanitizer")
-    # Tests ask for cards that are not there: that CUDA refuses them is no error.
+    # Tests ask for GPUs that are not there: that CUDA refuses them is no error.
     quiet = ("--report-api-errors", "no") if which == "memcheck" else ()
     done = check.commands.run([program, "--tool", which, *quiet, "--error-exitcode", 86, *command], 420)
     errors = re.search(r"ERROR SUMMARY: (\d+) error", done.text) or re.search(r"RACECHECK SUMMARY: (\d+) hazard", done.text)
@@ -187,7 +187,7 @@ def bandwidth(gigabytes):
 
 
 def benched(results):
-    """A row for each kernel on the card: bytes a second, and the share of the card's plain copy, which the program measures, too."""
+    """A row for each kernel on the GPU: bytes a second, and the share of the GPU's plain copy, which the program measures, too."""
     rows = []
     for result in results:
         device, name, *_ = result["name"].split("/")
@@ -198,7 +198,7 @@ def benched(results):
             continue
         rate = bandwidth(result["GB/s"])
         if name == "copy":
-            rows.append(Row("copy on the card", rate))
+            rows.append(Row("copy on the GPU", rate))
         elif re.match(STAGING, name):
             rows.append(Row(f"pinned staging, {name}", rate))
         else:
@@ -206,9 +206,9 @@ def benched(results):
             fits = share >= COPY_SHARE
             rows.append(Row(f"kernel {name}", f"{rate}, **{share:.2f}** of the copy", f"{COPY_SHARE:.2f}", OK if fits else FAILED,
                             "" if fits else "below the bar"))
-    for wanted in ("copy on the card", "kernel", "pinned staging"):
+    for wanted in ("copy on the GPU", "kernel", "pinned staging"):
         if not any(row.name.startswith(wanted) for row in rows):
-            rows.append(Row(wanted, verdict=FAILED, reason="kernels_bench did not measure it on the card"))
+            rows.append(Row(wanted, verdict=FAILED, reason="kernels_bench did not measure it on the GPU"))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What scripts/gpu-check asks of the machine: the card by its driver, the tools, memory in use, and commands with a time limit."""
+"""What scripts/gpu-check asks of the machine: the GPU by its driver, the tools, memory in use, and commands with a time limit."""
 import ctypes
 import json
 import os
@@ -16,11 +16,11 @@ class CannotRun(Exception):
     """Something that a check needs is not there."""
 
 
-class NoCard(CannotRun):
+class NoGpu(CannotRun):
     pass
 
 
-# ------------------------------------------------------------ the card
+# ------------------------------------------------------------ the GPU
 
 def driver_library(name):
     """Where loaders do not look, containers put the driver into these folders."""
@@ -32,21 +32,21 @@ def driver_library(name):
     raise reason
 
 
-def card():
-    """The first card that CUDA sees here; throws NoCard with the reason."""
+def gpu():
+    """The first GPU that CUDA sees here; throws NoGpu with the reason."""
     try:
         cuda = driver_library("libcuda.so.1")
     except OSError as error:
-        raise NoCard(f"no CUDA device: no driver ({error})") from None
+        raise NoGpu(f"no CUDA device: no driver ({error})") from None
     code = cuda.cuInit(0)
     if code != 0:
-        raise NoCard(f"no CUDA device: the driver {'sees no card' if code == 100 else f'fails with error {code}'}")
+        raise NoGpu(f"no CUDA device: the driver {'sees no GPU' if code == 100 else f'fails with error {code}'}")
     count, device, version = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     total, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
     name, bus = ctypes.create_string_buffer(100), ctypes.create_string_buffer(32)
     calls = [(cuda.cuDeviceGetCount, ctypes.byref(count)), (cuda.cuDeviceGet, ctypes.byref(device), 0)]
     if any(function(*arguments) != 0 for function, *arguments in calls) or count.value == 0:
-        raise NoCard("no CUDA device: the driver sees no card")
+        raise NoGpu("no CUDA device: the driver sees no GPU")
     cuda.cuDeviceGetName(name, len(name), device)
     cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
     cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
@@ -63,17 +63,17 @@ class _Memory(ctypes.Structure):
 
 
 class Management:
-    """The driver's management library (NVML): it needs no context on the card, so to look changes nothing."""
+    """The driver's management library (NVML): it needs no context on the GPU, so to look changes nothing."""
 
     def __init__(self, bus):
         try:
             self.library = driver_library("libnvidia-ml.so.1")
         except OSError as error:
-            raise CannotRun(f"the card's memory in use is not known: {error}") from None
+            raise CannotRun(f"the GPU's memory in use is not known: {error}") from None
         self.handle = ctypes.c_void_p()
         code = self.library.nvmlInit_v2() or self.library.nvmlDeviceGetHandleByPciBusId_v2(bus.encode(), ctypes.byref(self.handle))
         if code != 0:
-            raise CannotRun(f"the card's memory in use is not known: NVML fails with error {code}")
+            raise CannotRun(f"the GPU's memory in use is not known: NVML fails with error {code}")
 
     def driver(self):
         text = ctypes.create_string_buffer(96)
@@ -83,12 +83,12 @@ class Management:
         memory = _Memory()
         code = self.library.nvmlDeviceGetMemoryInfo(self.handle, ctypes.byref(memory))
         if code != 0:
-            raise CannotRun(f"the card's memory in use is not known: NVML fails with error {code}")
+            raise CannotRun(f"the GPU's memory in use is not known: NVML fails with error {code}")
         return memory.used
 
 
 class MemoryWatch:
-    """Most memory of the card in use while this is open, beyond what was in use before; by all processes."""
+    """Most memory of the GPU in use while this is open, beyond what was in use before; by all processes."""
 
     def __init__(self, management, period_s=0.01):
         self.management, self.period_s = management, period_s
@@ -142,7 +142,7 @@ def toolkit():
 
 
 def torch():
-    """The installed PyTorch: version, folder of its CMake files, and whether it computes on the card."""
+    """The installed PyTorch: version, folder of its CMake files, and whether it computes on the GPU."""
     words = said_by(sys.executable, "-c", "import json, torch; print(json.dumps({'version': torch.__version__, "
                     "'cmake': torch.utils.cmake_prefix_path, 'cuda': torch.cuda.is_available()}))")
     return json.loads(words.splitlines()[-1])

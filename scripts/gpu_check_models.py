@@ -1,4 +1,4 @@
-"""The stages `models` and `kill` of scripts/gpu-check: real replica processes on the card, against plain PyTorch and each other."""
+"""The stages `models` and `kill` of scripts/gpu-check: real replica processes on the GPU, against plain PyTorch and each other."""
 import dataclasses
 import gzip
 import json
@@ -84,7 +84,7 @@ def data_text(check, example):
 
 
 def devices(check, replicas):
-    """So many replicas on the one card."""
+    """So many replicas on the one GPU."""
     names = ", ".join([f'"{check.device}"'] * replicas)
     return f"replicas = {replicas}\ndevices = [{names}]\n" + ("share_devices = true\n" if replicas > 1 else "")
 
@@ -170,7 +170,7 @@ def planned(check, job):
 
 
 def idle_bytes(check, management):
-    """What a process of Muster takes on the card for a model of next to nothing: the context, and the libraries' kernels."""
+    """What a process of Muster takes on the GPU for a model of next to nothing: the context, and the libraries' kernels."""
     small = Example("", "mlp", 1, 16, steps=10, epochs=1, options="sizes = [784, 10]\n")
     with MemoryWatch(management) as watch:
         train(check, write_job(check, small, 1, epochs=1))
@@ -271,7 +271,7 @@ class Race:
         return "PyTorch is slower by: " + ", ".join(parts)
 
     def same_bits(self):
-        """Two processes on one card."""
+        """Two processes on one GPU."""
         if not self.muster:
             raise CannotRun("Muster did not train on one replica")
         self.check.clock.need(30)
@@ -284,7 +284,7 @@ class Race:
 
     def memory(self, management, idle):
         if self.peak is None:
-            raise CannotRun("Muster did not train" if management else "the card's memory in use is not known")
+            raise CannotRun("Muster did not train" if management else "the GPU's memory in use is not known")
         if not isinstance(idle, int):
             raise CannotRun(f"a model of next to nothing did not train: {idle}")
         return memory_verdict(self.peak, idle, planned(self.check, write_job(self.check, self.example, 1, 1 + self.example.epochs)))
@@ -299,7 +299,7 @@ def is_refused(check, cluster, words):
 
 
 def clipped_bits(check, example):
-    """Of a bound that no step of these keeps by itself; once with all on the card, and once by way of the host."""
+    """Of a bound that no step of these keeps by itself; once with all on the GPU, and once by way of the host."""
     check.clock.need(40)
     bounded = dataclasses.replace(example, clip_norm=0.01)
     whole, one, two = (train(check, write_job(check, *which, 1))["weights_sha256"]
@@ -311,12 +311,12 @@ def clipped_bits(check, example):
 
 def models(check, stage):
     twice = f'replicas = 2\ndevices = ["{check.device}", "{check.device}"]\n'
-    stage.check("a card used twice is refused", is_refused, check, twice, ["share_devices"])
-    stage.check("a card that is not there is refused", is_refused, check, 'replicas = 1\ndevices = ["cuda:99"]\n', ["cuda:99"])
+    stage.check("a GPU used twice is refused", is_refused, check, twice, ["share_devices"])
+    stage.check("a GPU that is not there is refused", is_refused, check, 'replicas = 1\ndevices = ["cuda:99"]\n', ["cuda:99"])
     short = dataclasses.replace(EXAMPLES[0], steps=20)
-    stage.check(f"{short.title}, clip_norm: 2 replicas on the card, same bits", clipped_bits, check, short, bar="same bits")
+    stage.check(f"{short.title}, clip_norm: 2 replicas on the GPU, same bits", clipped_bits, check, short, bar="same bits")
     try:
-        management = Management(check.card["bus"])
+        management = Management(check.gpu["bus"])
     except CannotRun:
         management = None
     try:
@@ -336,14 +336,14 @@ def models(check, stage):
         stage.check(f"{title}: against PyTorch, one batch of {example.samples}", race.against, "big", False)
         stage.check(f"{title}: the same, PyTorch deterministic, without TF32", race.against, "big", True)
         stage.check(f"{title}: price of determinism, and of no TF32", race.determinism)
-        stage.check(f"{title}: 2 replicas on the card, same bits", race.same_bits, bar="same bits")
-        stage.check(f"{title}: memory of the card", race.memory, management, idle, bar="foretold + 10 %")
+        stage.check(f"{title}: 2 replicas on the GPU, same bits", race.same_bits, bar="same bits")
+        stage.check(f"{title}: memory of the GPU", race.memory, management, idle, bar="foretold + 10 %")
 
 
 # ------------------------------------------------------------ kills
 
 class Watched:
-    """A run of two replicas on the card that is watched by its events."""
+    """A run of two replicas on the GPU that is watched by its events."""
 
     def __init__(self, check, job):
         self.report = job.with_suffix(".json")
@@ -414,4 +414,4 @@ def kills(check, example, count):
 def kill(check, stage):
     examples = [EXAMPLES[0], dataclasses.replace(EXAMPLES[1], steps=5)]
     for example, count in zip(examples, (2, 1) if check.quick else (8, 2)):
-        stage.check(f"{example.title}: SIGKILL of one of 2 replicas on the card", kills, check, example, count, bar="same bits")
+        stage.check(f"{example.title}: SIGKILL of one of 2 replicas on the GPU", kills, check, example, count, bar="same bits")

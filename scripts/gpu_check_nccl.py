@@ -1,4 +1,4 @@
-"""NCCL's all_reduce between two cards, as torch.distributed has it (on the CPU, to try it: Gloo's). The last line is JSON: the median
+"""NCCL's all_reduce between two GPUs, as torch.distributed has it (on the CPU, to try it: Gloo's). The last line is JSON: the median
 of the seconds that one takes, from the call until both have the sum.
 """
 import argparse

@@ -1,9 +1,9 @@
-"""PyTorch's side of scripts/gpu-check: the example models in a plain training loop, on a card or (to try it) on the CPU.
+"""PyTorch's side of scripts/gpu-check: the example models in a plain training loop, on a GPU or (to try it) on the CPU.
 
 Four variants of each: a step of equal micro-batches (as many backward passes as Muster has shards, then one update) or of one big
 batch; with PyTorch's defaults, or as Muster computes: with deterministic algorithms and without TF32. Everything that costs PyTorch
 time beside the training itself is
-left out: samples lie shuffled in pinned memory, a batch is a slice of them that is copied while the card computes, and the first
+left out: samples lie shuffled in pinned memory, a batch is a slice of them that is copied while the GPU computes, and the first
 steps are not timed. The last line is JSON: the samples a second of each.
 """
 import argparse
@@ -109,7 +109,7 @@ def wait(given):
 
 
 def measure(given, data, parts, rows):
-    """Samples a second, the most memory of the card that PyTorch held, the last step's loss."""
+    """Samples a second, the most memory of the GPU that PyTorch held, the last step's loss."""
     training = Training(given, data)
     if given.device == "cuda":
         torch.cuda.reset_peak_memory_stats()

@@ -1,5 +1,5 @@
-"""The rows of scripts/gpu-check about sums between cards: Muster's reduction, which goes through the host in its own order, beside NCCL's,
-which has the cards' links and an order of its own (NCCL is a bar to measure against; nothing of Muster uses it); and from card to card,
+"""The rows of scripts/gpu-check about sums between GPUs: Muster's reduction, which goes through the host in its own order, beside NCCL's,
+which has the GPUs' links and an order of its own (NCCL is a bar to measure against; nothing of Muster uses it); and from GPU to GPU,
 where a UCX that moves such memory is given.
 """
 import dataclasses
@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HIDDEN = 40000  # of the perceptron whose gradient is summed: 32 M numbers, and next to nothing to compute
 
 
-def two_cards(check):
+def two_gpus(check):
     return 'replicas = 2\ndevices = ["cuda:0", "cuda:1"]\n'
 
 
@@ -27,7 +27,7 @@ def numbers(hidden):
 def reduce_seconds(check, hidden, steps):
     """Of the slower replica, over all steps: from the end of its own part until the sum is there."""
     wide = models.Example("", "mlp", 2, 1, steps=steps, epochs=1, options=f"sizes = [784, {hidden}, 10]\n")
-    report = models.train(check, models.write_job(check, wide, 2, 1, cluster=two_cards(check)))
+    report = models.train(check, models.write_job(check, wide, 2, 1, cluster=two_gpus(check)))
     if report["steps"] != steps:
         raise Failed(f"{report['steps']} steps, expected {steps}")
     return max(phases["reduce_s"] for phases in report["phases"])
@@ -54,8 +54,8 @@ def seconds_a_step(check, hidden):
 
 
 def beside_nccl(check, hidden=HIDDEN):
-    if check.card["count"] < 2:
-        return "not measured: NCCL needs two cards, and here is one"
+    if check.gpu["count"] < 2:
+        return "not measured: NCCL needs two GPUs, and here is one"
     check.clock.need(60)
     ours = seconds_a_step(check, hidden)
     theirs = nccl_seconds(check, numbers(hidden))
@@ -63,10 +63,10 @@ def beside_nccl(check, hidden=HIDDEN):
     return f"{size:.1f} MB: {ours * 1e3:.2f} ms a step, NCCL {theirs * 1e3:.2f} ms, **{theirs / ours:.2f}** of its speed"
 
 
-def from_card_to_card(check, example):
-    """Two replicas on the card, with a UCX that moves its memory in place of the bundle's; the bits are those of one."""
+def from_gpu_to_gpu(check, example):
+    """Two replicas on the GPU, with a UCX that moves its memory in place of the bundle's; the bits are those of one."""
     if check.given.ucx is None:
-        return "not run: no UCX that moves the memory of cards was given (--ucx)"
+        return "not run: no UCX that moves the memory of GPUs was given (--ucx)"
     check.clock.need(60)
     one = models.train(check, models.write_job(check, example, 1, 1))
     libraries = [check.given.ucx.resolve() / f"lib{name}.so.0" for name in ("ucm", "ucs", "uct", "ucp")]
@@ -75,8 +75,8 @@ def from_card_to_card(check, example):
     preload = ":".join(map(str, libraries))  # the program looks into the bundle before all other paths
     two = models.train(check, models.write_job(check, example, 2, 1, gpu_direct=True), LD_PRELOAD=preload)
     figure = f"{two['transport']}; weights_sha256 {two['weights_sha256'][:16]}…"
-    if "sums from card to card" not in two["transport"]:
-        raise Failed("the sums went through pinned memory: this UCX does not move the card's", figure)
+    if "sums from GPU to GPU" not in two["transport"]:
+        raise Failed("the sums went through pinned memory: this UCX does not move the GPU's", figure)
     if two["weights_sha256"] != one["weights_sha256"]:
         raise Failed(f"one replica gave {one['weights_sha256'][:16]}…", figure)
     return figure
@@ -84,5 +84,5 @@ def from_card_to_card(check, example):
 
 def reduction(check, stage):
     short = dataclasses.replace(models.EXAMPLES[0], steps=20)
-    stage.check(f"{short.title}: 2 replicas on the card, sums from card to card, same bits", from_card_to_card, check, short)
-    stage.check("sums between two cards, through the host, beside NCCL's all_reduce", beside_nccl, check)
+    stage.check(f"{short.title}: 2 replicas on the GPU, sums from GPU to GPU, same bits", from_gpu_to_gpu, check, short)
+    stage.check("sums between two GPUs, through the host, beside NCCL's all_reduce", beside_nccl, check)

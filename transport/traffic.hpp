@@ -20,7 +20,7 @@ inline void count(Sent& sent, const Frame& frame, std::uint64_t bytes) {
       break;
     case FrameKind::header:
     case FrameKind::metrics:
-      sent.word_bytes += bytes;
+      sent.metadata_bytes += bytes;
       break;
     default:
       sent.other_bytes += bytes;

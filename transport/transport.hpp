@@ -21,8 +21,8 @@ using PeerId = std::uint32_t;
 using SendToken = std::uint64_t;
 
 /// A payload that is read where the sender has it.
-struct Loan {
-  std::uint64_t lender = 0;
+struct BorrowedBuffer {
+  std::uint64_t owner = 0;
   std::uint64_t number = 0;
 };
 
@@ -37,10 +37,10 @@ class FrameSink {
   virtual std::span<std::byte> place(const Frame& frame) = 0;
 
   /// Instead of `place` and `arrived`: the whole payload lies in memory of the sender, and may be read there
-  /// until the loan is given back, also when the connection has failed. The lender may revoke it at any time
-  /// and change the memory: what was read counts only if Transport::stands afterwards. Returns whether the
-  /// sink takes it; if not, it is copied to where `place` says.
-  virtual bool lent(const Frame&, std::span<const std::byte>, Loan) { return false; }
+  /// until the borrowed buffer is given back, also when the connection has failed. The owner may revoke it at
+  /// any time and change the memory: what was read counts only if Transport::stands afterwards. Returns
+  /// whether the sink takes it; if not, it is copied to where `place` says.
+  virtual bool arrived_in_place(const Frame&, std::span<const std::byte>, BorrowedBuffer) { return false; }
 
   /// The payload lies whole where `place` said. For a frame without a payload it is the only call.
   virtual void arrived(const Frame& frame, std::span<std::byte> payload) = 0;
@@ -49,7 +49,7 @@ class FrameSink {
   virtual void dropped(const Frame& frame) = 0;
 
   /// As `dropped`, but what has begun to arrive may still be written there: the place must never be used
-  /// again (graveyard.hpp).
+  /// again (quarantine.hpp).
   virtual void abandoned(const Frame& frame) { dropped(frame); }
 
   /// The send with this token has ended, its buffer may be reused; `ok` is false if the peer failed or was
@@ -83,27 +83,28 @@ class Transport {
   /// Cuts the connection at once. Its sends and half-arrived payloads end within later calls of `progress`.
   virtual void disconnect(PeerId peer) = 0;
 
-  /// Starts a send. `payload` stays valid and unchanged until `sent` brings the token back. From lendable
-  /// memory (lendable.hpp) nothing is copied on the way to a process of the same host. Frames to one peer may
-  /// arrive in another order.
+  /// Starts a send. `payload` stays valid and unchanged until `sent` brings the token back. From borrowable
+  /// memory (borrowable.hpp) nothing is copied on the way to a process of the same host. Frames to one peer
+  /// may arrive in another order.
   virtual void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) = 0;
 
   /// What `send` was given so far for peers that are connected, by where they are. Those who do not know that
   /// count nothing: shared memory, TCP and UCX, each by itself.
   virtual Traffic traffic() const { return {}; }
 
-  /// Whether processes of this host read lendable memory where it lies.
-  virtual bool lends() const { return false; }
+  /// Whether processes of this host read borrowable memory where it lies.
+  virtual bool supports_borrowing() const { return false; }
 
-  /// Whether payloads may lie in memory of this process's cards, on their way to and from peers whose
+  /// Whether payloads may lie in memory of this process's GPUs, on their way to and from peers whose
   /// transport says the same.
-  virtual bool carries_cards() const { return false; }
+  virtual bool carries_gpu_memory() const { return false; }
 
-  /// Whether the lender has not revoked the loan: all that was read of it before this call is what was sent.
-  virtual bool stands(Loan) const { return true; }
+  /// Whether the owner has not revoked the borrowed buffer: all that was read of it before this call is what
+  /// was sent.
+  virtual bool stands(BorrowedBuffer) const { return true; }
 
-  /// Ends a loan. For each that was taken, once.
-  virtual void give_back(Loan) {}
+  /// Gives a borrowed buffer back. For each that was taken, once.
+  virtual void give_back(BorrowedBuffer) {}
 
   /// Moves what can be moved; calls the sink. Returns whether anything happened.
   virtual bool progress() = 0;

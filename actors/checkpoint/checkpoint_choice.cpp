@@ -1,6 +1,6 @@
 #include "actors/checkpoint/checkpoint_choice.hpp"
 
-#include "actors/rules/steps/course.hpp"
+#include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/watch/straggler_policy.hpp"
 
 namespace muster {
@@ -16,8 +16,8 @@ FoundCheckpoint newest_on_its_way(CheckpointStore& store, const Job& job, bool h
         const std::string why = refuse ? refuse(snapshot) : std::string{};
         if (!why.empty()) return why;
         const ReplicaPlace& place = snapshot.place;
-        return Course(course_options(job, has_test))
-            .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+        return RoundSchedule(round_schedule_options(job, has_test))
+            .resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.deferred);
       },
       !may_differ);
 }

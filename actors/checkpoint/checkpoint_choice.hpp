@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// The newest whole checkpoint in the store at whose place the job's course comes by, and against which
+/// The newest whole checkpoint in the store that lies on the job's schedule, and against which
 /// `refuse`, if given, has no reason. `has_test`: whether the data have a test split. Blocks. Throws
 /// DiskError.
 FoundCheckpoint newest_on_its_way(CheckpointStore& store, const Job& job, bool has_test,

@@ -118,9 +118,9 @@ std::string file_name_of(std::string job) {
 }
 
 std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,
-                            std::uint64_t course) {
+                            std::uint64_t attempt) {
   return file_name_of(job) + std::string(kStep) + std::to_string(step) + "-" +
-         weights_sha256.substr(0, kHashDigits) + (course > 1 ? "_" + std::to_string(course) : "");
+         weights_sha256.substr(0, kHashDigits) + (attempt > 1 ? "_" + std::to_string(attempt) : "");
 }
 
 std::optional<CheckpointName> parse_checkpoint_name(const std::string& name, const std::string& job) {

@@ -44,8 +44,8 @@ std::string to_json(const Manifest& manifest);
 /// Nothing, and why, if the text is not a manifest of this version.
 std::optional<Manifest> parse_manifest(std::string_view text, std::string& why);
 
-/// A file of a checkpoint, by its name: "<job>-step-<step>-<12 hexadecimal digits>", from the second course
-/// of a run on "_<course>", and what follows. So nobody writes over what another course has written.
+/// A file of a checkpoint, by its name: "<job>-step-<step>-<12 hexadecimal digits>", from the second attempt
+/// of a run on "_<attempt>", and what follows. So nobody overwrites what another attempt has written.
 struct CheckpointName {
   std::string stem;
   std::uint64_t step = 0;
@@ -57,9 +57,9 @@ struct CheckpointName {
 /// A job's name as a part of a file's: no folder, and nothing that hides.
 std::string file_name_of(std::string job);
 
-/// `course`: of the run (checkpoint_verdicts.hpp).
+/// `attempt`: of the run (checkpoint_verdicts.hpp).
 std::string checkpoint_stem(const std::string& job, std::uint64_t step, const std::string& weights_sha256,
-                            std::uint64_t course);
+                            std::uint64_t attempt);
 
 /// Nothing if the name is not that of a checkpoint's file. Takes any job if `job` is empty.
 std::optional<CheckpointName> parse_checkpoint_name(const std::string& name, const std::string& job);

@@ -108,7 +108,7 @@ SavedCheckpoint CheckpointStore::save(const Snapshot& snapshot, Keep keep) {
   ReplicaPlace place = snapshot.place;
   if (place.state_sha256.empty()) place.state_sha256 = state_sha256(snapshot.state);
   const auto stem_by = [&](const std::string& hash) {
-    return checkpoint_stem(identity_.job, place.steps, hash, course_of(snapshot.history));
+    return checkpoint_stem(identity_.job, place.steps, hash, attempt_of(snapshot.history));
   };
   const std::uint64_t step = place.steps;
   const auto is_void = [&] {
@@ -179,7 +179,7 @@ void CheckpointStore::expect_there(const Manifest& manifest) {
 
 SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std::string& stem,
                                             ReplicaPlace place) {
-  std::map<std::string, std::string> words{
+  std::map<std::string, std::string> attributes{
       {"job", identity_.job}, {"step", std::to_string(place.steps)}, {"weights_sha256", place.state_sha256}};
   Manifest manifest;
   manifest.job = identity_.job;
@@ -194,13 +194,13 @@ SavedCheckpoint CheckpointStore::save_files(const Snapshot& snapshot, const std:
   manifest.weights_sha256 = place.state_sha256;
   manifest.ledger = place.ledger.rows();
 
-  const auto weights_prefix = safetensors_prefix(identity_.layout, words);
+  const auto weights_prefix = safetensors_prefix(identity_.layout, attributes);
   const std::span<const std::byte> weights[] = {weights_prefix, std::as_bytes(std::span(snapshot.state))};
   manifest.weights = put(stem + ".safetensors", weights);
 
-  words[kSlots] = joined(snapshot.slots);
+  attributes[kSlots] = joined(snapshot.slots);
   const auto slots_prefix =
-      safetensors_prefix(layout_of_slots(identity_.layout, split(words[kSlots])), words);
+      safetensors_prefix(layout_of_slots(identity_.layout, split(attributes[kSlots])), attributes);
   std::vector<std::span<const std::byte>> slots{slots_prefix};
   for (const auto& slot : snapshot.slots) slots.push_back(std::as_bytes(std::span(slot.values)));
   manifest.optimizer = put(stem + ".optimizer.safetensors", slots);
@@ -402,7 +402,7 @@ std::optional<LoadedCheckpoint> CheckpointStore::load_if_whole(const std::string
 // Those that are whole, if their weights are not the same. Those of another run, on other hardware, may be
 // others.
 std::vector<std::string> CheckpointStore::differing(const std::vector<ListedCheckpoint>& of_one_step) {
-  const auto run_of = [](const ListedCheckpoint& each) { return each.history >> kCourseBits; };
+  const auto run_of = [](const ListedCheckpoint& each) { return each.history >> kAttemptBits; };
   std::map<std::uint64_t, std::set<std::string>> said, weights;  // by run
   std::vector<const ListedCheckpoint*> whole;
   for (const ListedCheckpoint& each : of_one_step) said[run_of(each)].insert(each.weights_sha256);

@@ -35,15 +35,15 @@ std::uint64_t first_history(const std::string& job, const std::vector<std::uint6
   constexpr unsigned kCounterBits = 16;
   constexpr std::uint64_t kCounterMask = (std::uint64_t{1} << kCounterBits) - 1;
   std::uint64_t last = 0;
-  for (const std::uint64_t each : taken) last = std::max(last, (each >> kCourseBits) & kCounterMask);
+  for (const std::uint64_t each : taken) last = std::max(last, (each >> kAttemptBits) & kCounterMask);
   const std::uint64_t name = std::stoull(sha256_hex(std::as_bytes(std::span(job))).substr(0, 6), nullptr, 16);
   const std::uint64_t run = name << kCounterBits | ((last + 1) & kCounterMask);
-  return run << kCourseBits | 1;
+  return run << kAttemptBits | 1;
 }
 
 std::uint64_t history_of_chance(const std::string& job, std::uint64_t any) {
   const std::string digits = sha256_hex(std::as_bytes(std::span(&any, 1))).substr(0, 4);
-  return first_history(job, {std::stoull(digits, nullptr, 16) << kCourseBits});
+  return first_history(job, {std::stoull(digits, nullptr, 16) << kAttemptBits});
 }
 
 std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken) {

@@ -3,9 +3,9 @@
 // back before it.
 //
 // A history is a number. Its upper 40 bits name a run, from its beginning through all that resumes it; its
-// lower 24 bits count the courses of that run: a resume begins the next course, and so does going back. A
-// resume under another name begins a run of its own. Each course goes on from the one before: so a verdict on
-// one counts for those before it, too, and for no other run that writes into the same folder.
+// lower 24 bits count the attempts of that run: a resume begins the next attempt, and so does going back. A
+// resume under another name begins a run of its own. Each attempt goes on from the one before: so a verdict
+// on one counts for those before it, too, and for no other run that writes into the same folder.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace muster {
 
-constexpr unsigned kCourseBits = 24;
-constexpr std::uint64_t course_of(std::uint64_t history) {
-  return history & ((std::uint64_t{1} << kCourseBits) - 1);
+constexpr unsigned kAttemptBits = 24;
+constexpr std::uint64_t attempt_of(std::uint64_t history) {
+  return history & ((std::uint64_t{1} << kAttemptBits) - 1);
 }
 constexpr bool of_one_run(std::uint64_t history, std::uint64_t other) {
-  return history >> kCourseBits == other >> kCourseBits;
+  return history >> kAttemptBits == other >> kAttemptBits;
 }
 /// Whether both are of one run, and the first is not the later one.
 constexpr bool goes_before(std::uint64_t history, std::uint64_t other) {
@@ -33,7 +33,7 @@ constexpr bool goes_before(std::uint64_t history, std::uint64_t other) {
 std::uint64_t first_history(const std::string& job, const std::vector<std::uint64_t>& taken);
 /// Where it cannot be read which are taken: drawn from `any`.
 std::uint64_t history_of_chance(const std::string& job, std::uint64_t any);
-/// For one that resumes `from`: the next course that is not in `taken`.
+/// For one that resumes `from`: the next attempt that is not in `taken`.
 std::uint64_t history_after(std::uint64_t from, const std::vector<std::uint64_t>& taken);
 
 /// Steps from `from_step` on, of this history and of those before it, may hold wrong results.

@@ -87,28 +87,28 @@ LedgerState take_ledger(ByteReader& in, std::uint32_t shards) {
   return ledger;
 }
 
-void put(ByteWriter& out, const Debt& debt) {
-  out.put(debt.paying);
-  out.put(static_cast<std::uint64_t>(debt.owed.size()));
-  for (const Owed& owed : debt.owed) {
-    out.put(owed.step);
-    out.put_all(std::span<const std::uint32_t>(owed.shards));
+void put(ByteWriter& out, const DeferredBatches& deferred) {
+  out.put(deferred.replaying);
+  out.put(static_cast<std::uint64_t>(deferred.steps.size()));
+  for (const DeferredStep& deferred_step : deferred.steps) {
+    out.put(deferred_step.step);
+    out.put_all(std::span<const std::uint32_t>(deferred_step.shards));
   }
 }
 
-Debt take_debt(ByteReader& in, std::uint32_t shards) {
-  Debt debt;
-  debt.paying = in.take_bool();
-  debt.owed.resize(in.take_length(kListMax, 2 * sizeof(std::uint64_t)));
-  for (Owed& owed : debt.owed) {
-    owed.step = in.take<std::uint64_t>();
-    owed.shards = in.take_all<std::uint32_t>(shards);
-    const bool ascending = std::adjacent_find(owed.shards.begin(), owed.shards.end(),
-                                              std::greater_equal<>()) == owed.shards.end();
-    if (owed.shards.empty() || !ascending || owed.shards.back() >= shards) in.fail();
+DeferredBatches take_deferred(ByteReader& in, std::uint32_t shards) {
+  DeferredBatches deferred;
+  deferred.replaying = in.take_bool();
+  deferred.steps.resize(in.take_length(kListMax, 2 * sizeof(std::uint64_t)));
+  for (DeferredStep& deferred_step : deferred.steps) {
+    deferred_step.step = in.take<std::uint64_t>();
+    deferred_step.shards = in.take_all<std::uint32_t>(shards);
+    const bool ascending = std::adjacent_find(deferred_step.shards.begin(), deferred_step.shards.end(),
+                                              std::greater_equal<>()) == deferred_step.shards.end();
+    if (deferred_step.shards.empty() || !ascending || deferred_step.shards.back() >= shards) in.fail();
   }
-  if (debt.paying && debt.owed.empty()) in.fail();
-  return debt;
+  if (deferred.replaying && deferred.steps.empty()) in.fail();
+  return deferred;
 }
 
 void append_digest(std::vector<std::byte>& bytes) {
@@ -138,10 +138,10 @@ std::vector<std::byte> encode_place(const ReplicaPlace& place) {
   out.put(kPlaceMagic);
   out.put(place.records);
   out.put(place.record_hash);
-  out.put(place.cursor.phase);
+  out.put(place.cursor.mode);
   out.put(place.cursor.epoch);
   out.put(place.cursor.step);
-  put(out, place.debt);
+  put(out, place.deferred);
   out.put(place.steps);
   out.put(place.finished);
   out.put(place.samples);
@@ -168,12 +168,12 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
   ReplicaPlace place;
   place.records = in.take<std::uint64_t>();
   place.record_hash = in.take<std::uint64_t>();
-  const auto phase = in.take<std::uint8_t>();
-  if (phase > static_cast<std::uint8_t>(Phase::evaluate)) return std::nullopt;
-  place.cursor.phase = static_cast<Phase>(phase);
+  const auto mode = in.take<std::uint8_t>();
+  if (mode > static_cast<std::uint8_t>(Mode::evaluate)) return std::nullopt;
+  place.cursor.mode = static_cast<Mode>(mode);
   place.cursor.epoch = in.take<std::uint64_t>();
   place.cursor.step = in.take<std::uint64_t>();
-  place.debt = take_debt(in, shards);
+  place.deferred = take_deferred(in, shards);
   place.steps = in.take<std::uint64_t>();
   place.finished = in.take_bool();
   place.samples = in.take<std::uint64_t>();
@@ -196,20 +196,20 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
   return place;
 }
 
-std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot) {
-  auto parcel = std::make_shared<Parcel>(snapshot);
+std::shared_ptr<const TransferPayload> snapshot_transfer(std::shared_ptr<const Snapshot> snapshot) {
+  auto transfer = std::make_shared<TransferPayload>(snapshot);
   Sha256 hash;
   std::vector<std::byte> bytes;  // made here, and added before the floats that follow them
   ByteWriter out(bytes);
   const auto add_bytes = [&] {
     hash.add(bytes);
-    parcel->add(std::exchange(bytes, {}));
+    transfer->add(std::exchange(bytes, {}));
   };
   const auto put_floats = [&](const std::vector<float>& values) {
     out.put(static_cast<std::uint64_t>(values.size()));
     add_bytes();
     hash.add(std::as_bytes(std::span(values)));
-    parcel->add(std::as_bytes(std::span(values)));
+    transfer->add(std::as_bytes(std::span(values)));
   };
   out.put(kSnapshotMagic);
   out.put_all(std::span<const std::byte>(encode_place(snapshot->place)));
@@ -222,8 +222,8 @@ std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> sn
   add_bytes();
   const std::string digest = hash.hex();
   const auto text = std::as_bytes(std::span(digest));
-  parcel->add(std::vector<std::byte>(text.begin(), text.end()));
-  return parcel;
+  transfer->add(std::vector<std::byte>(text.begin(), text.end()));
+  return transfer;
 }
 
 std::optional<SnapshotView> view_snapshot(std::span<const std::byte> bytes, const SnapshotBounds& bounds) {

@@ -12,10 +12,10 @@
 
 #include "actors/messages/epoch_end.hpp"
 #include "actors/messages/item.hpp"
-#include "actors/rules/steps/course.hpp"
 #include "actors/rules/steps/ledger.hpp"
+#include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/steps/step_events.hpp"
-#include "transport/collective/transfer/parcel.hpp"
+#include "transport/collective/transfer/transfer_payload.hpp"
 
 namespace muster {
 
@@ -32,8 +32,8 @@ enum class SnapshotUse : std::uint8_t {
 struct ReplicaPlace {
   std::uint64_t records = 0;      ///< rounds committed, over all views
   std::uint64_t record_hash = 0;  ///< of the last one
-  Cursor cursor;                  ///< Course::place
-  Debt debt;
+  Cursor cursor;                  ///< RoundSchedule::place
+  DeferredBatches deferred;
   std::uint64_t steps = 0;
   bool finished = false;
   std::uint64_t samples = 0;
@@ -78,7 +78,7 @@ std::optional<ReplicaPlace> decode_place(std::span<const std::byte> bytes, std::
 
 /// The whole snapshot as bytes, with a SHA-256 at the end; the floats are not copied. Costs a pass over it:
 /// not for a thread that steps wait for.
-std::shared_ptr<const Parcel> snapshot_parcel(std::shared_ptr<const Snapshot> snapshot);
+std::shared_ptr<const TransferPayload> snapshot_transfer(std::shared_ptr<const Snapshot> snapshot);
 
 /// An encoded snapshot, read where it lies: floats as bytes.
 struct SnapshotView {

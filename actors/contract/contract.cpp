@@ -16,9 +16,9 @@ std::string key_of(const ModelConfig& model) {
 namespace {
 
 // Null: there is none, or a generator would have to be opened for it.
-std::shared_ptr<const Batch> first_batch(Workbench& bench, const ContractScope& scope) {
-  if (!bench.reader->dealing() && !scope.opens_generators) return nullptr;
-  const Item first = bench.reader->read(0, {});
+std::shared_ptr<const Batch> first_batch(TrainerState& trainer, const ContractScope& scope) {
+  if (!trainer.reader->dealing() && !scope.opens_generators) return nullptr;
+  const Item first = trainer.reader->read(0, {});
   return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
 }
 
@@ -37,19 +37,19 @@ std::optional<Breach> try_model(const ModelTrial& trial, const ContractScope& sc
 }
 
 // 1, where it is not known.
-std::uint64_t steps_of(const Workbench& bench) {
-  const std::uint64_t epochs = bench.job.train.epochs.value_or(1);
-  return bench.job.train.steps.value_or(epochs * bench.reader->steps_per_epoch().value_or(1));
+std::uint64_t steps_of(const TrainerState& trainer) {
+  const std::uint64_t epochs = trainer.job.train.epochs.value_or(1);
+  return trainer.job.train.steps.value_or(epochs * trainer.reader->steps_per_epoch().value_or(1));
 }
 
 // Null: the job evaluates nothing, or its test source is a generator.
-std::shared_ptr<const Batch> test_batch(Workbench& bench, const ContractScope& scope) {
-  const auto dealing = bench.reader->dealing(Phase::evaluate);
-  if (!bench.job.train.evaluate || !bench.reader->evaluates() || (!dealing && !scope.opens_generators))
+std::shared_ptr<const Batch> test_batch(TrainerState& trainer, const ContractScope& scope) {
+  const auto dealing = trainer.reader->dealing(Mode::evaluate);
+  if (!trainer.job.train.evaluate || !trainer.reader->evaluates() || (!dealing && !scope.opens_generators))
     return nullptr;
   Cursor cursor;
-  cursor.phase = Phase::evaluate;
-  const Item first = bench.reader->read(0, cursor);
+  cursor.mode = Mode::evaluate;
+  const Item first = trainer.reader->read(0, cursor);
   return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
 }
 
@@ -61,49 +61,49 @@ ContractScope ContractScope::at_length() {
   scope.positions = 1000;
   scope.rows_max = 16;
   scope.tensors_max = 16;
-  scope.opens_generators = scope.computes_for_cards = true;
+  scope.opens_generators = scope.computes_for_gpus = true;
   return scope;
 }
 
-std::optional<Breach> check_sources(Workbench& bench, const ContractScope& scope, ContractLog& log) {
+std::optional<Breach> check_sources(TrainerState& trainer, const ContractScope& scope, ContractLog& log) {
   for (const bool train : {true, false}) {
-    Source* source = train ? bench.data->train.get() : bench.data->test.get();
-    if (source == nullptr || (!train && !bench.job.train.evaluate)) continue;
+    Source* source = train ? trainer.data->train.get() : trainer.data->test.get();
+    if (source == nullptr || (!train && !trainer.job.train.evaluate)) continue;
     const SourceTrial trial{*source,
                             train ? "train" : "test",
                             scope.positions,
-                            bench.job.train.shards,
+                            trainer.job.train.shards,
                             scope.opens_generators,
-                            bench.job.seed,
-                            [&](const Batch& batch) { bench.model->check_batch(batch); }};
+                            trainer.job.seed,
+                            [&](const Batch& batch) { trainer.model->check_batch(batch); }};
     if (auto breach = check_source(trial, log)) return breach;
   }
   return std::nullopt;
 }
 
-std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, ContractLog& log) {
-  const auto batch = first_batch(bench, scope);
+std::optional<Breach> check_model(TrainerState& trainer, const ContractScope& scope, ContractLog& log) {
+  const auto batch = first_batch(trainer, scope);
   if (!batch) {
     log.leave_out("the model's contract",
                   "no samples are read from generators before the run; `muster check` reads them");
     return std::nullopt;
   }
-  const bool ready_made = bench.data->train->batches() != nullptr;
+  const bool ready_made = trainer.data->train->batches() != nullptr;
   const Batch samples = ready_made ? *batch : rows_of(*batch, 0, std::min(batch->rows, scope.rows_max));
-  const auto test = test_batch(bench, scope);
+  const auto test = test_batch(trainer, scope);
   const Batch evaluated = test ? rows_of(*test, 0, std::min(test->rows, scope.rows_max)) : Batch{};
-  const ModelTrial trial{*bench.model,
-                         bench.state.span(),
+  const ModelTrial trial{*trainer.model,
+                         trainer.state.span(),
                          samples,
-                         key_of(bench.job.model),
-                         bench.job.seed,
-                         bench.job.train.precision == Precision::bfloat16,
-                         bench.job.train.remainder == Remainder::pad,
-                         bench.job.train.not_finite == OnNotFinite::stop,
+                         key_of(trainer.job.model),
+                         trainer.job.seed,
+                         trainer.job.train.precision == Precision::bfloat16,
+                         trainer.job.train.remainder == Remainder::pad,
+                         trainer.job.train.not_finite == OnNotFinite::stop,
                          !ready_made,
-                         steps_of(bench),
+                         steps_of(trainer),
                          test ? &evaluated : nullptr,
-                         !bench.job.checkpoint.start_from.empty()};
+                         !trainer.job.checkpoint.start_from.empty()};
   const auto breach = try_model(trial, scope, log);
   if (!breach || breach->check != kComputes || samples.rows == batch->rows) return breach;
   // It may be for batches of the job's size alone.

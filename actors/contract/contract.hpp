@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "actors/contract/breach.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
 
@@ -16,7 +16,7 @@ struct ContractScope {
   std::uint32_t rows_max = 2;             ///< samples that the model is tried with
   std::uint32_t tensors_max = 0;          ///< whose gradient is held against finite differences
   bool opens_generators = false;
-  bool computes_for_cards = false;  ///< on the host, where all replicas compute on cards
+  bool computes_for_gpus = false;  ///< on the host, where all replicas compute on GPUs
 
   /// Nothing is checked but the layout.
   static ContractScope none() { return {.budget = std::chrono::milliseconds(0)}; }
@@ -28,12 +28,12 @@ struct ContractScope {
 /// The key of the job that names the model: "model.name", "model.file", "model.library".
 std::string key_of(const ModelConfig& model);
 
-/// The first broken promise of the sources. The workbench loads, and has its model.
-std::optional<Breach> check_sources(Workbench& bench, const ContractScope& scope, ContractLog& log);
+/// The first broken promise of the sources. The trainer state loads, and has its model.
+std::optional<Breach> check_sources(TrainerState& trainer, const ContractScope& scope, ContractLog& log);
 
 /// The first broken promise of the model, if a first micro-batch can be read without opening a generator, or
-/// with it if the scope says so. The workbench computes on the host, and loads. Takes at most ten vectors
+/// with it if the scope says so. The trainer state computes on the host, and loads. Takes at most ten vectors
 /// of the state's size. What the model throws is a broken promise, too, but for JobError, which is thrown on.
-std::optional<Breach> check_model(Workbench& bench, const ContractScope& scope, ContractLog& log);
+std::optional<Breach> check_model(TrainerState& trainer, const ContractScope& scope, ContractLog& log);
 
 }  // namespace muster

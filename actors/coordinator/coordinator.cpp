@@ -14,7 +14,7 @@ namespace muster {
 
 namespace {
 
-// How long nodes may take to let go after a completed run, before the run is over without their last word.
+// How long nodes may take to let go after a completed run, before the run is over without their last report.
 constexpr auto kPartingPatience = std::chrono::seconds(2);
 
 // What is waited for of a node that has joined.
@@ -22,9 +22,9 @@ constexpr const char* kReady = "its data and model to be ready";
 
 }  // namespace
 
-void CoordinatorState::start(Self self, CoordinatorParts parts) {
+void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   self_ = self;
-  parts_ = std::move(parts);
+  setup_ = std::move(setup);
   began_ = self->clock().now();
   writer_ = std::random_device{}() + 1ull;
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
@@ -32,34 +32,34 @@ void CoordinatorState::start(Self self, CoordinatorParts parts) {
     finish();  // no tick comes any more
     return caf::exit_reason::unhandled_exception;
   });
-  roster_ = std::make_unique<Roster>(parts_.job);
-  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
-  report_.job = parts_.job.name;
-  report_.replicas = parts_.job.cluster.replicas;
-  report_.shards = parts_.job.train.shards;
+  membership_ = std::make_unique<Membership>(setup_.job);
+  watch_ = std::make_unique<ClusterWatch>(setup_.job.cluster, kTick);
+  report_.job = setup_.job.name;
+  report_.replicas = setup_.job.cluster.replicas;
+  report_.shards = setup_.job.train.shards;
   self->set_down_handler([this](const caf::down_msg& down) { node_down(down.source); });
   refuse_strangers(self, [this](const std::string& reason) {
     raise(make_event("refused", {{"reason", reason}}));
   });
-  raise(make_event("started", {{"job", parts_.job.name},
-                               {"replicas", number(parts_.job.cluster.replicas)},
-                               {"shards", number(parts_.job.train.shards)},
-                               {"loaders", number(parts_.job.cluster.loaders)}}));
-  for (const Event& event : parts_.first_events) raise(event);
-  if (parts_.resume) tell_resumed();
+  raise(make_event("started", {{"job", setup_.job.name},
+                               {"replicas", number(setup_.job.cluster.replicas)},
+                               {"shards", number(setup_.job.train.shards)},
+                               {"loaders", number(setup_.job.cluster.loaders)}}));
+  for (const Event& event : setup_.first_events) raise(event);
+  if (setup_.resume) report_resumed();
   begin_history();
   try {
     look_into_journal();
   } catch (const Error& error) {
-    parts_.journal.reset();  // what it says stays as it is: it may be another run's
+    setup_.journal.reset();  // what it says stays as it is: it may be another run's
     return fail(std::string("the journal cannot be kept: ") + error.what());
   }
   self->delayed_send(self, kTick, Tick{});
 }
 
 // What was told before the checkpoint is part of this run's report.
-void CoordinatorState::tell_resumed() {
-  const Resume& resume = *parts_.resume;
+void CoordinatorState::report_resumed() {
+  const Resume& resume = *setup_.resume;
   std::string passed_over;
   for (const PassedOver& one : resume.passed_over)
     passed_over += (passed_over.empty() ? "" : "; ") + one.manifest + ": " + one.why;
@@ -72,7 +72,7 @@ void CoordinatorState::tell_resumed() {
   report_.steps = resume.step;
   report_.samples = resume.samples;
   kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256};
-  told_of_one_ = true;
+  knows_of_one_ = true;
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -83,20 +83,20 @@ void CoordinatorState::raise(Event event) {
   event.time_ms = milliseconds(elapsed());
   add_where(event);
   report_.add(event);
-  tell(event);
+  report(event);
 }
 
-void CoordinatorState::tell(const Event& event) {
-  if (parts_.on_event) parts_.on_event(event);
+void CoordinatorState::report(const Event& event) {
+  if (setup_.on_event) setup_.on_event(event);
 }
 
-void CoordinatorState::tell_progress(const Progress& message) {
-  const auto row = parts_.progress ? parts_.progress->take(message, elapsed()) : std::nullopt;
+void CoordinatorState::report_progress(const Progress& message) {
+  const auto row = setup_.progress ? setup_.progress->take(message, elapsed()) : std::nullopt;
   if (!row) return;
   Event event = event_of(*row);
   event.time_ms = row->time_ms;
   ++report_.event_counts[event.name];
-  tell(event);
+  report(event);
 }
 
 void CoordinatorState::on(const Progress& message) {
@@ -112,27 +112,27 @@ void CoordinatorState::on(const Progress& message) {
     doubt_.reset();  // all were compared
     note_suspects();
   }
-  if (of_this_view) say_first_step(message);
+  if (of_this_view) report_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
-  if (message.took >= back_in_ && !ending_) tell_progress(message);
-  if (parts_.on_progress) parts_.on_progress(message, view_.facts);
+  if (message.took >= back_in_ && !ending_) report_progress(message);
+  if (setup_.on_progress) setup_.on_progress(message, view_.facts);
 }
 
 // A step was made in the view that is in force. Before it all compared the whole of their weights, where one
 // was alone and has given its state to the others. Those who have caught up meanwhile were not to interrupt
 // it.
 void CoordinatorState::takes_effect() {
-  if (view_.replicas.size() > 1) roster_->weights_compared();
+  if (view_.replicas.size() > 1) membership_->weights_compared();
   if (ending_ || std::exchange(took_effect_, true)) return;
   missed_.reset();
-  if (roster_->any_caught_up()) close_view();
+  if (membership_->any_caught_up()) close_view();
 }
 
 // Every replica counts the ledger for itself; they must agree. What is told in a view before all went back is
 // of steps that are done again.
 void CoordinatorState::on(const EpochEnd& message) {
-  const NodeRecord* teller = roster_->find({false, message.slot});
+  const NodeRecord* teller = membership_->find({false, message.slot});
   if (teller && teller->stage == NodeStage::lost) return;
   if (ending_ || message.view < back_in_ || counted_.count(message.epoch) > 0) return;
   auto& rows = epochs_[message.epoch];
@@ -151,11 +151,11 @@ void CoordinatorState::on(const EpochEnd& message) {
 // An epoch is counted when every member of the view has told of it. To a coordinator that was started anew
 // each member tells of all epochs, and perhaps of one that has just ended before all have told of those
 // before it.
-void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_told) {
-  if (phase_ == Phase::adopting) return;
+void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_reported) {
+  if (phase_ == CoordinatorPhase::adopting) return;
   const auto& rows = epochs_[epoch];
   for (const Member& member : view_.replicas) {
-    if (!all_told && roster_->alive(member.name) && rows.count(member.name.slot) == 0) return;
+    if (!all_reported && membership_->alive(member.name) && rows.count(member.name.slot) == 0) return;
   }
   if (rows.empty() || !counted_.insert(epoch).second) return;
   const EpochEnd row = rows.begin()->second;
@@ -181,10 +181,10 @@ void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_told) {
 }
 
 void CoordinatorState::on(const ReplicaDone& message) {
-  if (ending_ || phase_ != Phase::running || !roster_->member({false, message.slot})) return;
+  if (ending_ || phase_ != CoordinatorPhase::running || !membership_->member({false, message.slot})) return;
   for (const EpochEnd& epoch : message.epochs) on(epoch);
   if (ending_) return;
-  if (const std::string reason = roster_->done(message); !reason.empty()) {
+  if (const std::string reason = membership_->done(message); !reason.empty()) {
     raise(make_event("diverged", {{"what", reason}}));
     return fail("diverged: " + reason);
   }
@@ -194,13 +194,13 @@ void CoordinatorState::on(const ReplicaDone& message) {
   if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
   trained_to_ = self_->clock().now();
-  if (roster_->all(NodeStage::done, true)) complete();
+  if (membership_->all(NodeStage::done, true)) complete();
 }
 
 void CoordinatorState::complete() {
   // Some may have told of an epoch a coordinator that is gone, and not this one yet.
   for (const auto& [epoch, rows] : std::map(epochs_)) count_epoch(epoch, true);
-  const ReplicaDone& last = roster_->at(view_.replicas.front().name).done;
+  const ReplicaDone& last = membership_->at(view_.replicas.front().name).done;
   report_.steps = last.steps;
   report_.samples = last.samples;
   report_.weights_sha256 = last.state_sha256;
@@ -215,12 +215,12 @@ void CoordinatorState::complete() {
 
 void CoordinatorState::node_down(const caf::actor_addr& address) {
   for (const auto& [who, actor] : actors_) {
-    if (actor.address() != address || !roster_->alive(who)) continue;
-    if (ending_ || (roster_->at(who).leaving && !roster_->member(who))) {
-      roster_->left(who);
+    if (actor.address() != address || !membership_->alive(who)) continue;
+    if (ending_ || (membership_->at(who).leaving && !membership_->member(who))) {
+      membership_->left(who);
       if (!ending_ || report_.completed())
-        raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", roster_->at(who).pid}}));
-      if (ending_ && roster_->none_alive()) finish();
+        raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", membership_->at(who).pid}}));
+      if (ending_ && membership_->none_alive()) finish();
     } else if (watch_->in_touch(who, elapsed())) {
       lost(who, "coordinator", "its connection is closed");
     } else {  // it may live, and come back over another connection; its silence is what counts
@@ -251,7 +251,7 @@ void CoordinatorState::on(const StopRequest& message) {
 void CoordinatorState::skip_own_standstill() {
   const Time now = self_->clock().now();
   const auto gap = now - std::exchange(ticked_at_, now).value_or(now);
-  if (gap < std::max<std::chrono::nanoseconds>(parts_.job.cluster.detect.patience, kTicksOfSlack * kTick))
+  if (gap < std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick))
     return;
   stood_still_ += gap;
   for (auto* since : {&paused_since_, &folder_away_since_, &unnoted_since_}) {
@@ -259,7 +259,7 @@ void CoordinatorState::skip_own_standstill() {
   }
   unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
   if (missed_) missed_->since = std::min<Time>(missed_->since + gap, now);
-  if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + parts_.job.checkpoint.grace);
+  if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + setup_.job.checkpoint.grace);
 }
 
 void CoordinatorState::on(const Tick& message) {
@@ -271,33 +271,34 @@ void CoordinatorState::on(const Tick& message) {
     if (self_->clock().now() - ended_ >= kPartingPatience) finish();
     return;
   }
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   if (!marked_ && ++marking_ticks_ % kMarkingTicks == 0) mark_suspects_again();
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
-                    std::to_string(parts_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)" +
+                    std::to_string(setup_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)" +
                     refusal_);
   }
-  if (phase_ == Phase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
+  if (phase_ == CoordinatorPhase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
     return give_up();
   }
   if (judge() || begin_with_those_here()) return;
   take_in_reached(kTick);
-  say_late_to_prepare();
+  report_late_to_prepare();
   note_again();
-  if (!begun_ && !parts_.by_hand && elapsed() - stood_still_ >= cluster.start_patience) {
+  if (!begun_ && !setup_.by_hand && elapsed() - stood_still_ >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
-         " ms (cluster.start_patience); still waiting for " + roster_->behind(roster_->stage_behind()));
+         " ms (cluster.start_patience); still waiting for " +
+         membership_->behind(membership_->stage_behind()));
   }
 }
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
-  const Pulse pulse{term_, kept_.step, roster_->free_numbers(), whom_it_waits_for()};
+  const Pulse pulse{term_, kept_.step, membership_->free_numbers(), whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
-    if (roster_->alive(who)) self_->send(actor, pulse);
+    if (membership_->alive(who)) self_->send(actor, pulse);
   }
 }
 
@@ -306,8 +307,8 @@ void CoordinatorState::raise_late() {
       {NodeStage::joined, "its process to join"},
       {NodeStage::prepared, kReady},
       {NodeStage::installed, "its greeting by all members"}};
-  const NodeStage stage = roster_->stage_behind();
-  for (const NodeName& who : roster_->all_behind(stage)) {
+  const NodeStage stage = membership_->stage_behind();
+  for (const NodeName& who : membership_->all_behind(stage)) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(waited_for.at(stage))},
                               {"waited_ms", milliseconds(elapsed())}}));
@@ -315,17 +316,17 @@ void CoordinatorState::raise_late() {
 }
 
 // Nodes that come by themselves have no deadline; but one that hangs is to be seen.
-void CoordinatorState::say_late_to_prepare() {
-  if (!begun_ && !parts_.by_hand) return;  // the run fails for it
-  const auto patience = parts_.job.cluster.start_patience;
-  const auto late = roster_->late_to_prepare(patience / kTick);
+void CoordinatorState::report_late_to_prepare() {
+  if (!begun_ && !setup_.by_hand) return;  // the run fails for it
+  const auto patience = setup_.job.cluster.start_patience;
+  const auto late = membership_->late_to_prepare(patience / kTick);
   for (const NodeName& who : late) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(kReady)},
                               {"waited_ms", milliseconds(patience)}}));
   }
   if (late.empty()) return;
-  if (phase_ == Phase::paused) return next_view();  // who leaves may have waited for it
+  if (phase_ == CoordinatorPhase::paused) return next_view();  // who leaves may have waited for it
   let_go_of_held_back();
 }
 
@@ -354,9 +355,9 @@ void CoordinatorState::fail_of(const std::exception_ptr& thrown) {
 
 // One of those that are left writes what they hold before all go.
 void CoordinatorState::give_up() {
-  const std::string starved = roster_->without_state();
+  const std::string starved = membership_->without_state();
   const std::string reason =
-      "no nodes came within " + std::to_string(parts_.job.cluster.give_up_after.count()) +
+      "no nodes came within " + std::to_string(setup_.job.cluster.give_up_after.count()) +
       " ms (cluster.give_up_after)" +
       (starved.empty() ? "" : ", but " + starved + ", which got no state from a member");
   if (keep_state("failed", reason)) return;
@@ -367,8 +368,8 @@ void CoordinatorState::last_note(bool ended) {
   try {
     note(view_, ended);
   } catch (const Error& error) {
-    raise(
-        make_event("notice", {{"text", std::string("the journal's last word is missing: ") + error.what()}}));
+    raise(make_event("notice",
+                     {{"text", std::string("the journal's last report is missing: ") + error.what()}}));
   }
 }
 
@@ -376,16 +377,16 @@ void CoordinatorState::last_note(bool ended) {
 // does not count as ended, and a coordinator that is started again waits for them.
 bool CoordinatorState::all_know() const {
   if (canary("verdict-beats-state")) return true;
-  if (phase_ == Phase::adopting || unknown_members_may_come()) return false;
-  return std::ranges::all_of(roster_->nodes(), [this](const auto& node) {
-    return !roster_->alive(node.first) || watch_->in_touch(node.first, elapsed());
+  if (phase_ == CoordinatorPhase::adopting || unknown_members_may_come()) return false;
+  return std::ranges::all_of(membership_->nodes(), [this](const auto& node) {
+    return !membership_->alive(node.first) || watch_->in_touch(node.first, elapsed());
   });
 }
 
 // Whether those who are not heard now are better left alone: a coordinator that is started again finds them
 // by its journal. Where results may be wrong they are to hear so, whenever that is.
 bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
-  return parts_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspect_from_ &&
+  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspect_from_ &&
          !canary("unheard-are-told");
 }
 
@@ -396,7 +397,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   ending_ = true;
   ended_ = self_->clock().now();
   if (trained_to_ == Time{}) trained_to_ = ended_;
-  if (parts_.on_conclude) parts_.on_conclude();
+  if (setup_.on_conclude) setup_.on_conclude();
   report_.outcome = outcome;
   report_.reason = reason;
   last_note(false);  // or another one has taken this run over: then nobody is told
@@ -407,12 +408,13 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   // They have done what they were told.
   const bool all_good = outcome != "failed" && report_.event_counts.count("state_not_kept") == 0;
   for (const auto& [who, actor] : actors_) {
-    const bool good = all_good || roster_->at(who).leaving;
-    // A word that waits in the connection would end those who live when their link is good again.
+    const bool good = all_good || membership_->at(who).leaving;
+    // A message that waits in the connection would end those who live when their link is good again.
     if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
-    if (roster_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
+    if (membership_->alive(who))
+      self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
   }
-  if (!report_.completed()) told_all_ = all_know();
+  if (!report_.completed()) all_were_told_ = all_know();
   // Those who live are further than the checkpoint.
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_ &&
       !suspects_stay_)
@@ -420,8 +422,8 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
   // started by hand knows only by their going that they have heard it.
-  const bool waits = outcome == "completed" || keeping_ || suspect_from_ || parts_.journal;
-  if (!waits || roster_->none_alive()) finish();
+  const bool waits = outcome == "completed" || keeping_ || suspect_from_ || setup_.journal;
+  if (!waits || membership_->none_alive()) finish();
 }
 
 void CoordinatorState::finish() {
@@ -431,12 +433,13 @@ void CoordinatorState::finish() {
   } catch (const std::exception&) {
     // What is told of the end may fail; that the run ends does not.
   }
-  tell_end_waiters();
+  notify_end_waiters();
   // What was not heard by all when the run ended has not been heard since.
-  const bool told = told_all_.value_or(true) && all_know();
-  const bool ended = told && (report_.completed() || roster_->none_alive() || canary("verdict-beats-state"));
-  report_.members_may_live = parts_.journal && !ended;
-  if (parts_.on_end) parts_.on_end(report_);
+  const bool told = all_were_told_.value_or(true) && all_know();
+  const bool ended =
+      told && (report_.completed() || membership_->none_alive() || canary("verdict-beats-state"));
+  report_.members_may_live = setup_.journal && !ended;
+  if (setup_.on_end) setup_.on_end(report_);
   // Behind the report: one that dies between the two tells it again, rather than never.
   last_note(ended);
 }
@@ -456,14 +459,14 @@ void CoordinatorState::sum_up() {
   report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
   if (report_.train_seconds <= 0) return;
   const std::uint64_t known = restarted_ && steps_heard_ ? steps_heard_->samples_before
-                              : parts_.resume            ? parts_.resume->samples
+                              : setup_.resume            ? setup_.resume->samples
                                                          : 0;
   const std::uint64_t before = std::min(known, report_.samples);
   report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
 }
 
-coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts) {
-  self->state.start(self, std::move(parts));
+coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorSetup setup) {
+  self->state.start(self, std::move(setup));
   return {[=](const Join& message) { self->state.on(message); },
           [=](const Prepared& message) { self->state.on(message); },
           [=](const Installed& message) { self->state.on(message); },

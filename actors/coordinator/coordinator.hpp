@@ -1,5 +1,5 @@
-// The coordinator: keeps the roster, makes the view, collects what is told, and ends the run. No step waits
-// for it.
+// The coordinator: keeps the membership, makes the view, collects what is told, and ends the run. No step
+// waits for it.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
+#include "actors/rules/membership/membership.hpp"
 #include "actors/rules/membership/reach.hpp"
-#include "actors/rules/membership/roster.hpp"
 #include "actors/rules/steps/corruption.hpp"
 #include "actors/rules/steps/going_back.hpp"
 #include "actors/rules/watch/cluster_watch.hpp"
@@ -29,7 +29,7 @@ namespace muster {
 
 class ProgressHistory;
 
-struct CoordinatorParts {
+struct CoordinatorSetup {
   Job job;
   std::string job_toml;
   Placement placement;
@@ -48,7 +48,7 @@ struct CoordinatorParts {
   /// Which steps are told of by the event `progress`; null: none. Used by the actor alone until its end.
   std::shared_ptr<ProgressHistory> progress = nullptr;
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
-  std::function<void(const Report&)> on_end;  ///< once; only the journal's last word is behind it
+  std::function<void(const Report&)> on_end;  ///< once; only the journal's last report is behind it
 };
 
 /// Every replica of the view is compared with others at its first step.
@@ -63,7 +63,7 @@ class CoordinatorState {
   static inline const char* name = "coordinator";
   using Self = coordinator_actor::stateful_pointer<CoordinatorState>;
 
-  void start(Self self, CoordinatorParts parts);
+  void start(Self self, CoordinatorSetup setup);
   void on(const Join& message);
   void on(const Prepared& message);
   void on(const Installed& message);
@@ -87,8 +87,8 @@ class CoordinatorState {
   void on(const Reached& message);
   caf::result<RunStatus> on(const StatusRequest& message);
   void raise(Event event);
-  void tell(const Event& event);
-  void tell_progress(const Progress& message);
+  void report(const Event& event);
+  void report_progress(const Progress& message);
 
  private:
   static constexpr std::chrono::milliseconds kTick{50};
@@ -99,7 +99,7 @@ class CoordinatorState {
 
   std::chrono::nanoseconds elapsed() const;
   void skip_own_standstill();
-  bool in_force() const { return !ending_ && !keeping_ && phase_ == Phase::running; }
+  bool in_force() const { return !ending_ && !keeping_ && phase_ == CoordinatorPhase::running; }
   bool judge();
   bool judge_closing();
   bool judge_returns();
@@ -109,15 +109,15 @@ class CoordinatorState {
   bool judge_installing();
   std::chrono::milliseconds in_time(std::chrono::milliseconds usual, int share) const;
   std::string owed_by_hanging(const NodeName& who) const;
-  bool any_works_but(const std::vector<NodeName>& standing) const;
+  bool any_works_but(const std::vector<NodeName>& stalled) const;
   bool reads_itself(const HeldUp& message) const;
   std::string what_it_does(const NodeName& who) const;
-  void say_standing(const NodeName& who, bool any_works);
+  void report_stalled(const NodeName& who, bool any_works);
   bool starves_newcomers(const NodeName& who);
   void ask_another_donor(const NodeName& hanging);
   bool judge_hanging();
-  bool judge_standing();
-  void fail_for_standing(const std::vector<NodeName>& standing);
+  bool judge_stalled();
+  void fail_for_stalled(const std::vector<NodeName>& stalled);
   bool ends_for_hanging(const NodeName& who, bool stuck);
   void lose_hanging(const NodeName& who, const std::string& noticed_by, bool stuck,
                     const std::string& reason);
@@ -155,7 +155,7 @@ class CoordinatorState {
   void keep_no_suspect();
   Checkpointed kept_by(const ListedCheckpoint& good) const;
   void keep(const Checkpointed& message);
-  void remember_told(const Checkpointed& message);
+  void remember_reported(const Checkpointed& message);
   void suspect_what_is_doubted(bool ends);
   bool can_be_settled_in(const View& view) const;
   void note_suspects();
@@ -168,7 +168,7 @@ class CoordinatorState {
   bool from_disk(const View& view) const;
   void begin_history();
   void go_back_before_suspects(View& view);
-  void say_kept_suspects(std::uint64_t from);
+  void report_kept_suspects(std::uint64_t from);
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_after(const View& view);
@@ -181,7 +181,7 @@ class CoordinatorState {
   bool comes_later(const NodeName& name) const;
   void pulse();
   void raise_late();
-  void say_late_to_prepare();
+  void report_late_to_prepare();
   void refuse(const node_actor& node, const NodeName& name, const std::string& reason, bool again = false);
   void admit(const Join& message, const node_actor& actor);
   void admit_callers();
@@ -196,7 +196,7 @@ class CoordinatorState {
   void form();
   void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
   bool begin_with_those_here();
-  bool unknown_members_may_come() const { return phase_ == Phase::forming && wait_ticks_ > 0; }
+  bool unknown_members_may_come() const { return phase_ == CoordinatorPhase::forming && wait_ticks_ > 0; }
   void wait_no_longer();
   void look_into_journal();
   void note_beginning(bool nodes_may_live);
@@ -205,7 +205,7 @@ class CoordinatorState {
   static std::string why_resume(const View& view);
   void wait_for_members(const View& view, const FreeNumbers& free);
   void taken_over(const std::string& reason);
-  void tell_resumed();
+  void report_resumed();
   bool begin_anew();
   void try_to_begin_anew();
   bool learn_from(const Adopt& message);
@@ -215,7 +215,7 @@ class CoordinatorState {
   void some_were_here();
   void adopted_all();
   void none_came_back();
-  void say_completed(const JournalEntry& entry);
+  void report_completed(const JournalEntry& entry);
   void note(const View& view, bool ended = false);
   void feed_newcomers();
   void newcomer_ready(const NodeName& who);
@@ -224,7 +224,7 @@ class CoordinatorState {
   void close_view();
   void ask_to_close();
   void next_view();
-  void make_view(const Roster::Next& next);
+  void make_view(const Membership::Next& next);
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
@@ -243,7 +243,7 @@ class CoordinatorState {
   void note_again();
   void note_alone(View& view) const;
   void let_leavers_go();
-  Roster::Next what_follows_view() const;
+  Membership::Next what_follows_view() const;
   bool keep_state(const std::string& outcome, const std::string& reason);
   bool begin_keeping(const std::string& outcome, const std::string& reason);
   void last_view();
@@ -252,9 +252,9 @@ class CoordinatorState {
   void end_as_asked();
   void pause(const std::string& missing);
   void end_without_members(const std::string& missing);
-  void say_first_step(const Progress& message);
+  void report_first_step(const Progress& message);
   void let_go_of_held_back();
-  void count_epoch(std::uint64_t epoch, bool all_told = false);
+  void count_epoch(std::uint64_t epoch, bool all_reported = false);
   void fail(const std::string& reason);
   void conclude(const std::string& outcome, const std::string& reason);
   void complete();
@@ -273,14 +273,14 @@ class CoordinatorState {
   };
   Heard heard_of() const;
   std::pair<std::string, std::string> how_it_stands() const;
-  void tell_end_waiters();
+  void notify_end_waiters();
   void add_where(Event& event) const;
   std::string whom_it_waits_for() const;
-  void say_arrived(const NodeName& who);
+  void report_arrived(const NodeName& who);
 
   coordinator_actor::pointer self_ = nullptr;
-  CoordinatorParts parts_;
-  std::unique_ptr<Roster> roster_;
+  CoordinatorSetup setup_;
+  std::unique_ptr<Membership> membership_;
   std::unique_ptr<ClusterWatch> watch_;
   std::map<NodeName, node_actor> actors_;
   std::set<NodeName> away_;  // whose connection has ended, and who may come back
@@ -289,8 +289,8 @@ class CoordinatorState {
   // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
   // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
   // noting (the journal's disk takes nothing), installing (all greet each other).
-  enum class Phase { forming, adopting, closing, paused, noting, installing, running };
-  Phase phase_ = Phase::forming;
+  enum class CoordinatorPhase { forming, adopting, closing, paused, noting, installing, running };
+  CoordinatorPhase phase_ = CoordinatorPhase::forming;
   std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
   std::uint64_t writer_ = 0;                 // as in JournalEntry
   std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
@@ -301,7 +301,7 @@ class CoordinatorState {
   std::string paused_for_;
   // What was told of steps to this coordinator.
   struct StepsHeard {
-    Time from{};  // the first word
+    Time from{};  // the first message
     std::uint64_t samples_before = 0;
     Progress last = {};
     Time to{};
@@ -320,7 +320,7 @@ class CoordinatorState {
   int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
   int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
   int installing_ticks_ = 0;         // likewise, since it was sent
-  int loader_ticks_ = 0;             // since loaders owe a word on a view: Closed or Installed
+  int loader_ticks_ = 0;             // since loaders owe an answer on a view: Closed or Installed
   LocalErrors errors_;
   Hangs hangs_;
   ReachWatch reach_;
@@ -377,7 +377,7 @@ class CoordinatorState {
   int reading_ticks_ = 0;  // while nobody has said anything
   // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
   bool saw_checkpoints_ = false;
-  bool told_of_one_ = false;       // by a member, or by the coordinator before
+  bool knows_of_one_ = false;      // by a member, or by the coordinator before
   std::deque<Checkpointed> told_;  // by members: the last ones, by record
   std::optional<Time> folder_away_since_;
   std::chrono::nanoseconds folder_wait_{0};
@@ -403,12 +403,13 @@ class CoordinatorState {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> doubted_;
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
-  std::string refusal_;            // of a checkpoint by its disk, if that was the last word on one
+  std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one
   bool took_effect_ = false;       // a member has done a step in the view
-  std::optional<bool> told_all_;   // when a run ended that has not completed: whether all could hear of it
+  std::optional<bool>
+      all_were_told_;  // when a run ended that has not completed: whether all could hear of it
   bool finished_ = false;
 };
 
-coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorParts parts);
+coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorSetup setup);
 
 }  // namespace muster

@@ -31,12 +31,12 @@ bool makes_sense(const View& view, const NodeName& member, std::uint32_t shards)
 // ---- the journal
 
 void CoordinatorState::note(const View& view, bool ended) {
-  if (!parts_.journal || (canary("no-journal") && view.number > 0)) return;
+  if (!setup_.journal || (canary("no-journal") && view.number > 0)) return;
   const bool goes_back = view.back && view.number != view_.number;
   try {
     if (noted_term_ != term_) refuse_equal();
-    parts_.journal->write({parts_.job_hash, term_, view.number == 0 ? beginning() : view,
-                           roster_->free_numbers(), ended, report_.completed(), report_.steps,
+    setup_.journal->write({setup_.job_hash, term_, view.number == 0 ? beginning() : view,
+                           membership_->free_numbers(), ended, report_.completed(), report_.steps,
                            report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
@@ -54,7 +54,7 @@ void CoordinatorState::note(const View& view, bool ended) {
 void CoordinatorState::refuse_equal() const {
   std::optional<JournalEntry> there;
   try {
-    there = parts_.journal->read();
+    there = setup_.journal->read();
   } catch (const DamagedJournal&) {
     return;  // the write replaces it
   }
@@ -66,7 +66,7 @@ void CoordinatorState::refuse_equal() const {
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
 void CoordinatorState::taken_over(const std::string& reason) {
   taken_over_ = true;
-  parts_.journal.reset();
+  setup_.journal.reset();
   if (std::exchange(ending_, true)) return;
   actors_.clear();
   report_.outcome = "failed";
@@ -78,37 +78,37 @@ void CoordinatorState::taken_over(const std::string& reason) {
 
 // Throws Error: then nothing was begun.
 void CoordinatorState::look_into_journal() {
-  if (!parts_.journal) return;
-  const auto entry = parts_.journal->read();
+  if (!setup_.journal) return;
+  const auto entry = setup_.journal->read();
   if (entry) term_ = entry->term + 1;
-  if (entry && !entry->ended && !parts_.resume)
-    wait_ticks_ = (kReturnMax + parts_.job.cluster.detect.patience) / kTick;
+  if (entry && !entry->ended && !setup_.resume)
+    wait_ticks_ = (kReturnMax + setup_.job.cluster.detect.patience) / kTick;
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
-    roster_ = std::make_unique<Roster>(parts_.job, entry->free);
+    membership_ = std::make_unique<Membership>(setup_.job, entry->free);
     first_view_ = entry->first_view;
-    if (entry->job_hash == parts_.job_hash) short_ticks_ = 0;  // some were here, and may be gone
+    if (entry->job_hash == setup_.job_hash) short_ticks_ = 0;  // some were here, and may be gone
     if (wait_ticks_ > 0)
       raise(make_event("notice",
                        {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
                                      std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
   }
-  if (entry && !entry->ended && entry->view.number > 0 && parts_.resume)
+  if (entry && !entry->ended && entry->view.number > 0 && setup_.resume)
     raise(
         make_event("notice", {{"text", "--resume: the run goes back to a checkpoint; the replicas of view " +
                                            std::to_string(entry->view.number) +
                                            ", which may live and be further, are not waited for. Without "
                                            "--resume they would be"}}));
-  if (entry && !entry->ended && !entry->completed && entry->job_hash == parts_.job_hash)
+  if (entry && !entry->ended && !entry->completed && entry->job_hash == setup_.job_hash)
     expect_resume(entry->view);
   // A run that goes on from a checkpoint has no members to wait for.
-  if (!entry || entry->ended || entry->view.number == 0 || parts_.resume)
+  if (!entry || entry->ended || entry->view.number == 0 || setup_.resume)
     return note_beginning(entry && !entry->ended);
-  if (entry->job_hash != parts_.job_hash) {
+  if (entry->job_hash != setup_.job_hash) {
     throw Error(
         "the journal is of another job (its mathematics differ); give this one another "
         "checkpoint.folder, or move the journal away");
   }
-  if (entry->completed) return say_completed(*entry);
+  if (entry->completed) return report_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
   if (entry->doubt_from > 0) {
     doubt_ = Doubt{entry->doubt_from, {}};
@@ -126,14 +126,14 @@ void CoordinatorState::look_into_journal() {
 // In the journal before the first view: from which checkpoint the run goes on.
 View CoordinatorState::beginning() const {
   View view;
-  if (parts_.resume) view.source.checkpoint = parts_.resume->manifest;
+  if (setup_.resume) view.source.checkpoint = setup_.resume->manifest;
   return view;
 }
 
 // A coordinator died before the first view of a run that was to go on from a checkpoint. Without --resume the
 // run would now begin at its first step.
 void CoordinatorState::expect_resume(const View& view) const {
-  if (parts_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
+  if (setup_.resume || view.number > 0 || view.source.checkpoint.empty()) return;
   throw Error(why_resume(view));
 }
 
@@ -160,24 +160,24 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
   if (view.history > 0) history_ = view.history;
-  told_of_one_ = true;
+  knows_of_one_ = true;
   look_at_folder();
   remember_verdicts();
   remember_going_back();
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   // What members have written since the view was made. What is older may be what all went back behind.
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  const bool of_the_course = last && of_one_run(last->history, history_) && last->history >= view_.history;
-  if (of_the_course && last->records > kept_.records) kept_ = kept_by(*last);
-  kept_is_known_ = !parts_.checkpoints || listed().has_value();
+  const bool of_this_attempt = last && of_one_run(last->history, history_) && last->history >= view_.history;
+  if (of_this_attempt && last->records > kept_.records) kept_ = kept_by(*last);
+  kept_is_known_ = !setup_.checkpoints || listed().has_value();
   keep_no_suspect();
   report_.steps = std::max(report_.steps, kept_.step);
   watch_->entered(view_);
   watch_->begun();
   going_back_.entered();
   begun_ = restarted_ = true;
-  phase_ = Phase::adopting;
-  roster_->entered_before(view_, free);
+  phase_ = CoordinatorPhase::adopting;
+  membership_->entered_before(view_, free);
   trained_from_ = self_->clock().now();
   raise(make_event(
       "restarted",
@@ -185,7 +185,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
 }
 
 // The one before was gone before all knew of the end: they are told when they come back, for a while.
-void CoordinatorState::say_completed(const JournalEntry& entry) {
+void CoordinatorState::report_completed(const JournalEntry& entry) {
   view_ = entry.view;
   watch_->entered(view_);
   begun_ = true;
@@ -217,60 +217,60 @@ void CoordinatorState::on(const Adopt& message) {
     const Stop stop{report_.completed(), "the run has ended", false, true, suspect_from_.value_or(0)};
     return self_->send(actor, stop);
   }
-  if (message.job_hash != parts_.job_hash) return refuse_it("it trains another job (other job hash)", false);
-  roster_->given(message.free);
-  if (roster_->lives(who, message.join.incarnation)) return returned(message, actor);
+  if (message.job_hash != setup_.job_hash) return refuse_it("it trains another job (other job hash)", false);
+  membership_->given(message.free);
+  if (membership_->lives(who, message.join.incarnation)) return returned(message, actor);
   // It was never told of the view that holds it. If that is the first one nobody was: nothing was begun.
-  const bool untold = phase_ == Phase::adopting && !who.loader && message.view.number == 0 &&
-                      roster_->expects(who, message.join.incarnation);
-  if (untold && view_.number > first_view_)
+  const bool unknown_view = phase_ == CoordinatorPhase::adopting && !who.loader && message.view.number == 0 &&
+                            membership_->expects(who, message.join.incarnation);
+  if (unknown_view && view_.number > first_view_)
     return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
-  if (untold) {
+  if (unknown_view) {
     try_to_begin_anew();
     adopting_ticks_ = 0;  // it is back
     if (anew_ || taken_over_) return;
   } else if (!learn_from(message)) {
     return;
   }
-  const std::string refusal = roster_->adopt(message);
-  if (!refusal.empty() && phase_ == Phase::forming) some_were_here();
+  const std::string refusal = membership_->adopt(message);
+  if (!refusal.empty() && phase_ == CoordinatorPhase::forming) some_were_here();
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[who] = actor;
   adopting_ticks_ = 0;
   watch_->came(who, elapsed());
   self_->monitor(actor);
   if (report_.transport.empty()) report_.transport = message.prepared.transport;
-  if (phase_ == Phase::adopting && roster_->all(NodeStage::installed)) adopted_all();
+  if (phase_ == CoordinatorPhase::adopting && membership_->all(NodeStage::installed)) adopted_all();
 }
 
 // The first view was in the journal and never sent to this member: nothing was begun. All join anew. False,
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
-  if (!parts_.resume && view_.records > 0) return fail(why_resume(view_)), false;
+  if (!setup_.resume && view_.records > 0) return fail(why_resume(view_)), false;
   if (unnoted_since_ && (unnoted_->was_last || self_->clock().now() < unnoted_->again)) return false;
-  auto roster = std::make_unique<Roster>(parts_.job, roster_->free_numbers());
-  std::swap(roster, roster_);  // the numbers of its places go into the journal
+  auto membership = std::make_unique<Membership>(setup_.job, membership_->free_numbers());
+  std::swap(membership, membership_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
   try {
     note(View{});
   } catch (const Error& error) {
-    std::swap(roster, roster_);
+    std::swap(membership, membership_);
     first_view_ = first_before;
     if (!taken_over_) journal_refused(View{}, error.what());
     return false;
   }
   for (const auto& [who, actor] : actors_) {
-    if (roster->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
+    if (membership->alive(who)) self_->send(actor, Stop{false, "the run begins anew", true});
   }
   actors_.clear();
   away_.clear();
   lost_.clear();
-  watch_ = std::make_unique<ClusterWatch>(parts_.job.cluster, kTick);
+  watch_ = std::make_unique<ClusterWatch>(setup_.job.cluster, kTick);
   reach_ = {};
   view_ = View{};
   unnoted_.reset();
   begun_ = false;
-  phase_ = Phase::forming;
+  phase_ = CoordinatorPhase::forming;
   short_ticks_ = 0;
   short_said_ = false;
   if (wait_ticks_ == 0) admit_callers();
@@ -279,14 +279,14 @@ bool CoordinatorState::begin_anew() {
 
 // They joined the coordinator before this one. Who was there with them may be gone.
 void CoordinatorState::some_were_here() {
-  if (short_ticks_ || !parts_.by_hand) return;
+  if (short_ticks_ || !setup_.by_hand) return;
   short_ticks_ = 0;
   short_said_ = false;
   raise(make_event("notice",
                    {{"text",
                      "nodes that were here before this coordinator was started again are back; others are "
                      "waited for " +
-                         std::to_string(parts_.job.cluster.start_patience.count()) +
+                         std::to_string(setup_.job.cluster.start_patience.count()) +
                          " ms (cluster.start_patience); then the run begins without them, if "
                          "cluster.min_replicas are there"}}));
 }
@@ -298,11 +298,11 @@ void CoordinatorState::try_to_begin_anew() {
 // The journal may be older than what members hold: it was restored from a copy.
 bool CoordinatorState::learn_from(const Adopt& message) {
   const bool forming = unknown_members_may_come();
-  if ((phase_ != Phase::adopting && !forming) || canary("journal-knows-best")) return true;
+  if ((phase_ != CoordinatorPhase::adopting && !forming) || canary("journal-knows-best")) return true;
   const std::uint32_t known = forming ? first_view_ - 1 : view_.number;
   const bool newer =
-      message.view.number > known && makes_sense(message.view, message.join.name, parts_.job.train.shards);
-  const bool expected = !forming && roster_->expects(message.join.name, message.join.incarnation);
+      message.view.number > known && makes_sense(message.view, message.join.name, setup_.job.train.shards);
+  const bool expected = !forming && membership_->expects(message.join.name, message.join.incarnation);
   if (!newer && !expected) return true;
   if (message.term >= term_) {
     term_ = message.term + 1;
@@ -319,8 +319,8 @@ bool CoordinatorState::learn_from(const Adopt& message) {
 void CoordinatorState::go_on_with(const View& view) {
   std::vector<NodeName> stay;
   for (const auto& [who, actor] : actors_) {
-    if (!roster_->alive(who)) continue;
-    if (roster_->member(who) && view.holds(who)) {
+    if (!membership_->alive(who)) continue;
+    if (membership_->member(who) && view.holds(who)) {
       stay.push_back(who);
     } else {
       self_->send(actor, Stop{false, "replicas of this run have come back, and it goes on with them", true});
@@ -341,7 +341,7 @@ void CoordinatorState::go_on_with(const View& view) {
   told_.clear();
   suspected_before_ = false;
   has_verdict_ = false;
-  wait_for_members(view, roster_->free_numbers());
+  wait_for_members(view, membership_->free_numbers());
 }
 
 // A member whose connection broke, and that has reached this coordinator again. What was on its way may be
@@ -351,32 +351,34 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   watch_->came(who, elapsed());
   // It asks until it hears something: over the same connection that says nothing new.
   if (away_.erase(who) == 0 && actors_.at(who).address() == actor.address()) {
-    if (phase_ != Phase::adopting) self_->send(actor, Adopted{term_});
+    if (phase_ != CoordinatorPhase::adopting) self_->send(actor, Adopted{term_});
     return;
   }
   actors_[who] = actor;
   self_->monitor(actor);
   reach_.came_back(who);
-  if (!begun_ && (phase_ == Phase::forming || phase_ == Phase::noting)) return returned_early(message, actor);
-  if (!roster_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
+  if (!begun_ && (phase_ == CoordinatorPhase::forming || phase_ == CoordinatorPhase::noting))
+    return returned_early(message, actor);
+  if (!membership_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
-  roster_->returned(message);
+  membership_->returned(message);
   if (message.view.number != view_.number) watch_->missed_view(who);
-  if (phase_ == Phase::adopting) return;
+  if (phase_ == CoordinatorPhase::adopting) return;
   self_->send(actor, Adopted{term_});
-  const std::vector<NodeName> fed = roster_->fed_by(who, message.view.number);
+  const std::vector<NodeName> fed = membership_->fed_by(who, message.view.number);
   for (const NodeName& newcomer :
-       roster_->fed_by_others(who))  // it may have missed that it does not any more
-    self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, true});
+       membership_->fed_by_others(who))  // it may have missed that it does not any more
+    self_->send(actor, Donate{message.view.number, membership_->member_of(newcomer), false, true});
   // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
   // What it was asked for since then was lost: in a pause they are fed anew.
   for (const NodeName& newcomer : fed) {
-    self_->send(actor, Donate{message.view.number, roster_->member_of(newcomer), false, false});
-    if (!roster_->member(newcomer)) roster_->to_feed_again(newcomer);
+    self_->send(actor, Donate{message.view.number, membership_->member_of(newcomer), false, false});
+    if (!membership_->member(newcomer)) membership_->to_feed_again(newcomer);
   }
-  if (phase_ == Phase::closing) {
+  if (phase_ == CoordinatorPhase::closing) {
     self_->send(actor, Close{term_, message.view.number, lost_});
-  } else if (phase_ == Phase::installing || (phase_ == Phase::running && !up_to_date) || !fed.empty()) {
+  } else if (phase_ == CoordinatorPhase::installing || (phase_ == CoordinatorPhase::running && !up_to_date) ||
+             !fed.empty()) {
     close_view();
   }
 }
@@ -385,29 +387,29 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
 void CoordinatorState::returned_early(const Adopt& message, const node_actor& actor) {
   const NodeName& who = message.join.name;
   self_->send(actor, Adopted{term_});
-  if (roster_->at(who).stage != NodeStage::joined || message.prepared.address.empty()) return;
-  Prepared word = message.prepared;
-  word.name = who;
-  on(word);
+  if (membership_->at(who).stage != NodeStage::joined || message.prepared.address.empty()) return;
+  Prepared prepared = message.prepared;
+  prepared.name = who;
+  on(prepared);
 }
 
 // All members that are left have come back. Newcomers can be compared with them now.
 void CoordinatorState::adopted_all() {
   report_.ledger_unit = view_.facts.unit_is_batch ? "batch" : "sample";
   for (const auto& [who, actor] : actors_) {
-    if (!roster_->member(who)) continue;
-    const NodeRecord& record = roster_->at(who);
-    if (roster_->alive(who))
+    if (!membership_->member(who)) continue;
+    const NodeRecord& record = membership_->at(who);
+    if (membership_->alive(who))
       raise(make_event("returned",
                        {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
     self_->send(actor, Adopted{term_});
   }
-  const bool any_leaves = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
-    return node.second.leaving && roster_->member(node.first);
+  const bool any_leaves = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
+    return node.second.leaving && membership_->member(node.first);
   });
-  if (lost_.empty() && roster_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
+  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
       !suspect_from_ && !any_leaves) {
-    phase_ = Phase::running;
+    phase_ = CoordinatorPhase::running;
     took_effect_ = false;
     announce_view();
     feed_newcomers();
@@ -420,15 +422,15 @@ void CoordinatorState::adopted_all() {
 // Where no member is back they may still look for this coordinator; where one is, the others follow soon.
 // Counted in ticks: time in which this coordinator did not run is nobody's silence.
 bool CoordinatorState::judge_returns() {
-  const auto missing = roster_->not_returned();
+  const auto missing = membership_->not_returned();
   if (missing.empty() || journal_behind_) return false;
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   auto wait =
-      wait_for_returns(roster_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
+      wait_for_returns(membership_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
   if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
   if (++adopting_ticks_ * kTick < wait) return false;
   for (const NodeName& who : missing) {
-    if (phase_ != Phase::adopting || ending_) break;
+    if (phase_ != CoordinatorPhase::adopting || ending_) break;
     lost(who, "coordinator",
          "it has not come back to the restarted coordinator within " + std::to_string(wait.count()) + " ms");
   }
@@ -437,8 +439,8 @@ bool CoordinatorState::judge_returns() {
 
 void CoordinatorState::none_came_back() {
   const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  const bool cannot_tell = parts_.checkpoints && (!listed() || folder_is_away());
-  const auto& cluster = parts_.job.cluster;
+  const bool cannot_tell = setup_.checkpoints && (!listed() || folder_is_away());
+  const auto& cluster = setup_.job.cluster;
   const auto wait = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
   fail("no member of the last view has come back and stayed; the first is waited for " +
        std::to_string(wait.count()) + " ms (cluster.orphan_after, and the time until members know); " +

@@ -52,8 +52,8 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
 // had done may be given up since.
 std::uint64_t CoordinatorState::steps_done() const {
   std::uint64_t most = report_.steps;
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (roster_->alive(who)) most = std::max(most, record.last_step);
+  for (const auto& [who, record] : membership_->nodes()) {
+    if (membership_->alive(who)) most = std::max(most, record.last_step);
   }
   return most;
 }
@@ -70,8 +70,8 @@ void CoordinatorState::forget_after(const View& view) {
   });
   epochs_.clear();
   // Who does the steps behind that again tells of theirs.
-  const bool resumed = parts_.resume && parts_.resume->step <= step;
-  report_.samples = resumed ? parts_.resume->samples : 0;
+  const bool resumed = setup_.resume && setup_.resume->step <= step;
+  report_.samples = resumed ? setup_.resume->samples : 0;
   for (const EpochEnd& row : report_.epochs) report_.samples = std::max(report_.samples, row.samples);
 }
 
@@ -88,14 +88,14 @@ void CoordinatorState::avoid_unreadable(View& view) const {
 }
 
 void CoordinatorState::on(const WentBack& message) {
-  if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
+  if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
   going_back_.said(message.name.slot, message.error, message.unread);
   judge_going_back(false);
 }
 
 // Its members read the state from a checkpoint.
 bool CoordinatorState::from_disk(const View& view) const {
-  return view.back || (parts_.job.train.in_parts() && view.source.view == 0);
+  return view.back || (setup_.job.train.in_parts() && view.source.view == 0);
 }
 
 // And none has said yet that it has done a step in it.
@@ -106,7 +106,7 @@ bool CoordinatorState::is_going_back() const {
 // No step of the view can end while one of its members stands where it was.
 bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
   if (verdict.any_can && verdict.act == GoingBack::Act::nothing) missed_.reset();  // all have
   switch (verdict.act) {
@@ -115,7 +115,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return !verdict.any_can && wait_for_readers(tick);
     case GoingBack::Act::wait:
       back_ticks_ += tick ? 1 : 0;
-      // Who tries again has its own time, from when its disk refused first; and its last word is under way.
+      // Who tries again has its own time, from when its disk refused first; and its last report is under way.
       if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * cluster.give_up_after + cluster.detect.patience)
         return false;
       back_ticks_ = 0;
@@ -127,7 +127,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       std::erase_if(without, [this](std::uint32_t slot) { return may_find_it(slot); });
       if (without.empty()) return wait_for_mounts(missed_ && missed_->by_all, verdict.slots), true;
       for (const std::uint32_t slot : without) {
-        if (ending_ || !roster_->alive({false, slot})) continue;
+        if (ending_ || !membership_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
              going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?", false);
       }
@@ -151,7 +151,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
 bool CoordinatorState::wait_for_readers(bool tick) {
   if (!tick || !is_going_back() || view_.source.checkpoint.empty()) return false;
   const auto before = reading_ticks_++ * kTick, now = reading_ticks_ * kTick;
-  const std::chrono::milliseconds give_up = parts_.job.cluster.give_up_after;
+  const std::chrono::milliseconds give_up = setup_.job.cluster.give_up_after;
   const std::string none = "no replica has read " + view_.source.checkpoint + " within ";
   if (before < give_up && now >= give_up)
     raise(make_event("notice", {{"text", none + std::to_string(give_up.count()) +
@@ -182,7 +182,7 @@ void CoordinatorState::keep_no_damaged() {
   const std::string& checkpoint = view_.source.checkpoint;
   if (!is_going_back() || checkpoint.empty() || unreadable_.contains(checkpoint)) return;
   std::vector<std::uint32_t> here = slots_of(view_.replicas);
-  std::erase_if(here, [this](std::uint32_t slot) { return !roster_->alive({false, slot}); });
+  std::erase_if(here, [this](std::uint32_t slot) { return !membership_->alive({false, slot}); });
   if (going_back_.judge(slots_of(view_.replicas)).any_can) return;
   const bool damaged =
       going_back_.judge(here).act == GoingBack::Act::older || (here.empty() && going_back_.any_has_read());

@@ -59,7 +59,7 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   suspects.all_compared = view_.doubts(message.step);
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
-    const bool newcomer = roster_->at({false, slot}).clean == kCleanUntilView;
+    const bool newcomer = membership_->at({false, slot}).clean == kCleanUntilView;
     suspects.opinions.push_back({slot, message.groups[i], {}, newcomer});
   }
   if (message.first) {
@@ -76,7 +76,7 @@ std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
   std::set<std::uint32_t> sources;
   std::vector<std::uint32_t> open{slot};
   while (!open.empty()) {
-    const NodeRecord* record = roster_->find({false, open.back()});
+    const NodeRecord* record = membership_->find({false, open.back()});
     open.pop_back();
     if (!record) continue;
     for (const std::uint32_t giver : record->holds_of) {
@@ -97,12 +97,12 @@ bool CoordinatorState::is_news(const UnlikeBits& message, const Judgement& judge
 }
 
 void CoordinatorState::on(const UnlikeBits& message) {
-  if (ending_ || message.view != view_.number || !roster_->member(message.name)) return;
-  roster_->compared(message.view, message.clean);
+  if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
+  membership_->compared(message.view, message.clean);
   // A view begins with a comparison. What comes after it tells a coordinator that was started again of that.
   if (!message.first && bits_of(message) != Bits::record && view_.replicas.size() > 1)
-    roster_->weights_compared();
-  const Judgement judgement = judge_bits(suspects_in(message), parts_.job.cluster.on_corruption);
+    membership_->weights_compared();
+  const Judgement judgement = judge_bits(suspects_in(message), setup_.job.cluster.on_corruption);
   if (!is_news(message, judgement)) return;
   look_at_folder();  // a checkpoint that follows from it is waited for
   std::vector<Event> told = corrupt_events(message, judgement);
@@ -131,7 +131,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
       doubted_ = {std::min(from, message.step), message.step};
       if (view_.doubted_to >= message.step)  // it is in the middle of another doubt
         doubted_ = {std::min(doubted_->first, view_.doubted_from), view_.doubted_to};
-      if (phase_ != Phase::adopting) close_view();
+      if (phase_ != CoordinatorPhase::adopting) close_view();
       return;
     case Judgement::Act::stop:
       return fail("diverged: " + message.text + "; " + advice_of(message) + "; " + follows);
@@ -154,7 +154,7 @@ std::vector<Event> CoordinatorState::corrupt_events(const UnlikeBits& message,
         {"advice", what_follows(message, judgement, from)}};
     if (slot) {
       fields.emplace_back("replica", whole(*slot));
-      fields.emplace_back("device", roster_->at({false, *slot}).device);
+      fields.emplace_back("device", membership_->at({false, *slot}).device);
     }
     events.push_back(make_event("corrupt", std::move(fields)));
   };
@@ -166,12 +166,12 @@ std::vector<Event> CoordinatorState::corrupt_events(const UnlikeBits& message,
 std::string CoordinatorState::advice_of(const UnlikeBits& message) const {
   if (bits_of(message) != Bits::gradient || message.slots.size() < 2)
     return "no majority tells which of them is right";
-  const auto& one = roster_->at({false, message.slots.front()}).prepared;
+  const auto& one = membership_->at({false, message.slots.front()}).prepared;
   const auto other = std::find_if(message.groups.begin(), message.groups.end(),
                                   [&](std::uint32_t group) { return group != message.groups.front(); });
   if (other == message.groups.end()) return {};
   const auto at = static_cast<std::size_t>(other - message.groups.begin());
-  return why_other_bits(one, roster_->at({false, message.slots[at]}).prepared);
+  return why_other_bits(one, membership_->at({false, message.slots[at]}).prepared);
 }
 
 // One that computes wrong bits would do so again. One whose memory was wrong gets the state anew. It may not
@@ -179,7 +179,7 @@ std::string CoordinatorState::advice_of(const UnlikeBits& message) const {
 void CoordinatorState::evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd) {
   const bool again = bits_of(message) != Bits::gradient;
   for (const std::uint32_t slot : odd) {
-    const NodeRecord* record = roster_->find({false, slot});
+    const NodeRecord* record = membership_->find({false, slot});
     if (ending_ || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left) continue;
     lost({false, slot}, "coordinator", "corrupt: " + message.text, again);
   }

@@ -1,4 +1,4 @@
-// What the coordinator reads from the word that members hold other bits.
+// What the coordinator reads from the report that members hold other bits.
 #pragma once
 
 #include <cstdint>

@@ -16,17 +16,17 @@ namespace muster {
 
 // Whether there is anything to keep, and a place for it. Then the run ends within checkpoint.grace.
 bool CoordinatorState::begin_keeping(const std::string& outcome, const std::string& reason) {
-  if (parts_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
+  if (setup_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
   trained_to_ = self_->clock().now();
-  keeping_ = Keeping{outcome, reason, self_->clock().now() + parts_.job.checkpoint.grace};
+  keeping_ = Keeping{outcome, reason, self_->clock().now() + setup_.job.checkpoint.grace};
   return true;
 }
 
 bool CoordinatorState::keep_state(const std::string& outcome, const std::string& reason) {
   if (!begin_keeping(outcome, reason)) return false;
-  if (phase_ == Phase::running) {
+  if (phase_ == CoordinatorPhase::running) {
     close_view();
-  } else if (phase_ == Phase::paused || phase_ == Phase::noting) {
+  } else if (phase_ == CoordinatorPhase::paused || phase_ == CoordinatorPhase::noting) {
     next_view();  // all have closed the one before
   }
   return true;  // in the other phases a view is under way, and the last one follows it
@@ -36,7 +36,7 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 void CoordinatorState::last_view() {
   suspect_what_is_doubted(true);
   keep_no_damaged();
-  const Roster::Next next = roster_->last_view(view_);
+  const Membership::Next next = membership_->last_view(view_);
   if (!next.view) return not_kept(next.missing + refusal_);
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
@@ -49,7 +49,7 @@ void CoordinatorState::last_view() {
   }
   if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
-  const bool went_back_half = view_.back && roster_->took() < view_.number;
+  const bool went_back_half = view_.back && membership_->took() < view_.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   install(view);
 }
@@ -68,9 +68,9 @@ void CoordinatorState::on(const Checkpointed& message) {
 }
 
 void CoordinatorState::keep(const Checkpointed& message) {
-  told_of_one_ = true;
+  knows_of_one_ = true;
   if (!verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
-  remember_told(message);
+  remember_reported(message);
   if (message.records < kept_.records) return;
   kept_ = message;
   kept_is_known_ = true;
@@ -89,7 +89,7 @@ void CoordinatorState::on(const Raised& message) {
 void CoordinatorState::state_kept(const Checkpointed& message) {
   report_.checkpoint = message.path;
   report_.kept = {message.step, message.folder};
-  report_.steps = std::max(report_.steps, message.step);  // its last word may not have come
+  report_.steps = std::max(report_.steps, message.step);  // its last report may not have come
   report_.weights_sha256 = message.weights_sha256;
   if (keeping_->outcome == "failed" && !message.path.empty())
     keeping_->reason += "; the state is kept in " + message.path;
@@ -129,7 +129,7 @@ bool CoordinatorState::noted(const View& view) {
       return false;
     }
     if (view.last) return true;
-    phase_ = Phase::noting;
+    phase_ = CoordinatorPhase::noting;
     journal_refused(view, error.what());
     return false;
   }
@@ -138,7 +138,7 @@ bool CoordinatorState::noted(const View& view) {
 
 void CoordinatorState::journal_refused(const View& view, const std::string& reason) {
   const auto now = self_->clock().now();
-  const auto give_up = parts_.job.cluster.give_up_after;
+  const auto give_up = setup_.job.cluster.give_up_after;
   if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
   const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
   unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
@@ -167,7 +167,8 @@ bool CoordinatorState::note_what_it_lacks() {
 bool CoordinatorState::is_outdated(const View& view) const {
   if (suspect_from_ && !view.back) return true;
   const auto gone = [this](const Member& member) {
-    return !roster_->alive(member.name) || (roster_->at(member.name).leaving && !view_.holds(member.name));
+    return !membership_->alive(member.name) ||
+           (membership_->at(member.name).leaving && !view_.holds(member.name));
   };
   return std::ranges::any_of(view.replicas, gone) || std::ranges::any_of(view.loaders, gone);
 }
@@ -175,10 +176,10 @@ bool CoordinatorState::is_outdated(const View& view) const {
 void CoordinatorState::note_again() {
   const auto now = self_->clock().now();
   const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
-  const auto give_up = parts_.job.cluster.give_up_after;
+  const auto give_up = setup_.job.cluster.give_up_after;
   const bool over = unnoted_since_ && unnoted_->was_last;
   if (anew_ && !over) return;  // see begin_with_those_here
-  if (!anew_ && ((phase_ != Phase::noting && !returns) || now < unnoted_->again)) return;
+  if (!anew_ && ((phase_ != CoordinatorPhase::noting && !returns) || now < unnoted_->again)) return;
   if (!over && returns) return void(note_what_it_lacks());
   if (!over && !unnoted_->made) return next_view();
   if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();

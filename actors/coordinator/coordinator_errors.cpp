@@ -9,15 +9,15 @@ namespace muster {
 void CoordinatorState::on(const Failing& message) {
   if (ending_) return;
   const auto newcomer = [this](const NodeName& who) {
-    return (begun_ || comes_later(who)) && roster_->alive(who) && !roster_->member(who);
+    return (begun_ || comes_later(who)) && membership_->alive(who) && !membership_->member(who);
   };
   if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;
     const NodeName& other = who == message.name ? message.peer : message.name;
-    if (newcomer(who) && roster_->is_fed(who, message.view)) {
+    if (newcomer(who) && membership_->is_fed(who, message.view)) {
       // A donor that it had before is none any more.
-      return !other.loader && roster_->at(who).fed_by == other.slot ? turn_away(who, message.reason, true)
-                                                                    : void();
+      return !other.loader && membership_->at(who).fed_by == other.slot ? turn_away(who, message.reason, true)
+                                                                        : void();
     }
   }
   if (message.peer_known) {
@@ -25,12 +25,12 @@ void CoordinatorState::on(const Failing& message) {
     // of the view sends nothing in it.
     // So does one of a newcomer that closes the view with its members.
     const bool of_members = view_.holds(message.name) && view_.holds(message.peer);
-    if (of_members && message.view == view_.number && roster_->alive(message.peer) &&
-        roster_->view_of(message.peer) == view_.number)
+    if (of_members && message.view == view_.number && membership_->alive(message.peer) &&
+        membership_->view_of(message.peer) == view_.number)
       watch_->complained(message, elapsed());
     return;
   }
-  if (!roster_->alive(message.name)) return;
+  if (!membership_->alive(message.name)) return;
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   // No further micro-batch is asked for, and another one may still write what this one cannot. A step that is
   // not finite was not applied: what all hold is whole.
@@ -38,10 +38,10 @@ void CoordinatorState::on(const Failing& message) {
   for (const Event& event : message.events) raise(event);
   if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
   if (!message.events.empty() && keep_state("failed", message.name.text() + ": " + message.reason)) return;
-  if (!begun_ && parts_.by_hand && !message.ends_run)
+  if (!begun_ && setup_.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);
   // When all have come back, or are lost, it says so again: until then nobody knows who is left.
-  if (phase_ == Phase::adopting && !message.ends_run) return;
+  if (phase_ == CoordinatorPhase::adopting && !message.ends_run) return;
   if (message.ends_run || !goes_on_without(message.name) || canary("local-error-ends-all"))
     return fail(message.name.text() + ": " + message.reason);
   local_error(message);
@@ -50,13 +50,13 @@ void CoordinatorState::on(const Failing& message) {
 // What is this node's alone costs a view change. What every replica would meet ends the run, with its state:
 // that of a node which failed at a micro-batch is whole.
 void CoordinatorState::local_error(const Failing& message) {
-  const auto& nodes = roster_->nodes();
+  const auto& nodes = membership_->nodes();
   const bool others_left = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
     return node.first.loader == message.name.loader && node.first != message.name && !node.second.leaving &&
-           roster_->member(node.first) && roster_->alive(node.first);
+           membership_->member(node.first) && membership_->alive(node.first);
   });
   const bool replicas_load =
-      message.name.loader && parts_.job.cluster.on_loader_loss == OnLoaderLoss::load_here;
+      message.name.loader && setup_.job.cluster.on_loader_loss == OnLoaderLoss::load_here;
   const LocalErrors::Verdict verdict = errors_.judge(message, others_left || replicas_load);
   if (!verdict.ends_run) return lost(message.name, message.name.text(), message.reason, false);
   if (verdict.state_is_whole && keep_state("failed", verdict.reason)) return;
@@ -68,17 +68,17 @@ void CoordinatorState::local_error(const Failing& message) {
 void CoordinatorState::on(const ChildEnded& message) {
   if (ending_) return;
   NodeName who = message.name;
-  for (const auto& [each, record] : roster_->nodes()) {
+  for (const auto& [each, record] : membership_->nodes()) {
     const bool same =
         canary("pid-is-identity") ? record.pid == message.pid : record.launched == message.launched;
-    if (same && message.launched != 0 && roster_->alive(each)) who = each;
+    if (same && message.launched != 0 && membership_->alive(each)) who = each;
   }
-  const NodeRecord* record = roster_->find(who);
+  const NodeRecord* record = membership_->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
   if (record->launched != message.launched && record->stage != NodeStage::expected &&
       !canary("pid-is-identity"))
     return;
-  if (record->leaving && !roster_->member(who)) return node_down(actors_.at(who).address());
+  if (record->leaving && !membership_->member(who)) return node_down(actors_.at(who).address());
   lost(who, "launcher", "process " + std::to_string(message.pid) + " " + message.how);
 }
 

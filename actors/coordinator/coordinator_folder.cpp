@@ -1,6 +1,6 @@
 // The folder of checkpoints as the coordinator sees it: what is there to go back to, and whether it is to be
 // waited for. One that could be read before, and cannot be now or is empty, is away: its server cannot be
-// reached, or it is not mounted. One that was empty all the time may be another host's: there only words of
+// reached, or it is not mounted. One that was empty all the time may be another host's: there only reports of
 // members count.
 #include <algorithm>
 #include <limits>
@@ -14,32 +14,32 @@
 namespace muster {
 
 void CoordinatorState::look_at_folder() {
-  if (!parts_.checkpoints || saw_checkpoints_) return;
+  if (!setup_.checkpoints || saw_checkpoints_) return;
   try {
-    saw_checkpoints_ = holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
+    saw_checkpoints_ = holds_any_checkpoint(*setup_.checkpoints, setup_.job_hash);
   } catch (const DiskError&) {
     // It is looked at again with the next checkpoint.
   }
 }
 
 bool CoordinatorState::folder_is_away() const {
-  if (!parts_.checkpoints) return false;
+  if (!setup_.checkpoints) return false;
   try {
-    const bool any = holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash);
+    const bool any = holds_any_checkpoint(*setup_.checkpoints, setup_.job_hash);
     return saw_checkpoints_ && !any;
   } catch (const DiskError&) {
-    return saw_checkpoints_ || told_of_one_;
+    return saw_checkpoints_ || knows_of_one_;
   }
 }
 
 // What the disk says where one may be there before this step that is better than those that are known.
 std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) const {
-  if (!parts_.checkpoints) return std::nullopt;
+  if (!setup_.checkpoints) return std::nullopt;
   if (folder_is_away()) return "the coordinator cannot list it, or it is not mounted";
-  if (!saw_checkpoints_ && !told_of_one_) return std::nullopt;
+  if (!saw_checkpoints_ && !knows_of_one_) return std::nullopt;
   const auto good = good_before(step);
   try {
-    return refused_between(*parts_.checkpoints, parts_.job.name,
+    return refused_between(*setup_.checkpoints, setup_.job.name,
                            good ? std::optional(good->step) : std::nullopt, step,
                            [&](const std::string& name) { return unreadable_.contains(name); });
   } catch (const DiskError& error) {
@@ -49,9 +49,9 @@ std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) c
 
 // Those with no verdict on them; nothing where the folder cannot be read now.
 std::optional<std::vector<ListedCheckpoint>> CoordinatorState::listed() const {
-  if (!parts_.checkpoints) return std::nullopt;
+  if (!setup_.checkpoints) return std::nullopt;
   try {
-    auto all = seen_ ? *seen_ : list_checkpoints(*parts_.checkpoints, parts_.job_hash);
+    auto all = seen_ ? *seen_ : list_checkpoints(*setup_.checkpoints, setup_.job_hash);
     std::erase_if(all,
                   [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
     return all;
@@ -78,7 +78,7 @@ bool CoordinatorState::is_gone(const std::string& manifest) const {
   if (std::ranges::any_of(*all, [&](const auto& each) { return each.manifest == manifest; })) return false;
   try {
     std::string why;
-    manifest_in(*parts_.checkpoints, manifest, why);
+    manifest_in(*setup_.checkpoints, manifest, why);
     return true;
   } catch (const DiskError& error) {
     return !may_pass(error);
@@ -101,17 +101,17 @@ std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) co
 
 // As many as stay in the folder: the last may be of a step whose results turn out to be wrong. Where the
 // state is in parts, the one before it stays until replicas have heard that the last was told of.
-void CoordinatorState::remember_told(const Checkpointed& message) {
+void CoordinatorState::remember_reported(const Checkpointed& message) {
   const auto same = std::ranges::find(told_, message.step, &Checkpointed::step);
   if (same != told_.end() && same->records > message.records) return;  // that one stays
   if (same != told_.end()) told_.erase(same);
   told_.insert(std::ranges::upper_bound(told_, message.records, {}, &Checkpointed::records), message);
-  const std::uint32_t least = parts_.job.train.in_parts() ? 2 : 1;
-  if (told_.size() > std::max(parts_.job.checkpoint.keep, least)) told_.pop_front();
+  const std::uint32_t least = setup_.job.train.in_parts() ? 2 : 1;
+  if (told_.size() > std::max(setup_.job.checkpoint.keep, least)) told_.pop_front();
 }
 
 Checkpointed CoordinatorState::kept_by(const ListedCheckpoint& good) const {
-  return {good.manifest, good.records,       good.step, parts_.checkpoints->folder() + "/" + good.weights, {},
+  return {good.manifest, good.records,       good.step, setup_.checkpoints->folder() + "/" + good.weights, {},
           view_.number,  good.weights_sha256};
 }
 
@@ -128,12 +128,12 @@ bool CoordinatorState::finds(const std::string& manifest) const {
 
 // It was there: whoever finds it not does not see the folder.
 bool CoordinatorState::is_missed() const {
-  if (!parts_.checkpoints || folder_is_away()) return false;
+  if (!setup_.checkpoints || folder_is_away()) return false;
   try {
     if (finds(view_.source.checkpoint)) return true;
-    if (!holds_any_checkpoint(*parts_.checkpoints, parts_.job_hash)) return true;
+    if (!holds_any_checkpoint(*setup_.checkpoints, setup_.job_hash)) return true;
     std::string why;
-    manifest_in(*parts_.checkpoints, view_.source.checkpoint, why);
+    manifest_in(*setup_.checkpoints, view_.source.checkpoint, why);
     return false;  // there is a verdict on it, or it is damaged
   } catch (const DiskError& error) {
     return may_pass(error);  // it may be there
@@ -141,7 +141,7 @@ bool CoordinatorState::is_missed() const {
 }
 
 void CoordinatorState::make_again_at(const View& view, Time when) {
-  phase_ = Phase::noting;
+  phase_ = CoordinatorPhase::noting;
   unnoted_since_.reset();
   unnoted_ = Unnoted{view, when, false, false};
 }
@@ -157,13 +157,13 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   if (!hidden || canary("folder-is-not-waited-for")) return folder_away_since_.reset(), false;
   seen_.reset();
   const auto now = self_->clock().now();
-  const auto give_up = parts_.job.cluster.give_up_after;
+  const auto give_up = setup_.job.cluster.give_up_after;
   if (!folder_away_since_) {
     folder_away_since_ = now;
     folder_wait_ = kDiskAgainMin;
     raise(make_event(
         "notice",
-        {{"text", "not all of checkpoint.folder (" + parts_.checkpoints->folder() + ") can be read (" +
+        {{"text", "not all of checkpoint.folder (" + setup_.checkpoints->folder() + ") can be read (" +
                       *hidden + "), and the run is to go back to a checkpoint: it is waited for, " +
                       std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
   }
@@ -187,9 +187,9 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
 // It has not found the file, and others have: the folder is mounted on one host after the other, or it was
 // away when this one looked.
 bool CoordinatorState::may_find_it(std::uint32_t slot) const {
-  if (!parts_.checkpoints || going_back_.unread(slot) != Unread::gone) return false;
+  if (!setup_.checkpoints || going_back_.unread(slot) != Unread::gone) return false;
   if (!missed_) return true;
-  if (missed_->by_all) return missed_->again < missed_->since + parts_.job.cluster.give_up_after;
+  if (missed_->by_all) return missed_->again < missed_->since + setup_.job.cluster.give_up_after;
   return !missed_->looked.contains(slot);
 }
 
@@ -197,10 +197,10 @@ bool CoordinatorState::may_find_it(std::uint32_t slot) const {
 // is not mounted. Or only these do not.
 void CoordinatorState::wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots) {
   const auto now = self_->clock().now();
-  const auto give_up = parts_.job.cluster.give_up_after;
+  const auto give_up = setup_.job.cluster.give_up_after;
   const std::string none = (by_all ? "no replica finds " : "some replicas do not find ") +
                            view_.source.checkpoint + " in checkpoint.folder (" +
-                           parts_.checkpoints->folder() + "), to which the run is to go back" +
+                           setup_.checkpoints->folder() + "), to which the run is to go back" +
                            (by_all && finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
   if (!missed_ || (by_all && !missed_->by_all)) {
     missed_ = Missed{by_all, now, kDiskAgainMin, now, {}};
@@ -220,7 +220,7 @@ void CoordinatorState::wait_for_mounts(bool by_all, const std::vector<std::uint3
 
 // A good checkpoint may be there: neither the beginning nor what may be wrong is better.
 void CoordinatorState::fail_without_folder(const std::string& why) {
-  fail("checkpoint.folder (" + parts_.checkpoints->folder() +
+  fail("checkpoint.folder (" + setup_.checkpoints->folder() +
        ") could not be read, or not all of it, within cluster.give_up_after, and the run was to go back to a "
        "checkpoint (" +
        why + "); make it readable, and go on with --resume");

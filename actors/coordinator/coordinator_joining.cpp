@@ -24,7 +24,7 @@ void CoordinatorState::on(const Join& message) {
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
   if (ending_) return refuse(actor, message.name, "the run has ended");
   // Nobody is there yet to compare it with, or to say which numbers were given.
-  const bool others_may_come = phase_ == Phase::adopting || unknown_members_may_come();
+  const bool others_may_come = phase_ == CoordinatorPhase::adopting || unknown_members_may_come();
   if (others_may_come && message.joins && !canary("adopting-admits-all")) {
     if (callers_.size() >= kCallersMax) return refuse(actor, message.name, "too many want to join", true);
     return callers_.push_back({message, actor});
@@ -37,14 +37,14 @@ void CoordinatorState::admit_callers() {
 }
 
 void CoordinatorState::admit(const Join& message, const node_actor& actor) {
-  const FreeNumbers free = roster_->free_numbers();
-  const auto [who, refusal] = roster_->join(message);
+  const FreeNumbers free = membership_->free_numbers();
+  const auto [who, refusal] = membership_->join(message);
   if (!refusal.empty()) return refuse(actor, who, refusal);
-  if (free != roster_->free_numbers()) {
+  if (free != membership_->free_numbers()) {
     try {
       note(view_);  // its number is never given again
     } catch (const Error& error) {
-      roster_->lost(who);
+      membership_->lost(who);
       return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
     }
     pulse();  // the members know of it before it does
@@ -55,29 +55,30 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   Welcome welcome;
   welcome.name = who;
   welcome.term = term_;
-  welcome.job_toml = parts_.job_toml;
-  welcome.folder_mark = parts_.folder_mark;
-  const auto& placed = parts_.placement.devices;
+  welcome.job_toml = setup_.job_toml;
+  welcome.folder_mark = setup_.folder_mark;
+  const auto& placed = setup_.placement.devices;
   const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
-  welcome.device = comes_by_itself ? roster_->device_for(message) : placed[who.slot];
-  welcome.loader_thread = parts_.placement.loader_threads > 0 && parts_.job.cluster.loaders == 0;
-  if (parts_.resume && !begun_) welcome.resume = parts_.resume->manifest;  // later ones get it from a member
-  roster_->placed(who, welcome.device);
+  welcome.device = comes_by_itself ? membership_->device_for(message) : placed[who.slot];
+  welcome.loader_thread = setup_.placement.loader_threads > 0 && setup_.job.cluster.loaders == 0;
+  if (setup_.resume && !begun_) welcome.resume = setup_.resume->manifest;  // later ones get it from a member
+  membership_->placed(who, welcome.device);
   self_->send(actor, welcome);
-  say_arrived(who);
+  report_arrived(who);
 }
 
 void CoordinatorState::on(const Prepared& message) {
-  if (ending_ || !roster_->alive(message.name)) return;
-  if (const std::string reason = roster_->prepared(message); !reason.empty()) {
+  if (ending_ || !membership_->alive(message.name)) return;
+  if (const std::string reason = membership_->prepared(message); !reason.empty()) {
     const bool before_the_start = !begun_ && !comes_later(message.name);
-    if (before_the_start && (!parts_.by_hand || canary("misfit-ends-all"))) return fail(reason);
+    if (before_the_start && (!setup_.by_hand || canary("misfit-ends-all"))) return fail(reason);
     if (!before_the_start) {
-      roster_->lost(message.name);
+      membership_->lost(message.name);
       return refuse(actors_.at(message.name), message.name, reason);
     }
-    if (!roster_->full()) raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
-  } else if (const std::string odd = roster_->other_bits(message.name); !odd.empty())
+    if (!membership_->full())
+      raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
+  } else if (const std::string odd = membership_->other_bits(message.name); !odd.empty())
     raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   ask_for_ports(message.name);
 }
@@ -85,9 +86,9 @@ void CoordinatorState::on(const Prepared& message) {
 // One that does not fit the others is refused before the start, as it is later. Its place is free, as if
 // nobody had come: which of two is right, only their users know.
 bool CoordinatorState::refuse_unlike() {
-  const auto unlike = roster_->unlike();
+  const auto unlike = membership_->unlike();
   for (const auto& [who, why] : unlike) {
-    roster_->lost(who);
+    membership_->lost(who);
     refuse(actors_.at(who), who, why);
     raise(make_event("notice", {{"text", "the place of " + who.text() +
                                              " is free again: mend what differs there, and join again. If it "
@@ -98,13 +99,13 @@ bool CoordinatorState::refuse_unlike() {
 
 // Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != Phase::forming || unknown_members_may_come() || anew_ || refuse_unlike()) return;
+  if (phase_ != CoordinatorPhase::forming || unknown_members_may_come() || anew_ || refuse_unlike()) return;
   short_ticks_.reset();
-  View view = roster_->first_view();
+  View view = membership_->first_view();
   view.number = first_view_;
-  if (parts_.resume) view.records = parts_.resume->records;
+  if (setup_.resume) view.records = setup_.resume->records;
   view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
-  report_.transport = roster_->at(view.replicas.front().name).prepared.transport;
+  report_.transport = membership_->at(view.replicas.front().name).prepared.transport;
   report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
   if (view.facts.take_asked >= 0) {
     raise(make_event("exhausted", {{"scope", "job"},
@@ -121,12 +122,12 @@ void CoordinatorState::lost_before_begin(const NodeName& who, const std::string&
   if (const auto actor = actors_.find(who); actor != actors_.end())
     self_->send(actor->second, Stop{false, "lost before the first view: " + reason, again});
   place_is_free(who);
-  if (phase_ != Phase::forming) try_to_begin_anew();
+  if (phase_ != CoordinatorPhase::forming) try_to_begin_anew();
 }
 
 void CoordinatorState::place_is_free(const NodeName& who) {
   raise(make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
-                                           std::to_string(parts_.job.cluster.start_patience.count()) +
+                                           std::to_string(setup_.job.cluster.start_patience.count()) +
                                            " ms (cluster.start_patience); then the run begins without it, if "
                                            "cluster.min_replicas are there"}}));
   short_ticks_ = 0;
@@ -135,30 +136,30 @@ void CoordinatorState::place_is_free(const NodeName& who) {
 
 // Members of a view that the journal lacks would be back by now.
 void CoordinatorState::wait_no_longer() {
-  if (phase_ != Phase::forming) return;
+  if (phase_ != CoordinatorPhase::forming) return;
   admit_callers();
-  if (roster_->full()) form();
+  if (membership_->full()) form();
 }
 
 // Whether the time is over in which its place could be taken, and in which those who are here could be ready.
 bool CoordinatorState::begin_with_those_here() {
   if (anew_) try_to_begin_anew();
   if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
-  if (!short_ticks_ || phase_ != Phase::forming || anew_) return false;
+  if (!short_ticks_ || phase_ != CoordinatorPhase::forming || anew_) return false;
   // Nobody could take a place, or what is sent may go nowhere.
-  if (wait_ticks_ > 0 || roster_->none_alive() || sight_ != SelfDoubt::Sight::clear) return false;
-  const auto patience = (roster_->any_prepares() ? 2 : 1) * parts_.job.cluster.start_patience;
+  if (wait_ticks_ > 0 || membership_->none_alive() || sight_ != SelfDoubt::Sight::clear) return false;
+  const auto patience = (membership_->any_prepares() ? 2 : 1) * setup_.job.cluster.start_patience;
   if (++*short_ticks_ * kTick < patience) return false;
-  if (const std::string missing = roster_->missing_to_begin(); !missing.empty()) {
+  if (const std::string missing = membership_->missing_to_begin(); !missing.empty()) {
     if (!std::exchange(short_said_, true))
       raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
     return false;
   }
-  roster_->drop_expected();
+  membership_->drop_expected();
   form();
-  if (phase_ != Phase::forming && view_.replicas.size() < parts_.job.cluster.replicas)
+  if (phase_ != CoordinatorPhase::forming && view_.replicas.size() < setup_.job.cluster.replicas)
     raise(make_event("notice", {{"text", "the run begins with " + std::to_string(view_.replicas.size()) +
-                                             " of " + std::to_string(parts_.job.cluster.replicas) +
+                                             " of " + std::to_string(setup_.job.cluster.replicas) +
                                              " replicas, for cluster.start_patience is over; others may "
                                              "join it later"}}));
   return true;
@@ -166,56 +167,59 @@ bool CoordinatorState::begin_with_those_here() {
 
 // A newcomer gets its state from a member, while the others train on.
 void CoordinatorState::feed_newcomers() {
-  if (keeping_ || (phase_ != Phase::running && phase_ != Phase::paused)) return;
-  const auto donor = roster_->donor();
+  if (keeping_ || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)) return;
+  const auto donor = membership_->donor();
   if (!donor) return;
   View view = view_;
-  view.number = roster_->view_of(donor->name);
+  view.number = membership_->view_of(donor->name);
   if (view.number != view_.number && view_.back) return;  // what it holds is not that view's state
-  for (const NodeName& who : roster_->hungry()) {
-    if (view.number < roster_->view_of(who)) {  // the donor that it had knew of a later view, and is gone
+  for (const NodeName& who : membership_->hungry()) {
+    if (view.number < membership_->view_of(who)) {  // the donor that it had knew of a later view, and is gone
       turn_away(who, "its donor is lost", true);
       continue;
     }
-    if (roster_->at(who).feed_again) end_donation(who);
-    roster_->fed(who, *donor);
+    if (membership_->at(who).feed_again) end_donation(who);
+    membership_->fed(who, *donor);
     self_->send(actors_.at(who), Observe{view, *donor});
-    self_->send(actors_.at(donor->name), Donate{view.number, roster_->member_of(who), false, false});
+    self_->send(actors_.at(donor->name), Donate{view.number, membership_->member_of(who), false, false});
   }
 }
 
 void CoordinatorState::end_donation(const NodeName& who) {
-  const NodeRecord& record = roster_->at(who);
-  if (!begun_ || !roster_->is_fed(who)) return;
+  const NodeRecord& record = membership_->at(who);
+  if (!begun_ || !membership_->is_fed(who)) return;
   self_->send(actors_.at({false, record.fed_by}),
-              Donate{record.fed_in, roster_->member_of(who), false, true});
+              Donate{record.fed_in, membership_->member_of(who), false, true});
 }
 
 // It knows its donor now; what that one sends will not come from a stranger.
 void CoordinatorState::newcomer_ready(const NodeName& who) {
-  if (!roster_->alive(who)) return;
-  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(who);
-  const NodeRecord& record = roster_->at(who);
-  if (!roster_->is_fed(who)) return;
+  if (!membership_->alive(who)) return;
+  if (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)
+    return membership_->to_feed_again(who);
+  const NodeRecord& record = membership_->at(who);
+  if (!membership_->is_fed(who)) return;
   self_->send(actors_.at({false, record.fed_by}),
-              Donate{record.fed_in, roster_->member_of(who), true, false});
+              Donate{record.fed_in, membership_->member_of(who), true, false});
 }
 
 // A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
 void CoordinatorState::turn_away(const NodeName& who, const std::string& reason, bool again) {
-  roster_->lost(who);
+  membership_->lost(who);
   raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
   self_->send(actors_.at(who), Stop{false, reason, again});
   end_donation(who);
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
-  if (ending_ || !roster_->alive(message.name) || !roster_->is_fed(message.name, message.view)) return;
-  if (roster_->at(message.name).fed_by != message.donor) return;  // it is given another state now
+  if (ending_ || !membership_->alive(message.name) || !membership_->is_fed(message.name, message.view))
+    return;
+  if (membership_->at(message.name).fed_by != message.donor) return;  // it is given another state now
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.
-  if (phase_ != Phase::running && phase_ != Phase::paused) return roster_->to_feed_again(message.name);
-  roster_->caught_up(message);
-  if (phase_ == Phase::running) {
+  if (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)
+    return membership_->to_feed_again(message.name);
+  membership_->caught_up(message);
+  if (phase_ == CoordinatorPhase::running) {
     if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)
   } else {
     next_view();

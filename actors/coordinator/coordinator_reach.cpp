@@ -11,13 +11,13 @@ namespace muster {
 
 // Within a host nothing is dialled, and nothing waited for.
 void CoordinatorState::ask_for_ports(const NodeName& who) {
-  const std::vector<NodeName> others = roster_->ready_elsewhere(who);
-  roster_->tried(who, others.empty() || canary("ports-untried"));
-  if (roster_->at(who).tried) return is_ready(who);
+  const std::vector<NodeName> others = membership_->ready_elsewhere(who);
+  membership_->tried(who, others.empty() || canary("ports-untried"));
+  if (membership_->at(who).tried) return is_ready(who);
   Reach dials{who, {}};
   for (const NodeName& other : others) {
-    dials.peers.push_back(roster_->member_of(other));
-    self_->send(actors_.at(other), Reach{who, {roster_->member_of(who)}});
+    dials.peers.push_back(membership_->member_of(other));
+    self_->send(actors_.at(other), Reach{who, {membership_->member_of(who)}});
   }
   self_->send(actors_.at(who), std::move(dials));
   std::set<NodeName> by(others.begin(), others.end());
@@ -29,9 +29,9 @@ void CoordinatorState::ask_for_ports(const NodeName& who) {
 // again.
 void CoordinatorState::on(const Reached& message) {
   const NodeName& about = message.about;
-  if (ending_ || !reach_.owes(message.name, about) || !roster_->alive(about)) return;
+  if (ending_ || !reach_.owes(message.name, about) || !membership_->alive(about)) return;
   for (const NotReached& closed : message.not_reached) {
-    if (!roster_->find(closed.peer) || !roster_->alive(closed.peer)) continue;
+    if (!membership_->find(closed.peer) || !membership_->alive(closed.peer)) continue;
     const bool heard = watch_->in_touch(message.name, elapsed()) && watch_->in_touch(closed.peer, elapsed());
     if (!heard) return reach_.again(about);
     const std::string why = why_not_reached(message.name, closed);
@@ -48,17 +48,17 @@ void CoordinatorState::on(const Reached& message) {
 bool CoordinatorState::any_reaches(const NodeName& loader, const NodeName& not_this_one) {
   if (!loader.loader) return true;  // it may have other loaders
   reach_.failed(loader, not_this_one);
-  return std::ranges::any_of(roster_->nodes(), [&](const auto& node) {
+  return std::ranges::any_of(membership_->nodes(), [&](const auto& node) {
     const auto& [who, record] = node;
-    return !who.loader && roster_->alive(who) && record.stage >= NodeStage::prepared &&
+    return !who.loader && membership_->alive(who) && record.stage >= NodeStage::prepared &&
            !reach_.has_failed(loader, who);
   });
 }
 
 std::string CoordinatorState::why_not_reached(const NodeName& from, const NotReached& closed) const {
-  const std::string& ports = parts_.job.cluster.data_ports;
-  return roster_->name_at_host(from) + " does not reach " + closed.where + ", where " +
-         roster_->name_at_host(closed.peer) + " takes data: " + closed.why +
+  const std::string& ports = setup_.job.cluster.data_ports;
+  return membership_->name_at_host(from) + " does not reach " + closed.where + ", where " +
+         membership_->name_at_host(closed.peer) + " takes data: " + closed.why +
          ". Let what runs between the two hosts through: each node takes a port of " +
          (ports.empty() ? "any number; cluster.data_ports names a range for firewalls"
                         : "cluster.data_ports (" + ports + ")");
@@ -68,34 +68,34 @@ std::string CoordinatorState::why_not_reached(const NodeName& from, const NotRea
 void CoordinatorState::refuse_unreached(const NodeName& who, const std::string& reason) {
   reach_.forget(who);
   const bool before_the_start = !begun_ && !comes_later(who);
-  if (before_the_start && !parts_.by_hand) return fail(reason);
+  if (before_the_start && !setup_.by_hand) return fail(reason);
   turn_away(who, reason, true);
   if (before_the_start && !short_ticks_) place_is_free(who);
 }
 
 void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {
-  const auto alive = [this](const NodeName& who) { return roster_->alive(who); };
+  const auto alive = [this](const NodeName& who) { return membership_->alive(who); };
   if (passed > passed.zero()) {
     for (const NodeName& who : reach_.take_again()) {
-      if (roster_->alive(who)) ask_for_ports(who);
+      if (membership_->alive(who)) ask_for_ports(who);
     }
   }
   const auto heard = [this](const NodeName& who) { return watch_->in_touch(who, elapsed()); };
   for (const NodeName& who : reach_.over(alive, heard, passed)) {
-    if (!roster_->alive(who)) continue;  // one before it has changed that
-    roster_->tried(who, true);
+    if (!membership_->alive(who)) continue;  // one before it has changed that
+    membership_->tried(who, true);
     is_ready(who);
   }
 }
 
 void CoordinatorState::is_ready(const NodeName& who) {
   if (!begun_) {
-    if (roster_->full()) form();
-  } else if (phase_ == Phase::paused) {
+    if (membership_->full()) form();
+  } else if (phase_ == CoordinatorPhase::paused) {
     next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed
   } else if (!who.loader) {
     feed_newcomers();
-  } else if (phase_ == Phase::running) {
+  } else if (phase_ == CoordinatorPhase::running) {
     close_view();  // a loader has no state to catch up with
   }
 }

@@ -25,11 +25,11 @@ std::string texts_of(const std::vector<NodeName>& names) {
   return text;
 }
 
-bool all_have_come(const Roster& roster) {
+bool all_have_come(const Membership& membership) {
   const auto complete = [](std::pair<std::uint32_t, std::uint32_t> arrived) {
     return arrived.first >= arrived.second;
   };
-  return complete(roster.arrived(false)) && complete(roster.arrived(true));
+  return complete(membership.arrived(false)) && complete(membership.arrived(true));
 }
 
 }  // namespace
@@ -55,21 +55,21 @@ caf::result<RunStatus> CoordinatorState::on(const StatusRequest& message) {
   return end_waiters_.back().second;
 }
 
-void CoordinatorState::tell_end_waiters() {
+void CoordinatorState::notify_end_waiters() {
   for (auto& [asker, waiter] : end_waiters_) waiter.deliver(status());
   end_waiters_.clear();
 }
 
 RunStatus CoordinatorState::status() const {
   RunStatus status;
-  status.job = parts_.job.name;
+  status.job = setup_.job.name;
   std::tie(status.state, status.detail) = how_it_stands();
   status.elapsed_s = std::chrono::duration<double>(elapsed()).count();
   status.view = view_.number;
   const Heard heard = heard_of();
   status.step = std::max(heard.steps, kept_.step);
   status.samples = heard.samples;
-  const auto& train = parts_.job.train;
+  const auto& train = setup_.job.train;
   status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
   if (steps_heard_) {
     status.epoch = steps_heard_->last.epoch;
@@ -78,7 +78,7 @@ RunStatus CoordinatorState::status() const {
   }
   status.checkpoint = kept_.path;
   status.checkpoint_step = kept_.step;
-  for (const auto& [name, record] : roster_->nodes()) {
+  for (const auto& [name, record] : membership_->nodes()) {
     if (record.stage == NodeStage::expected || gone(record)) continue;
     status.nodes.push_back({name, state_of(record, away_.contains(name)), record.host, record.address,
                             record.device, record.pid, record.last_step});
@@ -92,7 +92,7 @@ CoordinatorState::Heard CoordinatorState::heard_of() const {
   Heard heard{report_.steps, report_.samples};
   if (suspect_from_ || is_going_back()) return heard;
   for (const Member& member : view_.replicas) {
-    const NodeRecord* record = roster_->find(member.name);
+    const NodeRecord* record = membership_->find(member.name);
     if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};
   }
   return heard;
@@ -103,27 +103,27 @@ void CoordinatorState::add_where(Event& event) const {
   for (const bool loader : {false, true}) {
     const NodeName name{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
     if (!event.has(kind(name))) continue;
-    const NodeRecord* record = roster_->find(name);
+    const NodeRecord* record = membership_->find(name);
     if (record) where(event, record->host, record->address);
     return;
   }
 }
 
-void CoordinatorState::say_arrived(const NodeName& who) {
+void CoordinatorState::report_arrived(const NodeName& who) {
   std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
-                                                         {"pid", roster_->at(who).pid}};
+                                                         {"pid", membership_->at(who).pid}};
   if (!begun_) {
-    const auto [here, places] = roster_->arrived(who.loader);
+    const auto [here, places] = membership_->arrived(who.loader);
     fields.insert(fields.end(), {{"here", number(here)}, {"places", number(places)}});
   }
   raise(make_event("arrived", fields));
 }
 
 std::string CoordinatorState::whom_it_waits_for() const {
-  if (begun_ || ending_ || roster_->nodes().empty()) return {};
+  if (begun_ || ending_ || membership_->nodes().empty()) return {};
   std::string text;
   for (const bool loader : {false, true}) {
-    const auto [here, places] = roster_->arrived(loader);
+    const auto [here, places] = membership_->arrived(loader);
     if (places == 0) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(here) + " of " + std::to_string(places) +
             (loader ? " loaders" : " replicas") + (here == 1 ? " is here" : " are here");
@@ -137,27 +137,27 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   if (keeping_) return {"ending", keeping_->reason + ": a last checkpoint is written"};
   if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
   switch (phase_) {
-    case Phase::forming: {
-      if (!all_have_come(*roster_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
-      const std::string behind = roster_->behind(roster_->stage_behind());
+    case CoordinatorPhase::forming: {
+      if (!all_have_come(*membership_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
+      const std::string behind = membership_->behind(membership_->stage_behind());
       return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
     }
-    case Phase::adopting:
-      return {"waiting", "was started again: for " + texts_of(roster_->not_returned()) + " to come back"};
-    case Phase::paused:
+    case CoordinatorPhase::adopting:
+      return {"waiting", "was started again: for " + texts_of(membership_->not_returned()) + " to come back"};
+    case CoordinatorPhase::paused:
       return {"paused", "waits for " + paused_for_};
-    case Phase::noting:
+    case CoordinatorPhase::noting:
       return {"paused", "the journal cannot be written"};
-    case Phase::closing:
-    case Phase::installing:
+    case CoordinatorPhase::closing:
+    case CoordinatorPhase::installing:
       return {"changing view", ""};
-    case Phase::running:
+    case CoordinatorPhase::running:
       break;
   }
-  std::string standing;
-  for (const NodeName& who : roster_->standing(parts_.job.cluster.straggler.stuck_after))
-    standing += (standing.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
-  return {kTraining, standing};
+  std::string stalled;
+  for (const NodeName& who : membership_->stalled(setup_.job.cluster.straggler.stuck_after))
+    stalled += (stalled.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
+  return {kTraining, stalled};
 }
 
 }  // namespace muster

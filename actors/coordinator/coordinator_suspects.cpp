@@ -43,10 +43,10 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   const std::uint64_t behind = last_done(message) + 1;
   std::uint64_t from = behind;
   for (const std::uint32_t slot : slots) {
-    const std::uint64_t clean = roster_->at({false, slot}).clean;
+    const std::uint64_t clean = membership_->at({false, slot}).clean;
     if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
     if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
-    const NodeRecord& record = roster_->at({false, slot});
+    const NodeRecord& record = membership_->at({false, slot});
     from = std::min(
         from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
   }
@@ -58,7 +58,7 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
 bool CoordinatorState::ends_with(const Judgement& judgement) const {
   if (judgement.act != Judgement::Act::evict) return judgement.act == Judgement::Act::stop;
   return std::ranges::any_of(judgement.odd, [this](std::uint32_t slot) {
-    return roster_->alive({false, slot}) && !goes_on_without({false, slot});
+    return membership_->alive({false, slot}) && !goes_on_without({false, slot});
   });
 }
 
@@ -135,14 +135,14 @@ void CoordinatorState::note_suspects() {
 // Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
 // are written late.
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
-  if (!parts_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
+  if (!setup_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
   const Verdict verdict{history_, from};
   if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
   std::erase_if(told_, [&](const Checkpointed& one) { return one.step >= from; });
   const bool was_marked = marked_;
   const std::string refusal = mark_suspects();
   const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
-    set_checkpoints_aside(*parts_.checkpoints, parts_.job_hash, from - 1, history_);
+    set_checkpoints_aside(*setup_.checkpoints, setup_.job_hash, from - 1, history_);
   });
   const bool stayed = std::exchange(suspects_stay_, !marked_ && !stay.empty());
   if (suspects_stay_ && stayed) return;  // it was told
@@ -161,7 +161,7 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
 // All verdicts of this coordinator. What the disk said, if it takes them not.
 std::string CoordinatorState::mark_suspects() {
   const std::string refusal = folder_is_away() ? kAway : refusal_of([&] {
-    for (const Verdict& verdict : verdicts_) add_verdict(*parts_.checkpoints, parts_.job_hash, verdict);
+    for (const Verdict& verdict : verdicts_) add_verdict(*setup_.checkpoints, setup_.job_hash, verdict);
   });
   marked_ = refusal.empty();
   return refusal;
@@ -173,12 +173,12 @@ void CoordinatorState::mark_suspects_again() {
   raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
 }
 
-// On the course of the members that come back: their journal's disk may have been full. The next view begins
-// another course, or nobody could write a checkpoint any more.
+// On the attempt of the members that come back: their journal's disk may have been full. The next view begins
+// another attempt, or nobody could write a checkpoint any more.
 void CoordinatorState::remember_verdicts() {
-  if (!parts_.checkpoints) return;
+  if (!setup_.checkpoints) return;
   const std::uint64_t of_members = history_;
-  for (const Verdict& verdict : readable_verdicts(*parts_.checkpoints, parts_.job_hash)) {
+  for (const Verdict& verdict : readable_verdicts(*setup_.checkpoints, setup_.job_hash)) {
     if (!goes_before(of_members, verdict.history)) continue;
     history_ = std::max(history_, verdict.history);
     suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
@@ -190,9 +190,9 @@ void CoordinatorState::remember_verdicts() {
 void CoordinatorState::remember_going_back() {
   if (!from_disk(view_) || canary("going-back-is-forgotten")) return;
   back_in_ = view_.number;
-  if (!view_.back || !parts_.checkpoints) return;
+  if (!view_.back || !setup_.checkpoints) return;
   const Verdict verdict{view_.history - 1, view_.source.step + 1};
-  const auto noted = readable_verdicts(*parts_.checkpoints, parts_.job_hash);
+  const auto noted = readable_verdicts(*setup_.checkpoints, setup_.job_hash);
   if (is_void(noted, verdict.history, verdict.from_step)) return;
   verdicts_.push_back(verdict);
   mark_suspects();
@@ -208,18 +208,18 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
   set_suspects_aside(step + 1);
 }
 
-// Who writes checkpoints into this folder for another run, or for an older course of this one, writes them
+// Who writes checkpoints into this folder for another run, or for an older attempt of this one, writes them
 // into another history.
 void CoordinatorState::begin_history() {
-  if (!parts_.checkpoints) return;
+  if (!setup_.checkpoints) return;
   look_at_folder();
   try {
-    read_verdicts(*parts_.checkpoints, parts_.job_hash);
-    history_ = next_history(*parts_.checkpoints, parts_.job.name, parts_.job_hash,
-                            parts_.resume ? parts_.resume->manifest : std::string());
+    read_verdicts(*setup_.checkpoints, setup_.job_hash);
+    history_ = next_history(*setup_.checkpoints, setup_.job.name, setup_.job_hash,
+                            setup_.resume ? setup_.resume->manifest : std::string());
   } catch (const DiskError& error) {
     // One that no verdict in the folder is about, as far as chance goes.
-    history_ = history_of_chance(parts_.job.name, self_->clock().now().time_since_epoch().count());
+    history_ = history_of_chance(setup_.job.name, self_->clock().now().time_since_epoch().count());
     raise(make_event("notice", {{"text", std::string(error.what()) +
                                              "; as long as it is so, no older checkpoint is removed"}}));
   }
@@ -228,7 +228,7 @@ void CoordinatorState::begin_history() {
 // A view that goes back has taken effect with its first record: until then some members may hold what they
 // held before.
 bool CoordinatorState::goes_back_again(View& view) {
-  if (!view_.back || roster_->took() >= view_.number) return false;
+  if (!view_.back || membership_->took() >= view_.number) return false;
   view.source = view_.source;
   return true;
 }
@@ -258,7 +258,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   } else {
     const auto kept = std::exchange(suspect_from_, std::nullopt);  // there is nothing to go back to
     if (!begins_anew && !goes_back_again(view)) {
-      if (kept) say_kept_suspects(*kept), suspected_before_ = false;
+      if (kept) report_kept_suspects(*kept), suspected_before_ = false;
       return;
     }
   }
@@ -268,7 +268,7 @@ void CoordinatorState::go_back_before_suspects(View& view) {
   for (Member& member : view.replicas) went_back_to(view.source.step, member);
 }
 
-void CoordinatorState::say_kept_suspects(std::uint64_t from) {
+void CoordinatorState::report_kept_suspects(std::uint64_t from) {
   raise(make_event("notice", {{"text", "the run goes on with what it has, for no checkpoint before step " +
                                            std::to_string(from) +
                                            " can be read now; results of this step and later ones may be "

@@ -22,14 +22,14 @@ constexpr auto kCloseAgain = std::chrono::milliseconds(5);
 
 bool CoordinatorState::goes_on_without(const NodeName& who) const {
   const bool of_the_view =
-      roster_->member(who) && view_.holds(who);  // a newcomer may close it with the others
+      membership_->member(who) && view_.holds(who);  // a newcomer may close it with the others
   return (begun_ || comes_later(who)) &&
-         (keeping_ || !of_the_view || parts_.job.cluster.on_loss == OnLoss::go_on);
+         (keeping_ || !of_the_view || setup_.job.cluster.on_loss == OnLoss::go_on);
 }
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
 bool CoordinatorState::comes_later(const NodeName& who) const {
-  const View& made = phase_ == Phase::noting ? unnoted_->view : view_;
+  const View& made = phase_ == CoordinatorPhase::noting ? unnoted_->view : view_;
   return !begun_ && made.number > 0 && !made.holds(who);
 }
 
@@ -37,9 +37,9 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                             bool again) {
   const std::uint64_t step = steps_done() + 1;
   const bool goes_on = goes_on_without(who);
-  const bool member = roster_->member(who);
-  const std::string shards = roster_->shards_of(who);
-  roster_->lost(who);
+  const bool member = membership_->member(who);
+  const std::string shards = membership_->shards_of(who);
+  membership_->lost(who);
   for (auto& [epoch, rows] : epochs_) {
     if (!who.loader) rows.erase(who.slot);  // others may do its steps again, with other gradients
   }
@@ -48,7 +48,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
                             {"step", number(step)},
                             {"noticed_by", noticed_by},
                             {"reason", reason}}));
-  if (!begun_ && parts_.by_hand && !comes_later(who)) return lost_before_begin(who, reason, again);
+  if (!begun_ && setup_.by_hand && !comes_later(who)) return lost_before_begin(who, reason, again);
   if (!goes_on) {
     return fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + shards +
                 "; noticed by " + noticed_by + "): " + reason);
@@ -60,28 +60,28 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
   lost_.push_back(who);
-  if (phase_ != Phase::adopting) return close_view();
+  if (phase_ != CoordinatorPhase::adopting) return close_view();
   // Some who are back may have been asked to leave meanwhile: they keep the state, or give it to others.
-  const bool any_member = std::ranges::any_of(roster_->nodes(), [this](const auto& node) {
-    return !node.first.loader && view_.holds(node.first) && roster_->member(node.first);
+  const bool any_member = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
+    return !node.first.loader && view_.holds(node.first) && membership_->member(node.first);
   });
   if (!any_member && !keeping_) return none_came_back();
-  if (roster_->all(NodeStage::installed)) adopted_all();
+  if (membership_->all(NodeStage::installed)) adopted_all();
 }
 
 void CoordinatorState::on(const Leaving& message) {
-  if (ending_ || !roster_->alive(message.name)) return;
+  if (ending_ || !membership_->alive(message.name)) return;
   if (!begun_ && !comes_later(message.name)) {
-    if (parts_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
+    if (setup_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
     return lost(message.name, message.name.text(), message.reason);
   }
-  roster_->leaving(message.name);
+  membership_->leaving(message.name);
   if (keeping_) return;  // it goes when the state is kept
-  if (!roster_->member(message.name)) {
+  if (!membership_->member(message.name)) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
-  } else if (phase_ == Phase::running || phase_ == Phase::paused) {
+  } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
-  } else if (phase_ == Phase::noting && !anew_ && roster_->all_leave() &&
+  } else if (phase_ == CoordinatorPhase::noting && !anew_ && membership_->all_leave() &&
              !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
@@ -92,30 +92,30 @@ void CoordinatorState::on(const Leaving& message) {
 // One authority, one view at a time: all who are left close this one, then the next is made of what they
 // hold.
 void CoordinatorState::close_view() {
-  if (phase_ != Phase::closing) {
-    phase_ = Phase::closing;
+  if (phase_ != CoordinatorPhase::closing) {
+    phase_ = CoordinatorPhase::closing;
     closing_ticks_ = loader_ticks_ = 0;
-    roster_->begin_close();
+    membership_->begin_close();
     ask_to_close();
   } else if (!std::exchange(close_again_, true)) {
     // Many may be lost at once; those who still wait for one of them are told of all together.
     self_->delayed_send(self_, kCloseAgain, Tick{true});
   }
-  if (!anew_ && roster_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
+  if (!anew_ && membership_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
 }
 
 void CoordinatorState::ask_to_close() {
   close_again_ = false;
-  if (ending_ || phase_ != Phase::closing) return;
-  for (const NodeName& who : roster_->not_closed())
-    self_->send(actors_.at(who), Close{term_, roster_->at(who).in_view, lost_});
+  if (ending_ || phase_ != CoordinatorPhase::closing) return;
+  for (const NodeName& who : membership_->not_closed())
+    self_->send(actors_.at(who), Close{term_, membership_->at(who).in_view, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != Phase::closing || anew_ || !roster_->alive(message.name) ||
-      message.view != roster_->view_of(message.name))
+  if (ending_ || phase_ != CoordinatorPhase::closing || anew_ || !membership_->alive(message.name) ||
+      message.view != membership_->view_of(message.name))
     return;
-  roster_->closed(message);
+  membership_->closed(message);
   if (!message.name.loader) {
     report_.phases[message.name.slot] = message.phases;
     report_.traffic[message.name.slot] = message.traffic;
@@ -124,16 +124,16 @@ void CoordinatorState::on(const Closed& message) {
     took_effect_ = true;
     missed_.reset();
   }
-  if (is_going_back()) roster_->begin_again();  // it may speak of what it held before
-  if (roster_->all(NodeStage::closed)) next_view();
+  if (is_going_back()) membership_->begin_again();  // it may speak of what it held before
+  if (membership_->all(NodeStage::closed)) next_view();
 }
 
 void CoordinatorState::next_view() {
-  if (!keeping_ && roster_->all_leave() && begin_keeping("interrupted", kAllLeave))
+  if (!keeping_ && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (keeping_) return last_view();
-  const Roster::Next next = what_follows_view();
-  if (!next.view && !roster_->any_loader() && ends_without_loader()) return;
+  const Membership::Next next = what_follows_view();
+  if (!next.view && !membership_->any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
@@ -143,7 +143,7 @@ void CoordinatorState::next_view() {
   seen_.reset();
 }
 
-void CoordinatorState::make_view(const Roster::Next& next) {
+void CoordinatorState::make_view(const Membership::Next& next) {
   lost_.clear();
   View view = *next.view;
   if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
@@ -158,17 +158,17 @@ void CoordinatorState::make_view(const Roster::Next& next) {
 }
 
 // Where no round is left those who are there are enough, unless some have to be done again.
-Roster::Next CoordinatorState::what_follows_view() const {
-  if (roster_->trained() && !suspect_from_ && !doubt_ && !is_going_back()) {
-    Roster::Next next = roster_->trained_view(view_);
+Membership::Next CoordinatorState::what_follows_view() const {
+  if (membership_->trained() && !suspect_from_ && !doubt_ && !is_going_back()) {
+    Membership::Next next = membership_->trained_view(view_);
     if (next.view && !next.lost) return next;
   }
-  return roster_->next_view(view_);
+  return membership_->next_view(view_);
 }
 
 // Whether the run ends because its last loader is lost.
 bool CoordinatorState::ends_without_loader() {
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   if (cluster.loaders == 0 || cluster.on_loader_loss != OnLoaderLoss::fail) return false;
   const std::string reason = "no loader process is left (cluster.on_loader_loss = \"fail\")";
   if (begin_keeping("failed", reason)) {
@@ -181,21 +181,21 @@ bool CoordinatorState::ends_without_loader() {
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
-  if (roster_->may_let_go() && phase_ == Phase::running && !ending_) close_view();
+  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !ending_) close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
 void CoordinatorState::pause(const std::string& missing) {
-  if (!roster_->donor()) return end_without_members(missing);
-  if (phase_ == Phase::paused) return feed_newcomers();
-  phase_ = Phase::paused;
+  if (!membership_->donor()) return end_without_members(missing);
+  if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
+  phase_ = CoordinatorPhase::paused;
   paused_for_ = missing;
   folder_away_since_.reset();
   missed_.reset();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
   const auto left = std::max<std::chrono::nanoseconds>(
-      parts_.job.cluster.give_up_after - (now - *paused_since_), std::chrono::nanoseconds(0));
+      setup_.job.cluster.give_up_after - (now - *paused_since_), std::chrono::nanoseconds(0));
   raise(make_event(
       "paused",
       {{"view", number(view_.number)}, {"waits_for", missing}, {"give_up_ms", milliseconds(left)}}));
@@ -204,7 +204,7 @@ void CoordinatorState::pause(const std::string& missing) {
 
 // Newcomers that were given the state keep it.
 void CoordinatorState::end_without_members(const std::string& missing) {
-  if (!roster_->last_view(view_).view) return fail(missing);
+  if (!membership_->last_view(view_).view) return fail(missing);
   const std::string reason =
       "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
   begin_keeping("failed", reason) ? last_view() : fail(reason);
@@ -224,12 +224,12 @@ void CoordinatorState::install(const View& view) {
     next.source.records = kept_.records;
     next.source.step = kept_.step;
   }
-  name_givers(next, parts_.job.train.in_parts());
+  name_givers(next, setup_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
   doubted_.reset();
   if (next.back) suspect_from_.reset();
-  if (from_disk(next)) roster_->begin_again();
+  if (from_disk(next)) membership_->begin_again();
   if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
   view_ = next;
   watch_->entered(view_);
@@ -237,10 +237,10 @@ void CoordinatorState::install(const View& view) {
   took_effect_ = false;
   back_ticks_ = reading_ticks_ = 0;
   goes_further_ = false;
-  phase_ = Phase::installing;
+  phase_ = CoordinatorPhase::installing;
   installing_ticks_ = 0;
   loader_ticks_ = 0;
-  roster_->entered(view_);
+  membership_->entered(view_);
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
   }
@@ -254,25 +254,25 @@ void CoordinatorState::note_alone(View& view) const {
 }
 
 void CoordinatorState::let_leavers_go() {
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (record.leaving && !record.held_back && roster_->alive(who))
+  for (const auto& [who, record] : membership_->nodes()) {
+    if (record.leaving && !record.held_back && membership_->alive(who))
       self_->send(actors_.at(who), Stop{true, "it asked to leave"});
   }
 }
 
 void CoordinatorState::on(const Installed& message) {
   if (ending_) return;
-  if (roster_->alive(message.name) && roster_->is_fed(message.name, message.view))
+  if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
     return newcomer_ready(message.name);
-  if (message.view != view_.number || phase_ != Phase::installing || anew_) return;
-  roster_->installed(message.name);
-  if (roster_->all(NodeStage::installed)) set_out();
+  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || anew_) return;
+  membership_->installed(message.name);
+  if (membership_->all(NodeStage::installed)) set_out();
 }
 
 void CoordinatorState::announce_view() {
-  for (const auto& [who, record] : roster_->nodes()) {
-    if (record.announced || !roster_->member(who)) continue;
-    roster_->announced(who);
+  for (const auto& [who, record] : membership_->nodes()) {
+    if (record.announced || !membership_->member(who)) continue;
+    membership_->announced(who);
     raise(make_event("joined", {{kind(who), number(who.slot)},
                                 {"pid", record.pid},
                                 {"device", record.device},
@@ -284,7 +284,7 @@ void CoordinatorState::announce_view() {
 }
 
 void CoordinatorState::set_out() {
-  phase_ = Phase::running;
+  phase_ = CoordinatorPhase::running;
   watch_->begun();
   paused_since_.reset();
   folder_away_since_.reset();
@@ -295,16 +295,18 @@ void CoordinatorState::set_out() {
   }
   feed_newcomers();
   // Who asked to go, or came, or was lost meanwhile.
-  const bool changes = std::any_of(roster_->nodes().begin(), roster_->nodes().end(), [&](const auto& node) {
-    const auto& [who, record] = node;
-    const bool comes = who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
-    return comes || (record.leaving && !record.held_back && roster_->member(who));
-  });
+  const bool changes =
+      std::any_of(membership_->nodes().begin(), membership_->nodes().end(), [&](const auto& node) {
+        const auto& [who, record] = node;
+        const bool comes =
+            who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
+        return comes || (record.leaving && !record.held_back && membership_->member(who));
+      });
   if (keeping_ ? !view_.last : changes) close_view();
 }
 
-void CoordinatorState::say_first_step(const Progress& message) {
-  if (!noticed_ || phase_ != Phase::running) return;
+void CoordinatorState::report_first_step(const Progress& message) {
+  if (!noticed_ || phase_ != CoordinatorPhase::running) return;
   const auto took = self_->clock().now() - *std::exchange(noticed_, std::nullopt);
   raise(make_event(
       "recovered",

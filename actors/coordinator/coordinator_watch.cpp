@@ -31,17 +31,17 @@ std::string text_of(const std::vector<ShardInterval>& deal) {
 }
 
 // Whether a replica of the view has done what these have not.
-bool others_wait(const View& view, const Roster& roster, const std::vector<NodeName>& behind) {
+bool others_wait(const View& view, const Membership& membership, const std::vector<NodeName>& behind) {
   return std::ranges::any_of(view.replicas, [&](const Member& each) {
-    return roster.alive(each.name) && std::ranges::find(behind, each.name) == behind.end();
+    return membership.alive(each.name) && std::ranges::find(behind, each.name) == behind.end();
   });
 }
 
 }  // namespace
 
 void CoordinatorState::on(const Heartbeat& message) {
-  roster_->heard(message);
-  if (!roster_->alive(message.name)) return;
+  membership_->heard(message);
+  if (!membership_->alive(message.name)) return;
   watch_->heard(message, elapsed());
   if (!in_force()) return;
   if (const auto move = watch_->shed()) {
@@ -55,31 +55,31 @@ void CoordinatorState::on(const Heartbeat& message) {
 // The others see only that its compute thread is busy; its heartbeats say that this is a read, and for how
 // long.
 bool CoordinatorState::reads_itself(const HeldUp& message) const {
-  const Work& work = roster_->at(message.late()).work;
+  const Work& work = membership_->at(message.late()).work;
   return view_.loaders.empty() && work.call.kind == ThreadCall::Kind::reads &&
          2 * std::chrono::duration<double, std::milli>(work.calling).count() > message.waited_ms;
 }
 
 void CoordinatorState::on(const HeldUp& said) {
-  if (ending_ || !in_force() || !roster_->alive(said.late())) return;
+  if (ending_ || !in_force() || !membership_->alive(said.late())) return;
   HeldUp message = said;
   if (message.cause == text_of(LateCause::compute) && reads_itself(message))
     message.cause = text_of(LateCause::data);
   const ClusterWatch::Judgement judgement =
-      watch_->held_up(message, elapsed(), roster_->newcomers(NodeStage::caught_up));
+      watch_->held_up(message, elapsed(), membership_->newcomers(NodeStage::caught_up));
   if (!follow(judgement) && judgement.drops) close_view();
 }
 
 bool CoordinatorState::judge() {
-  if (phase_ != Phase::running) in_force_since_ = self_->clock().now();
+  if (phase_ != CoordinatorPhase::running) in_force_since_ = self_->clock().now();
   const auto judgement =
-      watch_->judge([this](const NodeName& who) { return roster_->alive(who); }, elapsed());
+      watch_->judge([this](const NodeName& who) { return membership_->alive(who); }, elapsed());
   see(judgement.sight);
   if (judgement.sight == SelfDoubt::Sight::all_silent) {
     for (const Event& event : judgement.events) raise(event);
     return give_up_silence();
   }
-  if (phase_ == Phase::adopting && judge_returns()) return true;
+  if (phase_ == CoordinatorPhase::adopting && judge_returns()) return true;
   if (judge_going_back(true)) return true;
   const bool owed = !watch_->in_doubt(elapsed()) && !anew_;  // of a view that is void nobody owes anything
   if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
@@ -90,7 +90,7 @@ bool CoordinatorState::judge() {
 void CoordinatorState::see(SelfDoubt::Sight sight) {
   if (sight == std::exchange(sight_, sight)) return;
   const auto now = self_->clock().now();
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   const auto view = static_cast<std::int64_t>(view_.number);
   if (sight == SelfDoubt::Sight::clear) {
     raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(now - unseen_since_)}}));
@@ -105,14 +105,14 @@ void CoordinatorState::see(SelfDoubt::Sight sight) {
 }
 
 bool CoordinatorState::give_up_silence() {
-  const auto& cluster = parts_.job.cluster;
+  const auto& cluster = setup_.job.cluster;
   if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
-  if (!begun_ && parts_.by_hand) return lose_all_silent();
+  if (!begun_ && setup_.by_hand) return lose_all_silent();
   gives_up_silence_ = true;
   const bool any_checkpoint =
       !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  fail("no word from any member for " + std::to_string(cluster.give_up_after.count()) +
-       " ms (cluster.give_up_after). " + what_is_left(parts_.job, parts_.by_hand, any_checkpoint));
+  fail("no message from any member for " + std::to_string(cluster.give_up_after.count()) +
+       " ms (cluster.give_up_after). " + what_is_left(setup_.job, setup_.by_hand, any_checkpoint));
   return true;
 }
 
@@ -120,24 +120,24 @@ bool CoordinatorState::give_up_silence() {
 bool CoordinatorState::lose_all_silent() {
   sight_ = SelfDoubt::Sight::clear;
   std::vector<NodeName> here;
-  for (const auto& [who, record] : roster_->nodes()) here.push_back(who);
+  for (const auto& [who, record] : membership_->nodes()) here.push_back(who);
   for (const NodeName& who : here) {
-    if (roster_->find(who) && roster_->alive(who) && !watch_->in_touch(who, elapsed()))
+    if (membership_->find(who) && membership_->alive(who) && !watch_->in_touch(who, elapsed()))
       lost(who, "coordinator", "silent for cluster.give_up_after");
   }
   return true;
 }
 
-// A loader has no state to hand in and nobody to greet: it owes its word at once. If it gives none, the
+// A loader has no state to hand in and nobody to greet: it owes its answer at once. If it gives none, the
 // thread of its data plane stands still.
 bool CoordinatorState::judge_loaders() {
-  const bool closing = phase_ == Phase::closing;
-  if (!begun_ || (!closing && phase_ != Phase::installing)) return false;
-  const auto patience = kLoaderPatiences * parts_.job.cluster.detect.patience;
+  const bool closing = phase_ == CoordinatorPhase::closing;
+  if (!begun_ || (!closing && phase_ != CoordinatorPhase::installing)) return false;
+  const auto patience = kLoaderPatiences * setup_.job.cluster.detect.patience;
   if (++loader_ticks_ * kTick < patience) return false;
-  for (const auto& [who, record] : roster_->nodes()) {
+  for (const auto& [who, record] : membership_->nodes()) {
     const NodeStage owed = closing ? NodeStage::closed : NodeStage::installed;
-    if (!who.loader || !roster_->member(who) || record.stage == owed) continue;
+    if (!who.loader || !membership_->member(who) || record.stage == owed) continue;
     lost(who, "coordinator",
          std::string("it has not ") + (closing ? "closed" : "installed") + " view " +
              std::to_string(view_.number) + " within " +
@@ -150,15 +150,15 @@ bool CoordinatorState::judge_loaders() {
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
-  if (phase_ != Phase::closing) return false;
-  const auto open = roster_->not_closed();
-  std::chrono::milliseconds patience = kClosingPatiences * parts_.job.cluster.detect.patience;
-  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, 4);
+  if (phase_ != CoordinatorPhase::closing) return false;
+  const auto open = membership_->not_closed();
+  std::chrono::milliseconds patience = kClosingPatiences * setup_.job.cluster.detect.patience;
+  if (keeping_ && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
   if (++closing_ticks_ * kTick < patience) return false;
   closing_ticks_ = 0;
   if (open.empty()) return false;
-  const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
-  const bool stands_still = roster_->stands_still(who, parts_.job.cluster.detect.patience);
+  const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
+  const bool stands_still = membership_->stands_still(who, setup_.job.cluster.detect.patience);
   lost(who, "coordinator",
        "view " + std::to_string(view_.number) + " is not closed within " +
            std::to_string(std::chrono::milliseconds(patience).count()) + " ms, and " +
@@ -170,20 +170,20 @@ bool CoordinatorState::judge_closing() {
 // A member that does not come to be greeted by all would hold up the view for good. The first view has the
 // time in which nodes may come.
 bool CoordinatorState::judge_installing() {
-  if (phase_ != Phase::installing || canary("installing-has-no-deadline")) return false;
-  const auto& cluster = parts_.job.cluster;
+  if (phase_ != CoordinatorPhase::installing || canary("installing-has-no-deadline")) return false;
+  const auto& cluster = setup_.job.cluster;
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
-  const auto open = roster_->not_installed();
-  if (keeping_ && others_wait(view_, *roster_, open)) patience = in_time(patience, 4);
+  const auto open = membership_->not_installed();
+  if (keeping_ && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
   if (++installing_ticks_ * kTick < patience) return false;
   installing_ticks_ = 0;
   if (open.empty()) return false;
-  const NodeName who = roster_->holds_up(open, parts_.job.cluster.detect.patience);
+  const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
   lost(who, "coordinator",
        "view " + std::to_string(view_.number) + " is not in force within " +
            std::to_string(patience.count()) + " ms, and " +
-           (roster_->stands_still(who, cluster.detect.patience)
+           (membership_->stands_still(who, cluster.detect.patience)
                 ? "the thread of its data plane stands still"
                 : "what members send to it, to greet it, does not arrive"));
   return true;
@@ -194,7 +194,7 @@ bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   for (const Event& event : judgement.events) raise(event);
   if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
   for (const auto& loss : judgement.losses) {
-    if (ending_ || !roster_->alive(loss.name)) continue;
+    if (ending_ || !membership_->alive(loss.name)) continue;
     if (loss.pace == ClusterWatch::Pace::unknown) {
       lost(loss.name, loss.noticed_by, loss.reason);
     } else {

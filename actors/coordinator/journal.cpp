@@ -85,7 +85,7 @@ Json to_json(const View& view) {
             {"batch_bytes_max", view.batch_bytes_max},
             {"facts", to_json(view.facts)},
             {"source", to_json(view.source)},
-            {"sums_on_cards", view.sums_on_cards},
+            {"sums_on_cards", view.sums_on_gpus},
             {"last", view.last},
             {"unproven", view.unproven},
             {"back", view.back},
@@ -128,7 +128,7 @@ View view_from(const Json& json) {
   view.batch_bytes_max = json.at("batch_bytes_max");
   view.facts = facts_from(json.at("facts"));
   view.source = source_from(json.at("source"));
-  view.sums_on_cards = json.at("sums_on_cards");
+  view.sums_on_gpus = json.at("sums_on_cards");
   view.last = json.at("last");
   json.at("unproven").get_to(view.unproven);
   view.back = json.at("back");

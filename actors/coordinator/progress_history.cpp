@@ -2,7 +2,7 @@
 
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
 

@@ -32,13 +32,13 @@ class DataPlane {
   virtual std::string describe() const = 0;
   /// Whether nodes of one host read each other's memory.
   virtual bool shares_memory() const { return false; }
-  /// Whether sums and results may lie in memory of cards, between nodes that all say so.
-  virtual bool carries_cards() const { return false; }
+  /// Whether sums and results may lie in memory of GPUs, between nodes that all say so.
+  virtual bool carries_gpu_memory() const { return false; }
 };
 
 /// Over the transport of a node (transport/node/node_transport.hpp). `device`: what a replica computes on.
 std::unique_ptr<DataPlane> make_real_data_plane(const NodeTransportOptions& options,
                                                 const std::string& device, Engine::Hooks hooks,
-                                                const HandoverOptions& handover = {});
+                                                const TransferOptions& transfer_sender = {});
 
 }  // namespace muster

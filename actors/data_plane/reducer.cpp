@@ -30,9 +30,9 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           [=](const Contribute& contribute) {
             plane->drive([contribute](Engine& engine) {
               if (!reduces(engine, contribute.view)) return;
-              if (contribute.errand != 0) {
-                engine.reduction()->stand_in(contribute.round, contribute.nodes.front(), contribute.metrics,
-                                             contribute.keep);
+              if (contribute.backup_task != 0) {
+                engine.reduction()->add_backup(contribute.round, contribute.nodes.front(), contribute.metrics,
+                                               contribute.keep);
                 return;
               }
               engine.reduction()->contribute(contribute.round, contribute.nodes, contribute.metrics,
@@ -42,19 +42,19 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
           [=](const ViewClosed& closed) {
             self->send(caf::actor_cast<replica_actor>(self->state.replica), closed);
           },
-          [=](const HandOut& record) {
+          [=](const TransferOut& record) {
             plane->post([record](Engine& engine) {
               if (engine.view() != record.view) return;
-              if (record.parcel)
-                return engine.hand_over(record.to, record.kind, record.number, record.parcel);
-              Frame word;
-              word.kind = record.kind;
-              word.round = record.number;
-              engine.send_loading(record.to, word,
+              if (record.transfer)
+                return engine.transfer_state(record.to, record.kind, record.number, record.transfer);
+              Frame answer;
+              answer.kind = record.kind;
+              answer.round = record.number;
+              engine.send_loading(record.to, answer,
                                   record.payload ? *record.payload : std::vector<std::byte>{});
             });
           },
-          [=](const HandedOut& record) {
+          [=](const TransferIn& record) {
             self->send(caf::actor_cast<replica_actor>(self->state.replica), record);
           },
           [=](const RoundDone& done) {

@@ -95,7 +95,7 @@ std::vector<EventSpec> events_of_membership() {
             {"pid", kInteger, true, "process"},
             {"device", kText, true, "device, \"-\" for a loader"},
             {"view", kInteger, true, "number of the view"}}},
-          {"handed_over",
+          {"state_transferred",
            "A replica has given a newcomer its state, and the records of the steps meanwhile.",
            "when the view begins that holds the newcomer",
            "the replica that gave it",
@@ -154,7 +154,7 @@ std::vector<EventSpec> events_of_views() {
             {"after_ms", kNumber, true, "time since the loss was noticed"}}},
           {"left",
            "A replica or a loader has ended in good order.",
-           "after its last word",
+           "after its last report",
            "coordinator",
            {replica(), loader(), {"pid", kInteger, true, "process"}}}};
 }
@@ -348,7 +348,7 @@ std::vector<EventSpec> events_of_failure() {
         {"noticed_by", kText, true, "who saw it"},
         reason()}},
       {"not_finite",
-       "A loss, or an element of the mean gradient, is infinite or not a number.",
+       "A loss, or an element of the mean gradient, is NaN or Inf.",
        "before the step is applied, which it is only with train.not_finite = \"report\"",
        "the first replica of the view, or the first one that ends",
        {epoch(),

@@ -8,32 +8,32 @@ namespace muster {
 
 namespace {
 
-// On a loader's node it moves the progress word; on a replica that is the replica's.
-Item read(Workbench& bench, const Demand& demand) {
+// On a loader's node it moves the progress status; on a replica that is the replica's.
+Item read(TrainerState& trainer, const Demand& demand) {
   std::optional<ProgressBoard::InCall> call;
-  if (bench.reads_with_compute)
-    call.emplace(*bench.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
-  if (bench.model) {
-    Item item = reader_of(bench).read(demand.shard, demand.cursor);
-    bench.progress->moved();  // a sign of life, whichever shard is waited for
+  if (trainer.reads_with_compute)
+    call.emplace(*trainer.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
+  if (trainer.model) {
+    Item item = reader_of(trainer).read(demand.shard, demand.cursor);
+    trainer.progress->moved();  // a sign of life, whichever shard is waited for
     return item;
   }
-  bench.progress->now(Activity::loading, demand.shard);
-  Item item = reader_of(bench).read(demand.shard, demand.cursor);
-  bench.progress->now(Activity::idle);
+  trainer.progress->now(Activity::loading, demand.shard);
+  Item item = reader_of(trainer).read(demand.shard, demand.cursor);
+  trainer.progress->now(Activity::idle);
   return item;
 }
 
 }  // namespace
 
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
-                                   std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
+                                   std::shared_ptr<TrainerState> trainer, std::shared_ptr<Executor> executor,
                                    node_actor node) {
   return {[=](const Demand& demand) {
     const auto asker = caf::actor_cast<shard_actor>(self->current_sender());
-    executor->submit([bench, asker, node, demand] {
+    executor->submit([trainer, asker, node, demand] {
       try {
-        caf::anon_send(asker, Delivery{demand.ticket, read(*bench, demand)});
+        caf::anon_send(asker, Delivery{demand.ticket, read(*trainer, demand)});
       } catch (const std::exception& error) {
         const ErrorPlace at = place_of(demand.cursor, demand.shard);
         caf::anon_send(node, Trouble{"reading the data of " + at.text() + ": " + error.what(), {}, at});
@@ -51,7 +51,7 @@ loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteL
     frame.node = demand.shard;
     frame.round = demand.ticket;
     frame.offset = demand.cursor.step;
-    frame.extra = static_cast<std::uint32_t>(demand.cursor.phase);
+    frame.extra = static_cast<std::uint32_t>(demand.cursor.mode);
     frame.more = demand.cursor.epoch;
     plane->post([=](Engine& engine) {
       if (engine.view() == view) engine.send_loading(loader_peer, frame, {});

@@ -4,7 +4,7 @@
 #include "actors/data_plane/data_plane.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
 
@@ -14,7 +14,7 @@ struct LoaderState {
 
 /// `executor` is where reading happens.
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<LoaderState> self,
-                                   std::shared_ptr<Workbench> bench, std::shared_ptr<Executor> executor,
+                                   std::shared_ptr<TrainerState> trainer, std::shared_ptr<Executor> executor,
                                    node_actor node);
 
 struct RemoteLoaderState {

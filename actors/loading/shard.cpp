@@ -14,22 +14,23 @@ void ask(Self self, std::uint32_t number, const loader_actor& loader) {
   }
 }
 
-void hand_over(Self self, std::optional<Item> item) {
+void deliver_item(Self self, std::optional<Item> item) {
   if (item) self->send(caf::actor_cast<replica_actor>(self->state.replica), MicroBatch{std::move(*item)});
 }
 
 }  // namespace
 
-shard_actor::behavior_type shard(Self self, std::uint32_t number, std::uint32_t depth, CourseOptions course,
-                                 loader_actor loader, node_actor node, std::uint64_t ticket) {
-  self->state.queue = std::make_unique<ShardQueue>(number, depth, course, ticket);
+shard_actor::behavior_type shard(Self self, std::uint32_t number, std::uint32_t depth,
+                                 RoundScheduleOptions schedule, loader_actor loader, node_actor node,
+                                 std::uint64_t ticket) {
+  self->state.queue = std::make_unique<ShardQueue>(number, depth, schedule, ticket);
   return {[=](const Need& need) {
             self->state.replica = self->current_sender();
-            hand_over(self, self->state.queue->need(need.cursor));
+            deliver_item(self, self->state.queue->need(need.cursor));
             ask(self, number, loader);
           },
           [=](const Delivery& delivery) {
-            hand_over(self, self->state.queue->delivered(delivery.ticket, delivery.item));
+            deliver_item(self, self->state.queue->delivered(delivery.ticket, delivery.item));
             ask(self, number, loader);
           },
           [=](const RemoteDelivery& delivery) {
@@ -39,7 +40,7 @@ shard_actor::behavior_type shard(Self self, std::uint32_t number, std::uint32_t 
                                        " received a micro-batch that cannot be read"});
               return;
             }
-            hand_over(self, self->state.queue->delivered(delivery.ticket, std::move(*item)));
+            deliver_item(self, self->state.queue->delivered(delivery.ticket, std::move(*item)));
             ask(self, number, loader);
           }};
 }

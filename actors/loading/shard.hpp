@@ -14,7 +14,7 @@ struct ShardState {
 
 /// `ticket`: of the demands of another shard_actor of the same shard in this view (ShardQueue).
 shard_actor::behavior_type shard(shard_actor::stateful_pointer<ShardState> self, std::uint32_t number,
-                                 std::uint32_t depth, CourseOptions course, loader_actor loader,
+                                 std::uint32_t depth, RoundScheduleOptions schedule, loader_actor loader,
                                  node_actor node, std::uint64_t ticket);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Messages about bits that are compared: audits within a node, and the word that members differ. Part of
+// Messages about bits that are compared: audits within a node, and the report that members differ. Part of
 // messages.hpp, which is the one to include and to read.
 #pragma once
 
@@ -14,14 +14,15 @@
 
 namespace muster {
 
-/// replica -> node: it audits this shard of another replica, and needs its data. Owed: Borrowed.
-struct Borrow {
+/// replica -> node: it audits this shard of another replica, and needs its data. Owed: AuditShardReply.
+struct AuditShardRequest {
   std::uint32_t view = 0;
   std::uint32_t shard = 0;
 };
 
-/// node -> replica: the shard_actor that has the data. It ends with the view, or with the next Borrow.
-struct Borrowed {
+/// node -> replica: the shard_actor that has the data. It ends with the view, or with the next
+/// AuditShardRequest.
+struct AuditShardReply {
   std::uint32_t view = 0;
   std::uint32_t shard = 0;
   caf::strong_actor_ptr actor;
@@ -30,7 +31,7 @@ struct Borrowed {
 /// compute thread -> replica: the gradient of another replica's shard.
 struct Audited {
   std::uint64_t turn = 0;
-  AuditWord word;
+  AuditReport report;
   std::string error;
 };
 

@@ -32,7 +32,7 @@ struct KeepState {};
 
 /// replica -> node: a checkpoint was written, or none can be.
 struct StateKept {
-  std::string word;  ///< for people
+  std::string text;  ///< for people
 };
 
 /// disk thread -> replica: a checkpoint was written, or was not.

@@ -33,7 +33,7 @@ struct ErrorPlace {
 MUSTER_MESSAGE(ErrorPlace)
 
 inline ErrorPlace place_of(const Cursor& cursor, std::uint32_t shard) {
-  return {shard, cursor.phase == Phase::evaluate, cursor.epoch, cursor.step + 1};
+  return {shard, cursor.mode == Mode::evaluate, cursor.epoch, cursor.step + 1};
 }
 
 /// node -> coordinator: it cannot go on. If another node is to blame (its connection failed), `peer` names

@@ -7,7 +7,7 @@
 namespace muster {
 
 MUSTER_MESSAGE(EpochEnd)
-MUSTER_MESSAGE(Phases)
+MUSTER_MESSAGE(PhaseTimes)
 MUSTER_MESSAGE(Sent)
 MUSTER_MESSAGE(Traffic)
 

@@ -6,11 +6,11 @@
 #include "actors/messages/bits_messages.hpp"
 #include "actors/messages/checkpoint_messages.hpp"
 #include "actors/messages/end_messages.hpp"
-#include "actors/messages/handout_messages.hpp"
 #include "actors/messages/reach_messages.hpp"
 #include "actors/messages/report_messages.hpp"
 #include "actors/messages/status_messages.hpp"
 #include "actors/messages/step_messages.hpp"
+#include "actors/messages/transfer_messages.hpp"
 #include "actors/messages/view_messages.hpp"
 #include "muster/observer.hpp"
 
@@ -18,7 +18,7 @@ namespace muster {
 
 // ------------------------------------------------------------ the actors
 
-/// Keeps the roster, decides views, collects what is told. Not on the path of a step.
+/// Keeps the membership, decides views, collects what is told. Not on the path of a step.
 using coordinator_actor =
     caf::typed_actor<caf::reacts_to<Join>, caf::reacts_to<Prepared>, caf::reacts_to<Installed>,
                      caf::reacts_to<Closed>, caf::reacts_to<CaughtUp>, caf::reacts_to<Leaving>,
@@ -48,9 +48,9 @@ using node_actor = caf::typed_actor<
     caf::reacts_to<Stalled>, caf::reacts_to<Starved>, caf::reacts_to<Trouble>, caf::reacts_to<Failing>,
     caf::reacts_to<Raised>, caf::reacts_to<Progress>, caf::reacts_to<EpochEnd>, caf::reacts_to<ReplicaDone>,
     caf::reacts_to<Tick>, caf::reacts_to<Stop>, caf::reacts_to<Pulse>, caf::reacts_to<NewCoordinator>,
-    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>, caf::reacts_to<Borrow>,
-    caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>, caf::reacts_to<WentBack>, caf::reacts_to<Reach>,
-    caf::reacts_to<Reached>>;
+    caf::reacts_to<Adopted>, caf::reacts_to<StateKept>, caf::reacts_to<Checkpointed>,
+    caf::reacts_to<AuditShardRequest>, caf::reacts_to<UnlikeBits>, caf::reacts_to<Compared>,
+    caf::reacts_to<WentBack>, caf::reacts_to<Reach>, caf::reacts_to<Reached>>;
 
 /// Reads micro-batches for shards, on its executor.
 using loader_actor = caf::typed_actor<caf::reacts_to<Demand>>;
@@ -64,16 +64,16 @@ using replica_actor =
     caf::typed_actor<caf::reacts_to<Begin>, caf::reacts_to<MicroBatch>, caf::reacts_to<Computed>,
                      caf::reacts_to<RoundDone>, caf::reacts_to<Updated>, caf::reacts_to<Hashed>,
                      caf::reacts_to<Snapped>, caf::reacts_to<Written>, caf::reacts_to<ViewClosed>,
-                     caf::reacts_to<Assignment>, caf::reacts_to<HandedOut>, caf::reacts_to<Observing>,
+                     caf::reacts_to<Assignment>, caf::reacts_to<TransferIn>, caf::reacts_to<Observing>,
                      caf::reacts_to<DonateTo>, caf::reacts_to<StateCopied>, caf::reacts_to<Restored>,
-                     caf::reacts_to<Adopted>, caf::reacts_to<StandIn>, caf::reacts_to<KeepState>,
+                     caf::reacts_to<Adopted>, caf::reacts_to<RunBackupTask>, caf::reacts_to<KeepState>,
                      caf::reacts_to<PartTaken>, caf::reacts_to<WriteAgain>, caf::reacts_to<ReadAgain>,
-                     caf::reacts_to<Borrowed>, caf::reacts_to<Audited>, caf::reacts_to<Weighed>>;
+                     caf::reacts_to<AuditShardReply>, caf::reacts_to<Audited>, caf::reacts_to<Weighed>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =
     caf::typed_actor<caf::reacts_to<Open>, caf::reacts_to<Offer>, caf::reacts_to<Contribute>,
-                     caf::reacts_to<RoundDone>, caf::reacts_to<ViewClosed>, caf::reacts_to<HandOut>,
-                     caf::reacts_to<HandedOut>>;
+                     caf::reacts_to<RoundDone>, caf::reacts_to<ViewClosed>, caf::reacts_to<TransferOut>,
+                     caf::reacts_to<TransferIn>>;
 
 }  // namespace muster

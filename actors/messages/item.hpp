@@ -10,11 +10,11 @@
 
 namespace muster {
 
-enum class Phase : std::uint8_t { train = 0, evaluate = 1 };
+enum class Mode : std::uint8_t { train = 0, evaluate = 1 };
 
 /// A place in a job. Epochs count from 1; `step` is the step within the epoch's phase, from 0.
 struct Cursor {
-  Phase phase = Phase::train;
+  Mode mode = Mode::train;
   std::uint64_t epoch = 1;
   std::uint64_t step = 0;
 

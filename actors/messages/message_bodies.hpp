@@ -15,7 +15,7 @@
 namespace muster {
 
 /// A number that travels as its bits. CAF 0.17 has a way of its own, which never ends for an infinite number
-/// and makes other numbers of -0, of those that are not a number and of the very small.
+/// and makes other numbers of -0, of NaN and of the very small.
 struct NumberBits {
   double& value;
 };

@@ -28,7 +28,7 @@
 // 4. States: checkpoints, what a newcomer is given, whether all hold the same bits.
 #include "actors/messages/bits_messages.hpp"
 #include "actors/messages/checkpoint_messages.hpp"
-#include "actors/messages/handout_messages.hpp"
+#include "actors/messages/transfer_messages.hpp"
 
 // 5. Failure and the end.
 #include "actors/messages/end_messages.hpp"

@@ -11,7 +11,8 @@
 namespace muster {
 
 /// coordinator -> node: dials the ports of these. About the node `about`, which is one end of each pair.
-/// Owed: Reached, within kReachPatience (rules/membership/reach.hpp); then it is taken in without this word.
+/// Owed: Reached, within kReachPatience (rules/membership/reach.hpp); then it is taken in without this
+/// report.
 struct Reach {
   NodeName about;
   std::vector<Member> peers;

@@ -31,7 +31,7 @@ struct ReplicaDone {
   std::uint64_t steps = 0;
   std::uint64_t samples = 0;
   std::string state_sha256;
-  Phases phases;
+  PhaseTimes phases;
   Traffic traffic;                ///< of the rounds that it took part in to their end
   std::string algorithm;          ///< of the reduction, in its last view
   std::int64_t steps_asked = -1;  ///< train.steps, if the data ended before

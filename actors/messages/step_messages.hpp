@@ -24,7 +24,7 @@ namespace muster {
 
 class Part;
 struct Snapshot;
-struct Workbench;
+struct TrainerState;
 
 /// replica -> shard. Owed: MicroBatch with this cursor, when it is there.
 struct Need {
@@ -72,11 +72,11 @@ struct Computed {
   std::uint64_t turn = 0;  ///< of the replica that asked; what it asked for before a view change is ignored
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
-  NodeId errand = 0;                              ///< not its own part, but this node of another one
-  std::shared_ptr<const void> keep;               ///< what `nodes` of an errand point into
+  NodeId backup_task = 0;                         ///< not its own part, but this node of another one
+  std::shared_ptr<const void> keep;               ///< what `nodes` of a backup task point into
   std::string error;                              ///< not empty: the model failed
   std::optional<std::uint32_t> error_shard = {};  ///< with the micro-batch of this shard
-  std::vector<AuditWord> audits;                  ///< of the own shard that another replica computes, too
+  std::vector<AuditReport> audits;                ///< of the own shard that another replica computes, too
 };
 
 /// replica, from within its computing -> reducer: buckets of what this member adds to the open round, final
@@ -96,14 +96,14 @@ struct Contribute {
   std::vector<NodeValue> nodes;
   std::vector<ShardMetrics> metrics;
   std::shared_ptr<const void> keep;  ///< what `nodes` point into
-  NodeId errand = 0;                 ///< if not 0: the one node, of another member, that it stands in for
-  std::vector<AuditWord> audits = {};
+  NodeId backup_task = 0;            ///< if not 0: the one node, of another member, that this is a backup of
+  std::vector<AuditReport> audits = {};
 };
 
 /// node -> replica that waits in an open round: computes a node of a late replica's shards, too
-/// (cluster.straggler.action = "speculate"). Owed: a Contribute of that errand, unless the round is over
+/// (cluster.straggler.action = "speculate"). Owed: a Contribute of that backup task, unless the round is over
 /// before.
-struct StandIn {
+struct RunBackupTask {
   std::uint32_t view = 0;
   std::uint64_t round = 0;
   NodeId node = 0;
@@ -117,7 +117,7 @@ struct RoundDone {
   std::shared_ptr<const RoundRecord> record;
 };
 
-/// What in a step is infinite or not a number.
+/// What in a step is NaN or Inf.
 struct NotFinite {
   std::optional<std::uint32_t> shard;  ///< the first one whose loss is
   std::optional<std::size_t> element;  ///< the first one of the flat vector
@@ -169,7 +169,7 @@ struct Halted {
   std::uint32_t took = 0;
   bool proven = false;
   bool trained = false;
-  Phases phases = {};
+  PhaseTimes phases = {};
   Traffic traffic = {};
 };
 
@@ -199,9 +199,9 @@ struct Trouble {
   bool ends_run = false;
 };
 
-/// prepare job -> node. Holds the node's workbench; see workbench.hpp.
+/// prepare job -> node. Holds the node's trainer state; see trainer_state.hpp.
 struct Ready {
-  std::shared_ptr<Workbench> bench;
+  std::shared_ptr<TrainerState> trainer;
   std::shared_ptr<const Snapshot> resumed;  ///< to go on from; null: the beginning
   std::string probe_sha256, computes_with;  ///< as in Prepared
   std::string cannot_read;                  ///< why this replica cannot load where no loader is left

@@ -1,7 +1,7 @@
 // What an actor that can be reached from other processes makes of messages that its interface does not name,
 // and of errors: it says so, and goes on. CAF's own way is to answer the first with an error, and to end an
 // actor that receives one: a peer of another version, or a message cut short on its way, would end the
-// coordinator without a word.
+// coordinator without a message.
 #pragma once
 
 #include <string>

@@ -147,8 +147,8 @@ struct View {
   DataFacts facts;
   Dropping dropping;
   PartSource source;
-  bool sums_on_cards = false;  ///< sums and results of steps lie on the replicas' cards, and go between these
-  bool last = false;           ///< no step is made in it: its first member writes a last checkpoint
+  bool sums_on_gpus = false;  ///< sums and results of steps lie on the replicas' GPUs, and go between these
+  bool last = false;          ///< no step is made in it: its first member writes a last checkpoint
   /// Replicas whose weights are compared before its first step, and whose gradients in that: they are new, or
   /// are in doubt.
   std::vector<std::uint32_t> unproven;
@@ -174,7 +174,7 @@ struct View {
 
   static auto fields(View& x) {
     return std::tie(x.term, x.number, x.records, x.donor, x.behind, x.replicas, x.loaders, x.batch_bytes_max,
-                    x.facts, x.dropping, x.source, x.sums_on_cards, x.last, x.unproven, x.back, x.history,
+                    x.facts, x.dropping, x.source, x.sums_on_gpus, x.last, x.unproven, x.back, x.history,
                     x.doubted_from, x.doubted_to);
   }
 };

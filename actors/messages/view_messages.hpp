@@ -68,7 +68,7 @@ struct Prepared {
   std::string shapes;         ///< names and shapes of the parameters, hashed
   std::string model_sha256;   ///< of the model's file or library; empty where it has a name
   std::string computes_with;  ///< hardware and libraries, for people; empty on a loader
-  bool sums_on_card = false;  ///< others that say so can read its sums, and write its results, on its card
+  bool sums_on_gpu = false;   ///< others that say so can read its sums, and write its results, on its GPU
   bool loads = false;         ///< whether this node can read the data, and `facts` holds
   DataFacts facts;
   std::uint64_t elements = 0;
@@ -76,7 +76,7 @@ struct Prepared {
 
   static auto fields(Prepared& x) {
     return std::tie(x.name, x.address, x.host, x.transport, x.state_sha256, x.probe_sha256, x.shapes,
-                    x.model_sha256, x.computes_with, x.sums_on_card, x.loads, x.facts, x.elements,
+                    x.model_sha256, x.computes_with, x.sums_on_gpu, x.loads, x.facts, x.elements,
                     x.batch_bytes_max);
   }
 };
@@ -116,12 +116,12 @@ struct Closed {
   NodeName name;
   std::uint32_t view = 0;
   std::uint64_t records = 0;              ///< that this replica holds
-  std::uint64_t kept_from = 0;            ///< the oldest record that it can hand out
+  std::uint64_t kept_from = 0;            ///< the oldest record that it can send
   std::uint32_t took = 0;                 ///< the latest view of which it has taken a record; 0: none
   bool proven = false;                    ///< its weights and gradients were compared (View::unproven)
   std::vector<std::uint64_t> clean = {};  ///< of the view's replicas, as in Member
   bool trained = false;                   ///< no round is left behind its records
-  Phases phases = {};                     ///< of this replica, so far; likewise
+  PhaseTimes phases = {};                 ///< of this replica, so far; likewise
   Traffic traffic = {};
 
   static auto fields(Closed& x) {

@@ -50,8 +50,9 @@ void OpenSockets::shut_down_unheard(std::chrono::milliseconds age) {
   }
 }
 
-ControlAccept::ControlAccept(std::shared_ptr<OpenSockets> open, std::function<void(const std::string&)> tell)
-    : open_(std::move(open)), tell_(std::move(tell)) {}
+ControlAccept::ControlAccept(std::shared_ptr<OpenSockets> open,
+                             std::function<void(const std::string&)> report)
+    : open_(std::move(open)), report_(std::move(report)) {}
 
 bool ControlAccept::try_accept(caf::io::network::native_socket& accepted,
                                caf::io::network::native_socket listener) {
@@ -71,9 +72,9 @@ bool ControlAccept::try_accept(caf::io::network::native_socket& accepted,
 void ControlAccept::turn_away() {
   open_->shut_down_unheard(kUnheard);
   const auto now = OpenSockets::Clock::now();
-  if (told_at_ && now - *told_at_ < kToldAgain) return;
-  told_at_ = now;
-  tell_(
+  if (reported_at_ && now - *reported_at_ < kReportAgain) return;
+  reported_at_ = now;
+  report_(
       "who connects is turned away, for this process may open too few file descriptors; connections "
       "that say nothing are closed. More: `ulimit -n`");
 }

@@ -40,15 +40,15 @@ class OpenSockets {
 
 /// How connections are accepted: a policy of CAF's acceptor_impl. The last kReserved descriptors stay free
 /// for files; who would take one of them is turned away, and strangers that have said nothing make room.
-/// `tell` hears so, at most every kToldAgain: strangers may come again and again.
+/// `report` hears so, at most every kReportAgain: strangers may come again and again.
 class ControlAccept {
  public:
   static constexpr int kReserved = 16;
   static constexpr std::chrono::milliseconds kUnheard{1000};
   static constexpr std::chrono::milliseconds kPause{50};  ///< of the thread, where none can be accepted
-  static constexpr std::chrono::seconds kToldAgain{60};
+  static constexpr std::chrono::seconds kReportAgain{60};
 
-  ControlAccept(std::shared_ptr<OpenSockets> open, std::function<void(const std::string&)> tell);
+  ControlAccept(std::shared_ptr<OpenSockets> open, std::function<void(const std::string&)> report);
 
   /// False: nobody was accepted. True with an invalid socket: somebody was turned away.
   bool try_accept(caf::io::network::native_socket& accepted, caf::io::network::native_socket listener);
@@ -57,8 +57,8 @@ class ControlAccept {
   void turn_away();
 
   std::shared_ptr<OpenSockets> open_;
-  std::function<void(const std::string&)> tell_;
-  std::optional<OpenSockets::Clock::time_point> told_at_;
+  std::function<void(const std::string&)> report_;
+  std::optional<OpenSockets::Clock::time_point> reported_at_;
 };
 
 }  // namespace muster

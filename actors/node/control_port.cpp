@@ -24,7 +24,7 @@ using caf::io::receive_policy_flag;
 
 const caf::atom_value kRefusals = caf::atom("refusals");
 
-void tell_refused(caf::actor_system& system, const std::string& reason) {
+void report_refused(caf::actor_system& system, const std::string& reason) {
   const auto coordinator = system.registry().get(kRefusals);
   if (!coordinator) return;
   caf::anon_send(caf::actor_cast<coordinator_actor>(coordinator),
@@ -51,8 +51,8 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
 
   // CAF calls it when it cannot read what has come.
   void graceful_shutdown() override {
-    tell_refused(multiplexer_.system(),
-                 "a connection from " + addr() + ": what came over it is no message of CAF");
+    report_refused(multiplexer_.system(),
+                   "a connection from " + addr() + ": what came over it is no message of CAF");
     scribe_impl::graceful_shutdown();
   }
 
@@ -70,7 +70,8 @@ class BoundedDoorman final : public caf::io::doorman {
                  std::shared_ptr<OpenSockets> open)
       : doorman(caf::io::network::accept_hdl_from_socket(socket)),
         acceptor_(multiplexer, socket, std::move(open),
-                  [&system = multiplexer.system()](const std::string& why) { tell_refused(system, why); }) {}
+                  [&system = multiplexer.system()](const std::string& why) { report_refused(system, why); }) {
+  }
 
   bool new_connection() override {
     if (detached()) return false;
@@ -159,12 +160,12 @@ void drop_connections(caf::actor_system& system) {
     multiplexer->drop_connections();
 }
 
-RefusalsTold::RefusalsTold(caf::actor_system& system, const coordinator_actor& coordinator)
+RefusalReports::RefusalReports(caf::actor_system& system, const coordinator_actor& coordinator)
     : system_(system) {
   system.registry().put(kRefusals, caf::actor_cast<caf::strong_actor_ptr>(coordinator));
 }
 
-RefusalsTold::~RefusalsTold() {
+RefusalReports::~RefusalReports() {
   system_.registry().erase(kRefusals);
 }
 

@@ -32,12 +32,12 @@ void drop_connections(caf::actor_system& system);
 
 /// As long as it lives the coordinator raises `refused` for each connection that is ended because what came
 /// over it cannot be read. One in a system at a time; must end before the system does.
-class RefusalsTold {
+class RefusalReports {
  public:
-  RefusalsTold(caf::actor_system& system, const coordinator_actor& coordinator);
-  ~RefusalsTold();
-  RefusalsTold(const RefusalsTold&) = delete;
-  RefusalsTold& operator=(const RefusalsTold&) = delete;
+  RefusalReports(caf::actor_system& system, const coordinator_actor& coordinator);
+  ~RefusalReports();
+  RefusalReports(const RefusalReports&) = delete;
+  RefusalReports& operator=(const RefusalReports&) = delete;
 
  private:
   caf::actor_system& system_;

@@ -27,7 +27,7 @@ void Launcher::start_all() {
   for (const NodeName& name : node_names(job_)) start(name, false);
 }
 
-void Launcher::tell_ended(const coordinator_actor& coordinator) {
+void Launcher::report_ended(const coordinator_actor& coordinator) {
   while (const auto ended = children.next_ended()) {
     spread(coordinator);
     caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});

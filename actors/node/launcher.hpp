@@ -27,7 +27,7 @@ class Launcher {
   void start_all();
 
   /// Children that have ended are told to the coordinator; new ones take their places after a while.
-  void tell_ended(const coordinator_actor& coordinator);
+  void report_ended(const coordinator_actor& coordinator);
   void start_anew(const coordinator_actor& coordinator);
 
   /// The run is to end: no child is started any more.

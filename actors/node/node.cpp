@@ -15,7 +15,7 @@
 #include "actors/replica/replica.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/trainer/probe.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "base/canary.hpp"
 #include "base/this_machine.hpp"
 #include "gpu/device.hpp"
@@ -35,9 +35,9 @@ Job parse_job(const std::string& toml, const Registry& registry) {
 }
 
 // Empty if the data can be read here.
-std::string why_not_read(Workbench& bench) {
+std::string why_not_read(TrainerState& trainer) {
   try {
-    reader_of(bench);
+    reader_of(trainer);
     return {};
   } catch (const std::exception& error) {
     return error.what();
@@ -46,36 +46,36 @@ std::string why_not_read(Workbench& bench) {
 
 }  // namespace
 
-void NodeState::start(Self self, NodeParts parts) {
+void NodeState::start(Self self, NodeSetup setup) {
   self_ = self;
-  parts_ = std::move(parts);
+  setup_ = std::move(setup);
   board_ = std::make_shared<Board>();
   board_->node = node_actor(self);
   self->set_down_handler([this](const caf::down_msg&) {
-    if (parts_.on_orphaned && may_be_member_) {
+    if (setup_.on_orphaned && may_be_member_) {
       notice("the coordinator is gone; steps go on, and it is looked for");
-      return parts_.on_orphaned(job_->cluster.orphan_after);
+      return setup_.on_orphaned(job_->cluster.orphan_after);
     }
-    if (parts_.on_stop) parts_.on_stop(Stop{false, "the coordinator is gone", !leaving_});
+    if (setup_.on_stop) setup_.on_stop(Stop{false, "the coordinator is gone", !leaving_});
     let_go();  // nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
   refuse_strangers(self, [this](const std::string& reason) {
-    self_->send(parts_.coordinator,
-                Raised{make_event("refused", {{"reason", parts_.name.text() + ": " + reason}})});
+    self_->send(setup_.coordinator,
+                Raised{make_event("refused", {{"reason", setup_.name.text() + ": " + reason}})});
   });
-  self->monitor(parts_.coordinator);
+  self->monitor(setup_.coordinator);
   join_ = Join{kProtocolVersion,
-               parts_.name,
-               parts_.pid,
-               parts_.incarnation,
-               parts_.joins,
+               setup_.name,
+               setup_.pid,
+               setup_.incarnation,
+               setup_.joins,
                host_name(),
                static_cast<std::uint32_t>(discover_devices().cores.size()),
-               parts_.device,
-               parts_.launched,
-               parts_.own_address};
-  self->send(parts_.coordinator, join_);
+               setup_.device,
+               setup_.launched,
+               setup_.own_address};
+  self->send(setup_.coordinator, join_);
 }
 
 Engine::Hooks NodeState::hooks() const {
@@ -96,7 +96,7 @@ Engine::Hooks NodeState::hooks() const {
   hooks.starved = [board = board_](LoadingSight sight) {
     caf::anon_send(board->node, Starved{std::move(sight)});
   };
-  hooks.progress = [progress = progress_] { return progress->told(); };
+  hooks.progress = [progress = progress_] { return progress->reported(); };
   const auto awake = std::make_shared<AwakeClock>(job_->cluster.detect.heartbeat);
   hooks.now = [&clock = self_->system().clock(), awake] {
     const std::chrono::nanoseconds now = clock.now().time_since_epoch();
@@ -112,14 +112,14 @@ Engine::Hooks NodeState::hooks() const {
   hooks.demand = [board = board_](const Frame& frame) {
     const auto asker = board->actors.remote_shards.find(frame.from);
     if (asker == board->actors.remote_shards.end() || frame.extra > 1) return;
-    const Cursor cursor{static_cast<Phase>(frame.extra), frame.more, frame.offset};
+    const Cursor cursor{static_cast<Mode>(frame.extra), frame.more, frame.offset};
     caf::send_as(asker->second, board->actors.loader, Demand{frame.node, cursor, frame.round});
   };
   hooks.peer_failed = [board = board_](std::uint32_t view, PeerId peer, const std::string& reason) {
     caf::anon_send(board->node, Failing{{}, view, true, name_of(peer), reason});
   };
-  hooks.refused = [board = board_, loader = parts_.name.loader,
-                   slot = parts_.name.slot](const std::string& reason) {
+  hooks.refused = [board = board_, loader = setup_.name.loader,
+                   slot = setup_.name.slot](const std::string& reason) {
     caf::anon_send(
         board->node,
         Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
@@ -132,64 +132,65 @@ Engine::Hooks NodeState::hooks() const {
       caf::anon_send(board->node, Halted{view, 0, 0, 0});  // a loader holds no records
     }
   };
-  hooks.handed_out = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
+  hooks.transferred = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
     caf::anon_send(board->actors.reducer,
-                   HandedOut{frame.view, frame.from, frame.round, frame.kind, frame.extra,
-                             std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+                   TransferIn{frame.view, frame.from, frame.round, frame.kind, frame.extra,
+                              std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
-  hooks.gave = [board = board_, donor = parts_.name](PeerId newcomer, const Given& given) {
-    caf::anon_send(board->node, Raised{handed_over(donor, name_of(newcomer), given)});
+  hooks.gave = [board = board_, donor = setup_.name](PeerId newcomer, const Given& given) {
+    caf::anon_send(board->node, Raised{state_transferred(donor, name_of(newcomer), given)});
   };
   return hooks;
 }
 
 void NodeState::on(const Welcome& message) {
   welcome_ = message;
-  parts_.name = message.name;
+  setup_.name = message.name;
   // Who started it is told by an event.
-  if (parts_.joins && parts_.launched == 0)
+  if (setup_.joins && setup_.launched == 0)
     notice("was taken in; opens the data and builds the model on " + message.device);
   join_.device = message.device;  // a coordinator that is started again is told
   term_ = message.term;
   pulse_ = self_->clock().now();
   try {
-    job_ = parse_job(message.job_toml, parts_.registry);
-    const std::string thread = parts_.name.loader ? "muster-load" : "muster-compute";
+    job_ = parse_job(message.job_toml, setup_.registry);
+    const std::string thread = setup_.name.loader ? "muster-load" : "muster-compute";
     // One alone stays on a core that was named; several have the cores of the process.
-    const bool named = !job_->cluster.devices.empty() || !parts_.device.empty();
-    compute_ = parts_.seams.make_executor(thread, named && job_->train.threads == 1 ? message.device : "-");
-    loading_ = message.loader_thread && !parts_.name.loader ? parts_.seams.make_executor("muster-load", "-")
+    const bool named = !job_->cluster.devices.empty() || !setup_.device.empty();
+    compute_ = setup_.seams.make_executor(thread, named && job_->train.threads == 1 ? message.device : "-");
+    loading_ = message.loader_thread && !setup_.name.loader ? setup_.seams.make_executor("muster-load", "-")
                                                             : compute_;
-    plane_ = parts_.seams.make_data_plane(*job_, parts_.name, message.device, hooks());
+    plane_ = setup_.seams.make_data_plane(*job_, setup_.name, message.device, hooks());
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
   if (const auto why = too_few_descriptors(descriptors_of_node(*job_), descriptors_allowed()))
-    self_->send(parts_.coordinator,
-                Raised{make_event("notice", {{"text", parts_.name.text() + ": " + *why}})});
-  stalls_.emplace(parts_.name.slot, job_->cluster);
-  loader_watch_.emplace(parts_.name.slot, job_->cluster);
-  if (!parts_.name.loader) look_for_mark(message.folder_mark);
-  const bool loads = parts_.name.loader || job_->cluster.loaders == 0;
-  compute_->submit([node = board_->node, job = *job_, registry = parts_.registry, device = message.device,
-                    computes = !parts_.name.loader, loads, resume = message.resume,
-                    open = parts_.seams.open_disk, make_device = parts_.seams.make_device,
-                    check_contract = parts_.seams.check_contract, carries_cards = plane_->carries_cards()] {
+    self_->send(setup_.coordinator,
+                Raised{make_event("notice", {{"text", setup_.name.text() + ": " + *why}})});
+  stalls_.emplace(setup_.name.slot, job_->cluster);
+  loader_watch_.emplace(setup_.name.slot, job_->cluster);
+  if (!setup_.name.loader) look_for_mark(message.folder_mark);
+  const bool loads = setup_.name.loader || job_->cluster.loaders == 0;
+  compute_->submit([node = board_->node, job = *job_, registry = setup_.registry, device = message.device,
+                    computes = !setup_.name.loader, loads, resume = message.resume,
+                    open = setup_.seams.open_disk, make_device = setup_.seams.make_device,
+                    check_contract = setup_.seams.check_contract,
+                    carries_gpu_memory = plane_->carries_gpu_memory()] {
     Ready ready;
     try {
       if (check_contract) check_contract(job, registry, computes, loads);
-      ready.bench = make_workbench(
+      ready.trainer = make_trainer_state(
           job, registry, computes ? make_device(device, device_memory(job)) : nullptr, computes, loads);
-      if (!loads && job.cluster.replicas_load()) ready.cannot_read = why_not_read(*ready.bench);
+      if (!loads && job.cluster.replicas_load()) ready.cannot_read = why_not_read(*ready.trainer);
       if (computes && !resume.empty()) {
-        ready.resumed = load_resume(*ready.bench, job_hash(job, registry.declarations()),
+        ready.resumed = load_resume(*ready.trainer, job_hash(job, registry.declarations()),
                                     open(job.checkpoint.folder), resume);
       }
-      ready.probe_sha256 = probe(*ready.bench);
-      if (computes) ready.computes_with = computes_with(*ready.bench);
-      if (computes) make_room_for_sums(*ready.bench);
-      if (computes && carries_cards && ready.bench->device->is_card() && may_sum_on_cards(job))
-        ready.bench->reducing_device = make_device(device, memory_for_reducing(*ready.bench));
+      ready.probe_sha256 = probe(*ready.trainer);
+      if (computes) ready.computes_with = computes_with(*ready.trainer);
+      if (computes) make_room_for_sums(*ready.trainer);
+      if (computes && carries_gpu_memory && ready.trainer->device->is_gpu() && may_sum_on_gpus(job))
+        ready.trainer->reducing_device = make_device(device, memory_for_reducing(*ready.trainer));
     } catch (const std::exception& error) {
       ready.error = error.what();
     }
@@ -200,37 +201,37 @@ void NodeState::on(const Welcome& message) {
 
 void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
-  bench_ = message.bench;
-  bench_->progress = progress_;
-  bench_->reads_with_compute = loading_ == compute_ && !parts_.name.loader;
+  trainer_ = message.trainer;
+  trainer_->progress = progress_;
+  trainer_->reads_with_compute = loading_ == compute_ && !setup_.name.loader;
   resumed_ = message.resumed;
   Prepared prepared;
-  prepared.name = parts_.name;
+  prepared.name = setup_.name;
   prepared.address = plane_->address();
   prepared.host = plane_->host_of(prepared.address);
   prepared.transport = plane_->describe();
-  if (bench_->device && bench_->device->is_card())
+  if (trainer_->device && trainer_->device->is_gpu())
     prepared.transport +=
-        bench_->reducing_device ? ", sums from card to card" : ", sums through pinned memory";
-  if (bench_->model) {
-    prepared.state_sha256 = state_sha256(host_state(*bench_));
-    prepared.elements = bench_->state.size();
+        trainer_->reducing_device ? ", sums from GPU to GPU" : ", sums through pinned memory";
+  if (trainer_->model) {
+    prepared.state_sha256 = state_sha256(host_state(*trainer_));
+    prepared.elements = trainer_->state.size();
   }
-  say_what_it_reads(message, prepared);
+  report_what_it_reads(message, prepared);
   prepared.probe_sha256 = message.probe_sha256;
   prepared.computes_with = message.computes_with;
-  prepared.sums_on_card = bench_->reducing_device != nullptr;
+  prepared.sums_on_gpu = trainer_->reducing_device != nullptr;
   prepared.model_sha256 = job_->model.content;
-  if (bench_->model) prepared.shapes = shapes_of(bench_->model->layout());
+  if (trainer_->model) prepared.shapes = shapes_of(trainer_->model->layout());
   prepared_ = prepared;
   may_be_member_ = !canary("untold-is-no-member");  // of the first view, which it may not have been told of
-  self_->send(parts_.coordinator, prepared);
-  if (const std::string& why = bench_->gradient_pin.refused(); !why.empty()) {
-    const std::string text = parts_.name.text() +
+  self_->send(setup_.coordinator, prepared);
+  if (const std::string& why = trainer_->gradient_pin.refused(); !why.empty()) {
+    const std::string text = setup_.name.text() +
                              ": the sums of its gradients are copied once more on their "
                              "way to and from " +
-                             bench_->device->name() + ": " + why;
-    self_->send(parts_.coordinator, Raised{make_event("notice", {{"text", text}})});
+                             trainer_->device->name() + ": " + why;
+    self_->send(setup_.coordinator, Raised{make_event("notice", {{"text", text}})});
   }
 }
 
@@ -239,15 +240,15 @@ void NodeState::install_engine(const View& view, const std::vector<Member>& memb
   std::uint32_t since = 0;
   for (const auto* all : {&view.replicas, &view.loaders}) {
     for (const Member& member : *all) {
-      if (member.name == parts_.name) since = member.since;
+      if (member.name == setup_.name) since = member.since;
     }
   }
   std::vector<Engine::Peer> peers;
   for (const Member& member : members)
     peers.push_back(
         {peer_of(member.name), member.incarnation, member.address, std::max(member.since, since)});
-  plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(parts_.name),
-                incarnation = parts_.incarnation, peers,
+  plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(setup_.name),
+                incarnation = setup_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
                 most = bounds(view)](Engine& engine) {
     board->actors = actors;
@@ -272,7 +273,7 @@ void NodeState::on(const Install& message) {
   clean_.clear();
   for (const Member& member : view_.replicas) clean_.push_back(member.clean);
   try {
-    if (parts_.name.loader) {
+    if (setup_.name.loader) {
       install_loader(view_);
     } else {
       install_replica(view_);
@@ -284,25 +285,25 @@ void NodeState::on(const Install& message) {
 
 void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end) {
   end_loading();
-  const CourseOptions course = course_options(*job_, view.facts.has_test);
+  const RoundScheduleOptions schedule = round_schedule_options(*job_, view.facts.has_test);
   const std::uint32_t depth = prefetch_depth_for(view, end - begin);
   actors_.loader = make_loader(view);
   for (std::uint32_t number = begin; number < end; ++number) {
-    actors_.shards[number] = self_->spawn(shard, number, depth, course, actors_.loader, board_->node, 0u);
+    actors_.shards[number] = self_->spawn(shard, number, depth, schedule, actors_.loader, board_->node, 0u);
   }
 }
 
 void NodeState::make_replica(const View& view) {
   if (replica_) return;
   checkpointer_ =
-      make_checkpointer(*job_, job_hash(*job_, parts_.registry.declarations()), bench_->model->layout(),
-                        view.facts.fingerprint, parts_.seams.open_disk, parts_.seams.make_executor);
-  ReplicaParts parts{parts_.name.slot, view.facts,
-                     bench_,           compute_,
-                     board_->node,     parts_.seams.make_executor("muster-back", "-"),
+      make_checkpointer(*job_, job_hash(*job_, setup_.registry.declarations()), trainer_->model->layout(),
+                        view.facts.fingerprint, setup_.seams.open_disk, setup_.seams.make_executor);
+  ReplicaSetup setup{setup_.name.slot, view.facts,
+                     trainer_,         compute_,
+                     board_->node,     setup_.seams.make_executor("muster-back", "-"),
                      checkpointer_,    std::exchange(resumed_, nullptr)};
-  replica_ = parts_.seams.spawn_replica ? parts_.seams.spawn_replica(self_->system(), std::move(parts))
-                                        : self_->spawn(replica, std::move(parts));
+  replica_ = setup_.seams.spawn_replica ? setup_.seams.spawn_replica(self_->system(), std::move(setup))
+                                        : self_->spawn(replica, std::move(setup));
   actors_.reducer = self_->spawn(reducer, plane_, replica_);
 }
 
@@ -315,7 +316,7 @@ void NodeState::install_replica(const View& view) {
       self.begin, self.end,        {},     caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
       view,       shape.algorithm, nullptr};
   if (job_->train.in_parts()) {
-    part.part = make_part(*bench_, holders_in(view), parts_.name.slot);
+    part.part = make_part(*trainer_, holders_in(view), setup_.name.slot);
     shape.update = std::dynamic_pointer_cast<PartUpdate>(part.part);
     shape.copies = std::dynamic_pointer_cast<ShardCopies>(part.part);
   }
@@ -329,7 +330,7 @@ void NodeState::install_replica(const View& view) {
 }
 
 void NodeState::on(const RoundDone&) {
-  self_->send(parts_.coordinator, Installed{parts_.name, view_.number});
+  self_->send(setup_.coordinator, Installed{setup_.name, view_.number});
 }
 
 void NodeState::on(const Close& message) {
@@ -343,8 +344,8 @@ void NodeState::on(const Close& message) {
 }
 
 void NodeState::on(const Halted& message) {
-  self_->send(parts_.coordinator,
-              Closed{parts_.name, message.view, message.records, message.kept_from, message.took,
+  self_->send(setup_.coordinator,
+              Closed{setup_.name, message.view, message.records, message.kept_from, message.took,
                      message.proven, message.view == view_.number ? clean_ : std::vector<std::uint64_t>{},
                      message.trained, message.phases, message.traffic});
 }
@@ -362,8 +363,8 @@ void NodeState::on(const Observe& message) {
     self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
                                     peer_of(message.donor.name)});
     // The donor may send from now on; what came before would have been of an unknown sender.
-    plane_->post([node = board_->node, word = Installed{parts_.name, view_.number}](Engine&) {
-      caf::anon_send(node, word);
+    plane_->post([node = board_->node, installed = Installed{setup_.name, view_.number}](Engine&) {
+      caf::anon_send(node, installed);
     });
   } catch (const std::exception& error) {
     on(Trouble{error.what()});
@@ -388,13 +389,13 @@ void NodeState::on(const Donate& message) {
 }
 
 void NodeState::on(const CaughtUp& message) {
-  self_->send(parts_.coordinator, CaughtUp{parts_.name, message.view, message.records, message.donor});
+  self_->send(setup_.coordinator, CaughtUp{setup_.name, message.view, message.records, message.donor});
 }
 
 void NodeState::on(const Leaving& message) {
-  if (parts_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
-  leaving_ = Leaving{parts_.name, message.reason};
-  self_->send(parts_.coordinator, *leaving_);
+  if (setup_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
+  leaving_ = Leaving{setup_.name, message.reason};
+  self_->send(setup_.coordinator, *leaving_);
 }
 
 void NodeState::on(const Begin& message) {
@@ -405,7 +406,7 @@ void NodeState::on(const Begin& message) {
 
 void NodeState::on(const Trouble& message) {
   fail(Failing{
-      parts_.name, view_.number, false, {}, message.reason, message.events, message.at, message.ends_run});
+      setup_.name, view_.number, false, {}, message.reason, message.events, message.at, message.ends_run});
 }
 
 // A peer's failure is not this node's: it may go on in a view without that peer.
@@ -413,10 +414,10 @@ void NodeState::on(const Trouble& message) {
 void NodeState::on(const Failing& message) {
   if (message.view > 0 && message.view < view_.number) return;
   Failing named = message;
-  named.name = parts_.name;
+  named.name = setup_.name;
   named.view = view_.number;
   broken_.push_back(named);
-  self_->send(parts_.coordinator, std::move(named));
+  self_->send(setup_.coordinator, std::move(named));
 }
 
 // The end of a connection is met once. The coordinator forgets complaints that it cannot judge, and is told
@@ -425,14 +426,14 @@ void NodeState::complain_again() {
   const auto now = self_->clock().now();
   if (broken_.empty() || now - complained_at_ < job_->cluster.detect.patience) return;
   complained_at_ = now;
-  for (const Failing& complaint : broken_) self_->send(parts_.coordinator, complaint);
+  for (const Failing& complaint : broken_) self_->send(setup_.coordinator, complaint);
 }
 
 // The first error counts; what follows from it is not worth saying.
 void NodeState::fail(Failing message) {
   if (failure_) return;
   failure_ = message;
-  self_->send(parts_.coordinator, std::move(message));
+  self_->send(setup_.coordinator, std::move(message));
 }
 
 void NodeState::on(const Tick& message) {
@@ -452,8 +453,8 @@ void NodeState::let_go() {
   actors_.reducer = nullptr;
 }
 
-node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
-  self->state.start(self, std::move(parts));
+node_actor::behavior_type node(NodeState::Self self, NodeSetup setup) {
+  self->state.start(self, std::move(setup));
   const auto pass_on = [self](const auto& message) { self->send(self->state.coordinator(), message); };
   return {[=](const Welcome& message) { self->state.on(message); },
           [=](const Ready& message) { self->state.on(message); },
@@ -481,7 +482,7 @@ node_actor::behavior_type node(NodeState::Self self, NodeParts parts) {
           [=](const Tick& message) { self->state.on(message); },
           [=](const StateKept& message) { self->state.on(message); },
           [=](const Checkpointed& message) { pass_on(message); },
-          [=](const Borrow& message) { self->state.on(message); },
+          [=](const AuditShardRequest& message) { self->state.on(message); },
           [=](const UnlikeBits& message) { self->state.on(message); },
           [=](const Compared& message) { self->state.on(message); },
           [=](const WentBack& message) { self->state.on(message); },

@@ -16,7 +16,7 @@
 #include "actors/node/awake_clock.hpp"
 #include "actors/pipeline/memory.hpp"
 #include "actors/replica/replica.hpp"
-#include "actors/rules/steps/course.hpp"
+#include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/watch/loader_watch.hpp"
 #include "actors/rules/watch/stall_watch.hpp"
 #include "gpu/compute_device.hpp"
@@ -52,14 +52,14 @@ struct NodeSeams {
                      std::function<void(std::vector<NotReached>)> done)>
       dial_ports;
   /// What stands in a replica's place; empty: a replica. For benches of the reducer.
-  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;
+  std::function<replica_actor(caf::actor_system& system, ReplicaSetup setup)> spawn_replica;
 };
 
 /// Threads pinned to their cores, and the transports of node_transport.hpp. `address`: what this node is
 /// reached by; empty: cluster.listen.
 NodeSeams real_seams(const std::string& address = {});
 
-struct NodeParts {
+struct NodeSetup {
   NodeName name;  ///< that it was launched for; one that `joins` is told its number
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;  ///< differs between any two starts
@@ -87,7 +87,7 @@ class NodeState {
   /// However a node ends, what works in it ends, too.
   ~NodeState() { let_go(); }
 
-  void start(Self self, NodeParts parts);
+  void start(Self self, NodeSetup setup);
   void on(const Welcome& message);
   void on(const Ready& message);
   void on(const Install& message);
@@ -109,13 +109,13 @@ class NodeState {
   void on(const Stop& message);
   void on(const Tick& message);
   void on(const StateKept& message);
-  void on(const Borrow& message);
+  void on(const AuditShardRequest& message);
   void on(const UnlikeBits& message);
   void on(const WentBack& message);
   void on(const Compared& message);
   void on(const Reach& message);
 
-  const coordinator_actor& coordinator() const { return parts_.coordinator; }
+  const coordinator_actor& coordinator() const { return setup_.coordinator; }
 
  private:
   struct Actors {
@@ -136,8 +136,8 @@ class NodeState {
   void install_replica(const View& view);
   Engine::Bounds bounds(const View& view) const;
   void install_loader(const View& view);
-  void say_what_it_reads(const Ready& message, Prepared& prepared);
-  bool loads_itself(const View& view) const { return parts_.name.loader || view.loaders.empty(); }
+  void report_what_it_reads(const Ready& message, Prepared& prepared);
+  bool loads_itself(const View& view) const { return setup_.name.loader || view.loaders.empty(); }
   loader_actor make_loader(const View& view);
   std::uint32_t prefetch_depth_for(const View& view, std::uint32_t shards) const;
   void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
@@ -151,14 +151,14 @@ class NodeState {
   void look_for_answer();
   void watch();
   std::uint64_t still_ms();
-  std::uint64_t doing_ms(const ProgressWord& word);
+  std::uint64_t doing_ms(const ProgressStatus& status);
   std::uint64_t call_ms(const ThreadCall& call);
   void skip_own_standstill();
-  void stand_in(const RoundSight& sight);
+  void run_backup_tasks(const RoundSight& sight);
   void notice(const std::string& text) const;
   void look_for_mark(const std::string& mark) const;
   static UnlikeBits unlike_bits(const Unlike& found);
-  static Event handed_over(const NodeName& donor, const NodeName& newcomer, const Given& given);
+  static Event state_transferred(const NodeName& donor, const NodeName& newcomer, const Given& given);
   void end_loading();
   void let_go();
 
@@ -167,14 +167,14 @@ class NodeState {
   std::optional<StallWatch> stalls_;
   std::optional<LoaderWatch> loader_watch_;
   bool run_has_begun_ = false;  // a view that holds this node was in force, or it came later
-  NodeParts parts_;
+  NodeSetup setup_;
   std::optional<Job> job_;
   Welcome welcome_;
   std::shared_ptr<Executor> compute_;
   std::shared_ptr<Executor> loading_;
   std::shared_ptr<DataPlane> plane_;
-  std::shared_ptr<Workbench> bench_;
-  MemoryDemand reads_;       // what reading takes of this node's memory
+  std::shared_ptr<TrainerState> trainer_;
+  ReaderMemory reads_;       // what reading takes of this node's memory
   bool opens_data_ = false;  // where it loads because no loader process is left
   std::shared_ptr<const Snapshot> resumed_;
   std::shared_ptr<Board> board_;
@@ -194,7 +194,7 @@ class NodeState {
   bool begun_ = false;
   caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
   caf::actor_clock::time_point plane_told_{};
-  ProgressWord busy_with_;  // since when it says the same
+  ProgressStatus busy_with_;  // since when it says the same
   ThreadCall call_;
   caf::actor_clock::time_point call_since_{};
   caf::actor_clock::time_point busy_since_{}, watched_at_{};
@@ -216,6 +216,6 @@ class NodeState {
   std::optional<Leaving> leaving_;
 };
 
-node_actor::behavior_type node(NodeState::Self self, NodeParts parts);
+node_actor::behavior_type node(NodeState::Self self, NodeSetup setup);
 
 }  // namespace muster

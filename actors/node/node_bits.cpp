@@ -1,4 +1,4 @@
-// What a node does where bits are compared: it lends its replica shards to audit, and tells that members
+// What a node does where bits are compared: it gives its replica shards to audit, and tells that members
 // differ.
 #include "actors/loading/shard.hpp"
 #include "actors/messages/peer_numbers.hpp"
@@ -7,7 +7,7 @@
 namespace muster {
 
 // One at a time: what is ready of it is of no use when another one is audited.
-void NodeState::on(const Borrow& message) {
+void NodeState::on(const AuditShardRequest& message) {
   if (!replica_ || message.view != view_.number || !actors_.loader) return;
   if (borrowed_ && *borrowed_ != message.shard) {
     caf::anon_send_exit(actors_.shards[*borrowed_], caf::exit_reason::user_shutdown);
@@ -15,16 +15,16 @@ void NodeState::on(const Borrow& message) {
   }
   auto& shard_of = actors_.shards[message.shard];
   if (!shard_of) {
-    const CourseOptions course = course_options(*job_, view_.facts.has_test);
+    const RoundScheduleOptions schedule = round_schedule_options(*job_, view_.facts.has_test);
     // What was asked for an audit before may still be answered, and is of no use here.
     constexpr std::uint64_t kTicketsMax = std::uint64_t{1} << 32;
-    shard_of = self_->spawn(shard, message.shard, 1u, course, actors_.loader, board_->node,
+    shard_of = self_->spawn(shard, message.shard, 1u, schedule, actors_.loader, board_->node,
                             ++borrows_ * kTicketsMax);
     borrowed_ = message.shard;
     plane_->post([board = board_, actors = actors_](Engine&) { board->actors = actors; });
   }
   self_->send(replica_,
-              Borrowed{message.view, message.shard, caf::actor_cast<caf::strong_actor_ptr>(shard_of)});
+              AuditShardReply{message.view, message.shard, caf::actor_cast<caf::strong_actor_ptr>(shard_of)});
 }
 
 UnlikeBits NodeState::unlike_bits(const Unlike& found) {
@@ -43,17 +43,17 @@ UnlikeBits NodeState::unlike_bits(const Unlike& found) {
 
 void NodeState::on(const UnlikeBits& message) {
   unlike_ = message;
-  unlike_->name = parts_.name;
+  unlike_->name = setup_.name;
   unlike_->view = view_.number;
   unlike_->clean = clean_;
-  self_->send(parts_.coordinator, *unlike_);
+  self_->send(setup_.coordinator, *unlike_);
 }
 
 void NodeState::on(const WentBack& message) {
   if (message.view != view_.number) return;
   went_back_ = message;
-  went_back_->name = parts_.name;
-  self_->send(parts_.coordinator, *went_back_);
+  went_back_->name = setup_.name;
+  self_->send(setup_.coordinator, *went_back_);
 }
 
 void NodeState::on(const Compared& message) {

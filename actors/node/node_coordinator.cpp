@@ -10,7 +10,7 @@ namespace muster {
 
 void NodeState::notice(const std::string& text) const {
   // Who launched it knows its name; one that joins was given one.
-  if (parts_.on_notice) parts_.on_notice(parts_.joins ? parts_.name.text() + ": " + text : text);
+  if (setup_.on_notice) setup_.on_notice(setup_.joins ? setup_.name.text() + ": " + text : text);
 }
 
 void NodeState::on(const Pulse& message) {
@@ -21,7 +21,7 @@ void NodeState::on(const Pulse& message) {
   free_.beyond(message.free);
   if (checkpointer_) checkpointer_->known(message.kept_step);
   if (std::exchange(silence_said_, false)) notice("the coordinator is heard again");
-  if (!parts_.joins || message.waits_for == waits_said_) return;
+  if (!setup_.joins || message.waits_for == waits_said_) return;
   waits_said_ = message.waits_for;
   if (!waits_said_.empty()) notice("waits for the run to begin: " + waits_said_);
 }
@@ -32,14 +32,14 @@ void NodeState::look_for_silence() {
   if (silence_said_ || silence < job_->cluster.detect.patience) return;
   silence_said_ = true;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(silence).count();
-  notice("no word from the coordinator for " + std::to_string(ms) +
+  notice("no message from the coordinator for " + std::to_string(ms) +
          " ms. It goes on with those that it hears; here no step is applied without all members of view " +
          std::to_string(view_.number) + ", and without it none is replaced");
 }
 
 void NodeState::on(const NewCoordinator& message) {
-  parts_.coordinator = message.coordinator;
-  self_->monitor(parts_.coordinator);
+  setup_.coordinator = message.coordinator;
+  self_->monitor(setup_.coordinator);
   pulse_ = self_->clock().now();
   found_ = pulse_;
   ask_to_be_adopted();
@@ -50,17 +50,17 @@ void NodeState::on(const NewCoordinator& message) {
 void NodeState::ask_to_be_adopted() {
   Adopt adopt;
   adopt.join = join_;
-  adopt.join.name = parts_.name;
+  adopt.join.name = setup_.name;
   adopt.join.joins = true;
   adopt.join.device = welcome_.device;
   adopt.prepared = prepared_;
   adopt.term = term_;
   adopt.view = view_;
   adopt.begun = begun_;
-  adopt.job_hash = job_hash(*job_, parts_.registry.declarations());
+  adopt.job_hash = job_hash(*job_, setup_.registry.declarations());
   adopt.free = free_;
-  adopt.free.beyond(parts_.name);
-  self_->send(parts_.coordinator, std::move(adopt));
+  adopt.free.beyond(setup_.name);
+  self_->send(setup_.coordinator, std::move(adopt));
   asked_ = self_->clock().now();
 }
 
@@ -68,10 +68,10 @@ void NodeState::look_for_answer() {
   if (!found_) return;
   const auto now = self_->clock().now();
   if (now - asked_ < kConnectMax) return;
-  if (now - *found_ < kReturnMax || !parts_.drop_connection) return ask_to_be_adopted();
+  if (now - *found_ < kReturnMax || !setup_.drop_connection) return ask_to_be_adopted();
   found_.reset();
   notice("the coordinator does not answer; the connection is made anew");
-  parts_.drop_connection();
+  setup_.drop_connection();
 }
 
 // It knows nothing of what the one before was told, or was told when it was gone already. Of silences, which
@@ -79,31 +79,31 @@ void NodeState::look_for_answer() {
 void NodeState::on(const Adopted& message) {
   term_ = std::max(term_, message.term);
   notice("the coordinator is found again (term " + std::to_string(term_) + ")");
-  if (failure_) self_->send(parts_.coordinator, *failure_);
-  if (unlike_) self_->send(parts_.coordinator, *unlike_);
-  if (went_back_) self_->send(parts_.coordinator, *went_back_);
-  for (const Failing& complaint : broken_) self_->send(parts_.coordinator, complaint);
-  if (leaving_) self_->send(parts_.coordinator, *leaving_);
+  if (failure_) self_->send(setup_.coordinator, *failure_);
+  if (unlike_) self_->send(setup_.coordinator, *unlike_);
+  if (went_back_) self_->send(setup_.coordinator, *went_back_);
+  for (const Failing& complaint : broken_) self_->send(setup_.coordinator, complaint);
+  if (leaving_) self_->send(setup_.coordinator, *leaving_);
   if (replica_) self_->send(replica_, message);
 }
 
 // Whether checkpoint.folder is the coordinator's here, too.
 void NodeState::look_for_mark(const std::string& mark) const {
-  if (mark.empty() || !parts_.seams.look_for_mark) return;
-  const auto say = [self = board_->node, name = parts_.name](const std::string& what) {
+  if (mark.empty() || !setup_.seams.look_for_mark) return;
+  const auto say = [self = board_->node, name = setup_.name](const std::string& what) {
     if (what.empty()) return;
     caf::anon_send(self, Raised{make_event("notice", {{"text", name.text() + ": " + what}})});
   };
-  parts_.seams.look_for_mark(*job_, mark, say);
+  setup_.seams.look_for_mark(*job_, mark, say);
 }
 
 // Others can be dialled as soon as this node is ready; it listens since then.
 void NodeState::on(const Reach& message) {
-  const auto say = [self = board_->node, name = parts_.name, about = message.about](auto not_reached) {
+  const auto say = [self = board_->node, name = setup_.name, about = message.about](auto not_reached) {
     caf::anon_send(self, Reached{name, about, std::move(not_reached)});
   };
-  if (!parts_.seams.dial_ports || !plane_) return say(std::vector<NotReached>{});
-  parts_.seams.dial_ports(plane_->address(), message.peers, say);
+  if (!setup_.seams.dial_ports || !plane_) return say(std::vector<NotReached>{});
+  setup_.seams.dial_ports(plane_->address(), message.peers, say);
 }
 
 }  // namespace muster

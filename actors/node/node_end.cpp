@@ -17,8 +17,8 @@ void NodeState::on(const Stop& message) {
 
 void NodeState::on(const StateKept& message) {
   if (!stopping_) return;
-  if (!message.word.empty()) notice(message.word);
-  if (parts_.on_stop) parts_.on_stop(*stopping_);
+  if (!message.text.empty()) notice(message.text);
+  if (setup_.on_stop) setup_.on_stop(*stopping_);
   let_go();
   self_->quit(caf::exit_reason::user_shutdown);
 }

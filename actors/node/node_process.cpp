@@ -64,7 +64,7 @@ std::string own_address_towards(const std::string& host) {
 }
 
 // What the node's actor tells the process's main thread.
-struct Word {
+struct Status {
   std::mutex mutex;
   Stop stop;  // guarded by mutex
   std::atomic<bool> orphaned{false};
@@ -79,30 +79,30 @@ class Session {
       : system_(system), options_(options), self_(system) {
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
-    NodeParts parts;
-    parts.name = options.node.name;
-    parts.pid = ::getpid();
-    parts.incarnation = new_incarnation();
-    parts.joins = options.node.joins;
-    parts.device = options.node.device;
-    parts.launched = options.node.launched;
-    parts.own_address = own_address_towards(options.node.host);
-    parts.registry = registry;
-    parts.seams = std::move(seams);
-    parts.coordinator = *coordinator;
-    parts.on_stop = [word = word_](const Stop& stop) {
-      const std::lock_guard lock(word->mutex);
-      word->stop = stop;
+    NodeSetup setup;
+    setup.name = options.node.name;
+    setup.pid = ::getpid();
+    setup.incarnation = new_incarnation();
+    setup.joins = options.node.joins;
+    setup.device = options.node.device;
+    setup.launched = options.node.launched;
+    setup.own_address = own_address_towards(options.node.host);
+    setup.registry = registry;
+    setup.seams = std::move(seams);
+    setup.coordinator = *coordinator;
+    setup.on_stop = [status = status_](const Stop& stop) {
+      const std::lock_guard lock(status->mutex);
+      status->stop = stop;
     };
     if (options.node.joins) {
-      parts.on_orphaned = [word = word_, given = options.orphan_after](std::chrono::milliseconds of_job) {
-        word->orphan_after = given.value_or(of_job).count();
-        word->orphaned = true;
+      setup.on_orphaned = [status = status_, given = options.orphan_after](std::chrono::milliseconds of_job) {
+        status->orphan_after = given.value_or(of_job).count();
+        status->orphaned = true;
       };
-      parts.drop_connection = [&system] { drop_connections(system); };
+      setup.drop_connection = [&system] { drop_connections(system); };
     }
-    if (options.say) parts.on_notice = options.say;
-    node_ = system.spawn(node, std::move(parts));
+    if (options.say) setup.on_notice = options.say;
+    node_ = system.spawn(node, std::move(setup));
     self_->monitor(node_);
   }
 
@@ -113,14 +113,14 @@ class Session {
     while (!ended) {
       self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(kLook) >> [] {});
       take_signals(signals);
-      if (ended || !word_->orphaned) continue;
+      if (ended || !status_->orphaned) continue;
       if (asked_) keep_state_alone();
       look_for_coordinator();
     }
     node_ = nullptr;
-    const std::lock_guard lock(word_->mutex);
-    if (asked_) word_->stop.again = false;  // it was told to go meanwhile
-    return word_->stop;
+    const std::lock_guard lock(status_->mutex);
+    if (asked_) status_->stop.again = false;  // it was told to go meanwhile
+    return status_->stop;
   }
 
  private:
@@ -142,7 +142,7 @@ class Session {
         ::_exit(128 + signal);
       }
       if (looking.gives_up(why, elapsed + kConnectAgain)) {
-        say(looking.last_word(why));
+        say(looking.final_report(why));
         return std::nullopt;
       }
       if (const auto news = looking.failed(why, elapsed); news && options_.node.joins) say(*news);
@@ -153,7 +153,7 @@ class Session {
   void look_for_coordinator() {
     const auto now = Clock::now();
     if (!orphan_since_) orphan_since_ = now;
-    if (now - *orphan_since_ >= std::chrono::milliseconds(word_->orphan_after)) {
+    if (now - *orphan_since_ >= std::chrono::milliseconds(status_->orphan_after)) {
       return caf::anon_send(
           node_, Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
     }
@@ -162,7 +162,7 @@ class Session {
     auto found = look();
     if (!found) return;
     orphan_since_.reset();
-    word_->orphaned = false;
+    status_->orphaned = false;
     caf::anon_send(node_, NewCoordinator{*found});
   }
 
@@ -191,7 +191,7 @@ class Session {
   const JoinOptions& options_;
   caf::scoped_actor self_;
   node_actor node_;
-  std::shared_ptr<Word> word_ = std::make_shared<Word>();
+  std::shared_ptr<Status> status_ = std::make_shared<Status>();
   std::optional<Clock::time_point> orphan_since_;
   Clock::time_point looked_{};
   bool asked_ = false, kept_alone_ = false;

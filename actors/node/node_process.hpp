@@ -32,7 +32,7 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
 
 struct JoinOptions {
   NodeArguments node;
-  /// How long the coordinator is looked for before the first word with it.
+  /// How long the coordinator is looked for before the first message from it.
   std::chrono::milliseconds patience{60000};
   /// How long it may be gone later; default: the job's cluster.orphan_after.
   std::optional<std::chrono::milliseconds> orphan_after;

@@ -1,7 +1,7 @@
 // What a node stands on in a real process.
 #include "actors/node/node.hpp"
 #include "actors/rules/membership/reach.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "config/values/port_range.hpp"
 #include "gpu/device.hpp"
 #include "transport/node/reach.hpp"
@@ -76,10 +76,11 @@ NodeSeams real_seams(const std::string& address) {
     transport.first_port = ports.first;
     transport.last_port = ports.last;
     transport.silence_max = kConnectionPatiences * job.cluster.detect.patience;
-    HandoverOptions handover;
-    handover.share = job.cluster.join_share;
-    const std::string& carried = may_sum_on_cards(job) ? device : "-";  // whose memory transports carry
-    return std::shared_ptr<DataPlane>(make_real_data_plane(transport, carried, std::move(hooks), handover));
+    TransferOptions transfer_sender;
+    transfer_sender.share = job.cluster.join_share;
+    const std::string& carried = may_sum_on_gpus(job) ? device : "-";  // whose memory transports carry
+    return std::shared_ptr<DataPlane>(
+        make_real_data_plane(transport, carried, std::move(hooks), transfer_sender));
   };
   return seams;
 }

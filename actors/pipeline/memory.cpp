@@ -28,24 +28,24 @@ std::string mebibytes_up(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t memory_needed(const MemoryDemand& demand, std::uint32_t depth) {
-  return add(demand.resident_bytes, multiply(multiply(demand.micro_batch_bytes, demand.shards), depth));
+std::uint64_t memory_needed(const ReaderMemory& reader, std::uint32_t depth) {
+  return add(reader.resident_bytes, multiply(multiply(reader.micro_batch_bytes, reader.shards), depth));
 }
 
-std::uint32_t prefetch_depth(const MemoryDemand& demand) {
-  const std::uint64_t least = memory_needed(demand, 1);
-  if (least > demand.memory_bytes) {
-    throw JobError("data.memory", std::to_string(demand.memory_bytes) + " bytes are too few: at least " +
+std::uint32_t prefetch_depth(const ReaderMemory& reader) {
+  const std::uint64_t least = memory_needed(reader, 1);
+  if (least > reader.memory_bytes) {
+    throw JobError("data.memory", std::to_string(reader.memory_bytes) + " bytes are too few: at least " +
                                       mebibytes_up(least) + " (" + std::to_string(least) +
-                                      " bytes) are needed: " + std::to_string(demand.resident_bytes) +
-                                      " for the source and " + std::to_string(demand.micro_batch_bytes) +
-                                      " for one micro-batch of each of " + std::to_string(demand.shards) +
+                                      " bytes) are needed: " + std::to_string(reader.resident_bytes) +
+                                      " for the source and " + std::to_string(reader.micro_batch_bytes) +
+                                      " for one micro-batch of each of " + std::to_string(reader.shards) +
                                       " shards");
   }
-  const std::uint64_t round = multiply(demand.micro_batch_bytes, demand.shards);
-  const std::uint32_t wanted = std::max<std::uint32_t>(demand.prefetch, 1);
+  const std::uint64_t round = multiply(reader.micro_batch_bytes, reader.shards);
+  const std::uint32_t wanted = std::max<std::uint32_t>(reader.prefetch, 1);
   if (round == 0) return wanted;
-  const std::uint64_t fits = (demand.memory_bytes - demand.resident_bytes) / round;
+  const std::uint64_t fits = (reader.memory_bytes - reader.resident_bytes) / round;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, fits));
 }
 

@@ -6,7 +6,7 @@
 namespace muster {
 
 /// What a node's loading is asked to hold, in bytes and counts.
-struct MemoryDemand {
+struct ReaderMemory {
   std::uint64_t memory_bytes = 0;       ///< `data.memory`
   std::uint64_t resident_bytes = 0;     ///< what the sources hold themselves
   std::uint64_t micro_batch_bytes = 0;  ///< the largest micro-batch
@@ -15,10 +15,10 @@ struct MemoryDemand {
 };
 
 /// The bytes that `depth` micro-batches a shard come to, saturated at 2^64 - 1.
-std::uint64_t memory_needed(const MemoryDemand& demand, std::uint32_t depth);
+std::uint64_t memory_needed(const ReaderMemory& reader, std::uint32_t depth);
 
 /// How many micro-batches a shard may hold ready: at least 1 and at most `prefetch`. Throws JobError
 /// "data.memory" that says how much is needed when not even one fits.
-std::uint32_t prefetch_depth(const MemoryDemand& demand);
+std::uint32_t prefetch_depth(const ReaderMemory& reader);
 
 }  // namespace muster

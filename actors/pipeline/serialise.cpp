@@ -59,7 +59,7 @@ class Reader {
 };
 
 void write(Writer& out, const Item& item) {
-  out.number(static_cast<std::uint8_t>(item.cursor.phase));
+  out.number(static_cast<std::uint8_t>(item.cursor.mode));
   out.number(item.cursor.epoch);
   out.number(item.cursor.step);
   out.number(item.shard);
@@ -103,12 +103,12 @@ bool read_batch(Reader& in, Batch& batch) {
 }
 
 bool read_head(Reader& in, Item& item) {
-  std::uint8_t phase = 0;
+  std::uint8_t mode = 0;
   std::uint8_t ended = 0;
-  if (!in.number(phase) || phase > static_cast<std::uint8_t>(Phase::evaluate)) return false;
+  if (!in.number(mode) || mode > static_cast<std::uint8_t>(Mode::evaluate)) return false;
   if (!in.number(item.cursor.epoch) || !in.number(item.cursor.step) || !in.number(item.shard)) return false;
   if (!in.number(ended) || ended > 1) return false;
-  item.cursor.phase = static_cast<Phase>(phase);
+  item.cursor.mode = static_cast<Mode>(mode);
   item.ended = ended == 1;
   return in.number(item.range.first) && in.number(item.range.count);
 }

@@ -100,23 +100,23 @@ BatchReader::BatchReader(const Job& job, Dataset& data)
 
 Item BatchReader::read(std::uint32_t shard, const Cursor& cursor) {
   MUSTER_CHECK(shard < shards_, "shard", shard, "shards", shards_);
-  Feed* from = cursor.phase == Phase::train ? train_.get() : test_.get();
+  Feed* from = cursor.mode == Mode::train ? train_.get() : test_.get();
   if (from == nullptr) return {cursor, shard, true, {}, nullptr};
   return from->read(shard, cursor);
 }
 
-std::optional<std::uint64_t> BatchReader::samples(Phase phase) const {
-  const auto dealt = dealing(phase);
+std::optional<std::uint64_t> BatchReader::samples(Mode mode) const {
+  const auto dealt = dealing(mode);
   return dealt ? std::optional(dealt->samples) : std::nullopt;
 }
 
-std::optional<std::uint64_t> BatchReader::steps_per_epoch(Phase phase) const {
-  const auto dealt = dealing(phase);
+std::optional<std::uint64_t> BatchReader::steps_per_epoch(Mode mode) const {
+  const auto dealt = dealing(mode);
   return dealt ? std::optional(dealt->steps_per_epoch()) : std::nullopt;
 }
 
-std::optional<Dealing> BatchReader::dealing(Phase phase) const {
-  const Feed* from = feed(phase);
+std::optional<Dealing> BatchReader::dealing(Mode mode) const {
+  const Feed* from = feed(mode);
   if (from == nullptr) return Dealing{0, shards_, 1, Remainder::keep};
   return from->dealing();
 }

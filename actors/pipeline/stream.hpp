@@ -49,14 +49,14 @@ class BatchReader {
 
   /// Samples (or ready-made batches, see unit()) of one epoch's phase, after the cut; none where the length
   /// is unknown.
-  std::optional<std::uint64_t> samples(Phase phase = Phase::train) const;
+  std::optional<std::uint64_t> samples(Mode mode = Mode::train) const;
 
   /// Steps of one epoch's phase, none where the length is unknown; 0 for the evaluate phase without a test
   /// source.
-  std::optional<std::uint64_t> steps_per_epoch(Phase phase = Phase::train) const;
+  std::optional<std::uint64_t> steps_per_epoch(Mode mode = Mode::train) const;
 
   /// How the phase is dealt (for the ledger and for `plan`); none where the length is unknown.
-  std::optional<Dealing> dealing(Phase phase = Phase::train) const;
+  std::optional<Dealing> dealing(Mode mode = Mode::train) const;
 
   /// The cut of the training source; `exhausted` there means that data.take asked for more than there was.
   /// None for generators, which are not cut.
@@ -73,7 +73,7 @@ class BatchReader {
   std::uint64_t resident_bytes() const;
 
  private:
-  const Feed* feed(Phase phase) const { return phase == Phase::train ? train_.get() : test_.get(); }
+  const Feed* feed(Mode mode) const { return mode == Mode::train ? train_.get() : test_.get(); }
 
   const Dataset& data_;
   std::uint32_t shards_;

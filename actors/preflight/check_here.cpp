@@ -34,7 +34,7 @@ void CheckHere::watch() {
     ::poll(waits, 2, kLookMs);  // what is negative is passed over
     take();
     calls_.look();
-    calls_.tell();
+    calls_.report();
   }
 }
 

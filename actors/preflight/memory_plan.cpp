@@ -4,25 +4,25 @@
 #include <map>
 
 #include "actors/rules/steps/audit.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "base/units.hpp"
 
 namespace muster {
 
 namespace {
 
-bool is_on_card(const Preflight& flight, std::uint32_t replica) {
+bool is_on_gpu(const Preflight& flight, std::uint32_t replica) {
   return flight.placement.devices[replica].starts_with("cuda");
 }
 
 // The gradient comes back through the host, and so do the sums of the cover, in pinned memory; unless they go
-// from card to card, where what comes of others lies, too. What proves that two replicas compute alike
-// (probe.hpp) takes two vectors of the card before the sums do.
-void move_to_host(MemoryPlan& plan, std::size_t cover, bool sums_on_cards) {
+// from GPU to GPU, where what comes of others lies, too. What proves that two replicas compute alike
+// (probe.hpp) takes two vectors of the GPU before the sums do.
+void move_to_host(MemoryPlan& plan, std::size_t cover, bool sums_on_gpus) {
   plan.on_host = plan.state + plan.loading;
   plan.accumulator = std::max(plan.accumulator, 2 * plan.state);
   plan.loading = 0;
-  if (sums_on_cards) return;
+  if (sums_on_gpus) return;
   plan.on_host += cover * plan.state + plan.staging;
   plan.staging = 0;
 }
@@ -41,8 +41,8 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   if (job.train.compression.kind == CompressionKind::powersgd)
     plan.gradient = 2 * plan.state + (elements.sketch + elements.step) *
                                          sizeof(float);  // and q, and what follows from the sums
-  // Of a shard that it audits; a card computes it where the mean comes.
-  if (may_audit(job) && job.cluster.replicas > 1 && !is_on_card(flight, replica)) plan.gradient += plan.state;
+  // Of a shard that it audits; a GPU computes it where the mean comes.
+  if (may_audit(job) && job.cluster.replicas > 1 && !is_on_gpu(flight, replica)) plan.gradient += plan.state;
   if (job.train.clip_norm) plan.gradient += Clipping::bytes(flight.layout.parameters);
   plan.optimizer = flight.optimizer_slots * flight.layout.parameters * sizeof(float);
   if (job.train.shard_optimizer) {  // the own part and another one, with the last gradient of both
@@ -63,9 +63,9 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica) {
   plan.staging = 2 * remote_nodes * (reduced * sizeof(float) / job.cluster.replicas);
   plan.loading = std::uint64_t{flight.prefetch_depth} * (end - begin) * flight.micro_batch_bytes;
   if (job.cluster.replicas_load()) plan.loading += flight.resident_bytes;
-  plan.batch = (is_on_card(flight, replica) ? flight.card_batch : flight.host_batch).bytes;
-  if (is_on_card(flight, replica))
-    move_to_host(plan, cover(tree_height(job.train.shards), begin, end).size(), flight.sums_on_cards);
+  plan.batch = (is_on_gpu(flight, replica) ? flight.gpu_batch : flight.host_batch).bytes;
+  if (is_on_gpu(flight, replica))
+    move_to_host(plan, cover(tree_height(job.train.shards), begin, end).size(), flight.sums_on_gpus);
   return plan;
 }
 
@@ -99,7 +99,7 @@ struct Taken {
   }
 };
 
-constexpr const char* kWays =
+constexpr const char* kRemedies =
     "; a smaller train.batch with more train.shards, or a smaller model, takes less";
 
 Mistake too_much(const Places& places, const std::string& key, const std::string& device, const Taken& taken,
@@ -108,7 +108,7 @@ Mistake too_much(const Places& places, const std::string& key, const std::string
       places, key, "more memory than there is on " + device,
       human_size(taken.bytes) + " for " + std::to_string(taken.replicas) + " replica" +
           (taken.replicas == 1 ? "" : "s") + ", one takes " + text_of(taken.largest),
-      "at most " + human_size(room) + (taken.replicas == 1 ? "" : ", so fewer replicas on it") + kWays);
+      "at most " + human_size(room) + (taken.replicas == 1 ? "" : ", so fewer replicas on it") + kRemedies);
 }
 
 }  // namespace
@@ -116,18 +116,18 @@ Mistake too_much(const Places& places, const std::string& key, const std::string
 std::vector<Mistake> check_memory(const Preflight& flight, const Places& places) {
   std::vector<Mistake> mistakes;
   Taken of_host;
-  std::map<std::string, Taken> of_cards;
+  std::map<std::string, Taken> of_gpus;
   const std::uint64_t bound = flight.job.cluster.device_memory_bytes;
   for (std::uint32_t replica = 0; replica < flight.placement.devices.size(); ++replica) {
     const MemoryPlan plan = memory_of(flight, replica);
-    const bool card = is_on_card(flight, replica);
-    of_host.add(plan, card ? plan.on_host : plan.total());
-    if (!card) continue;
-    of_cards[flight.placement.devices[replica]].add(plan, plan.total());
+    const bool gpu = is_on_gpu(flight, replica);
+    of_host.add(plan, gpu ? plan.on_host : plan.total());
+    if (!gpu) continue;
+    of_gpus[flight.placement.devices[replica]].add(plan, plan.total());
     if (bound == 0 || plan.total() <= bound) continue;
     mistakes.push_back(mistake_at(places, "cluster.device_memory", "too little for a replica",
                                   format_size(bound),
-                                  "at least what it takes, which is " + text_of(plan) + kWays));
+                                  "at least what it takes, which is " + text_of(plan) + kRemedies));
     return mistakes;
   }
   const HostMemoryRoom& room = flight.host_room;
@@ -136,10 +136,10 @@ std::vector<Mistake> check_memory(const Preflight& flight, const Places& places)
         room.bound.empty() ? "" : " within the limit of its control group " + room.bound;
     mistakes.push_back(too_much(places, "cluster.replicas", "this machine" + where, of_host, room.bytes));
   }
-  for (const auto& [card, taken] : of_cards) {
-    const auto known = flight.card_room.find(card);
-    if (known != flight.card_room.end() && taken.bytes > known->second)
-      mistakes.push_back(too_much(places, "cluster.devices", card, taken, known->second));
+  for (const auto& [gpu, taken] : of_gpus) {
+    const auto known = flight.gpu_room.find(gpu);
+    if (known != flight.gpu_room.end() && taken.bytes > known->second)
+      mistakes.push_back(too_much(places, "cluster.devices", gpu, taken, known->second));
   }
   return mistakes;
 }

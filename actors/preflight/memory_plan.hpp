@@ -10,7 +10,7 @@
 namespace muster {
 
 /// Memory of one replica, in bytes, by what it is for; and what its node's loading may hold at most. On a
-/// card `on_host` is what it takes of the host beside it; else 0.
+/// GPU `on_host` is what it takes of the host beside it; else 0.
 struct MemoryPlan {
   std::uint64_t state = 0, gradient = 0, accumulator = 0, optimizer = 0, staging = 0, loading = 0;
   std::uint64_t shard_states = 0;  ///< of the own shards, and the second copies of another replica's
@@ -27,7 +27,7 @@ MemoryPlan memory_of(const Preflight& flight, std::uint32_t replica);
 std::string text_of(const MemoryPlan& plan);
 
 /// A mistake for each device whose replicas take more than there is, as far as both are known, and for each
-/// replica that takes more of a card than cluster.device_memory.
+/// replica that takes more of a GPU than cluster.device_memory.
 std::vector<Mistake> check_memory(const Preflight& flight, const Places& places);
 
 }  // namespace muster

@@ -6,8 +6,8 @@
 #include "actors/pipeline/memory.hpp"
 #include "actors/preflight/memory_plan.hpp"
 #include "actors/processes/descriptors.hpp"
-#include "actors/registry/demands.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/registry/requirements.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "config/notices.hpp"
 #include "config/values/file_check.hpp"
 #include "config/values/port_range.hpp"
@@ -21,13 +21,13 @@ namespace muster {
 
 namespace {
 
-bool is_card(const std::string& device) {
-  return card_number(device) >= 0;
+bool is_gpu(const std::string& device) {
+  return gpu_number(device) >= 0;
 }
 
-void look_at_data(const Workbench& bench, Preflight& flight) {
-  const BatchReader& reader = *bench.reader;
-  flight.facts = data_facts(bench);
+void look_at_data(const TrainerState& trainer, Preflight& flight) {
+  const BatchReader& reader = *trainer.reader;
+  flight.facts = data_facts(trainer);
   flight.micro_batch_bytes = reader.micro_batch_bytes_max();
   flight.resident_bytes = reader.resident_bytes();
   if (const auto dealing = reader.dealing()) {
@@ -41,45 +41,45 @@ void look_at_data(const Workbench& bench, Preflight& flight) {
 }
 
 // The first micro-batch. Generators are not opened.
-std::shared_ptr<const Batch> first_batch(const Workbench& bench) {
-  if (!bench.reader->dealing()) return nullptr;
-  const Item first = bench.reader->read(0, {});
+std::shared_ptr<const Batch> first_batch(const TrainerState& trainer) {
+  if (!trainer.reader->dealing()) return nullptr;
+  const Item first = trainer.reader->read(0, {});
   return first.ended ? nullptr : first.batch;
 }
 
-// libtorch's allocator for cards begins with nothing: it cuts its memory to the measure of the first pass,
+// libtorch's allocator for GPUs begins with nothing: it cuts its memory to the measure of the first pass,
 // and takes more for the next ones.
-constexpr int kPassesOnCard = 3;
+constexpr int kPassesOnGpu = 3;
 
-MeasuredMemory try_batch(Workbench& bench, const Batch& batch) {
-  const DeviceFloats gradient(bench.device, bench.state.size());
-  bench.device->synchronize();
-  return measure_memory(*bench.device, [&] {
-    const int passes = bench.device->is_card() ? kPassesOnCard : 1;
+MeasuredMemory try_batch(TrainerState& trainer, const Batch& batch) {
+  const DeviceFloats gradient(trainer.device, trainer.state.size());
+  trainer.device->synchronize();
+  return measure_memory(*trainer.device, [&] {
+    const int passes = trainer.device->is_gpu() ? kPassesOnGpu : 1;
     for (int pass = 0; pass < passes; ++pass)
-      bench.model->gradient(bench.state.span(), batch, {bench.job.seed, 1, 1, 0}, gradient.span());
+      trainer.model->gradient(trainer.state.span(), batch, {trainer.job.seed, 1, 1, 0}, gradient.span());
   });
 }
 
 // What the model throws it says again where it trains.
-void try_on_host(Workbench& bench, const Batch& batch, Preflight& flight) {
+void try_on_host(TrainerState& trainer, const Batch& batch, Preflight& flight) {
   try {
-    flight.host_batch = try_batch(bench, batch);
+    flight.host_batch = try_batch(trainer, batch);
   } catch (const std::exception& error) {
     flight.host_batch.how = error.what();
   }
 }
 
-// One card stands for all.
-void try_on_card(const Registry& registry, const std::string& name, const Batch& batch, const Places& places,
-                 Preflight& flight) {
+// One GPU stands for all.
+void try_on_gpu(const Registry& registry, const std::string& name, const Batch& batch, const Places& places,
+                Preflight& flight) {
   const auto device = make_compute_device(name);
-  flight.card_room[name] = device->memory().bound_bytes;
+  flight.gpu_room[name] = device->memory().bound_bytes;
   flight.mistakes = check_memory(flight, places);
   if (!flight.mistakes.empty()) return;
-  const auto bench = make_workbench(flight.job, registry, device, true, false);
+  const auto trainer = make_trainer_state(flight.job, registry, device, true, false);
   try {
-    flight.card_batch = try_batch(*bench, batch);
+    flight.gpu_batch = try_batch(*trainer, batch);
   } catch (const Error& error) {
     flight.mistakes.push_back(mistake_at(places, "train.batch", "a micro-batch cannot be computed on " + name,
                                          error.what(), "a smaller one, if memory is short"));
@@ -97,20 +97,20 @@ void look_at_sizes(const Layout& layout, const Places& places, Preflight& flight
   if (!flight.mistakes.empty()) throw TooLarge{};
 }
 
-void look_at_memory(Workbench& bench, const Registry& registry, const Places& places, Trial trial,
+void look_at_memory(TrainerState& trainer, const Registry& registry, const Places& places, Trial trial,
                     bool computes, Preflight& flight) {
   const auto& devices = flight.placement.devices;
-  const auto card = std::ranges::find_if(devices, is_card);
-  const auto batch = first_batch(bench);
-  if (batch) bench.model->check_batch(*batch);
+  const auto gpu = std::ranges::find_if(devices, is_gpu);
+  const auto batch = first_batch(trainer);
+  if (batch) trainer.model->check_batch(*batch);
   if (trial == Trial::nowhere) return;
   if (!batch) {
-    flight.host_batch.how = flight.card_batch.how = "the source is not opened before the run";
+    flight.host_batch.how = flight.gpu_batch.how = "the source is not opened before the run";
   } else {
     if (!computes) flight.host_batch.how = "nothing is computed before the run (--unchecked)";
-    if (computes && !std::ranges::all_of(devices, is_card)) try_on_host(bench, *batch, flight);
-    if (card != devices.end() && trial == Trial::everywhere)
-      try_on_card(registry, *card, *batch, places, flight);
+    if (computes && !std::ranges::all_of(devices, is_gpu)) try_on_host(trainer, *batch, flight);
+    if (gpu != devices.end() && trial == Trial::everywhere)
+      try_on_gpu(registry, *gpu, *batch, places, flight);
   }
   if (flight.mistakes.empty()) flight.mistakes = check_memory(flight, places);
 }
@@ -129,43 +129,43 @@ void note_contract(const ContractLog& log, Preflight& flight) {
   took += log.took();
 }
 
-void look_at_sources(Workbench& bench, const ContractScope& scope, Preflight& flight) {
+void look_at_sources(TrainerState& trainer, const ContractScope& scope, Preflight& flight) {
   ContractLog log(scope.budget);
-  if (const auto breach = check_sources(bench, scope, log)) refuse(*breach, scope);
+  if (const auto breach = check_sources(trainer, scope, log)) refuse(*breach, scope);
   note_contract(log, flight);
 }
 
 // Behind the look at memory, which measures a model's first computation.
-void look_at_model(Workbench& bench, const ContractScope& scope, Preflight& flight) {
+void look_at_model(TrainerState& trainer, const ContractScope& scope, Preflight& flight) {
   if (!flight.mistakes.empty()) return;
   ContractLog log(scope.budget);
-  const bool on_cards_alone = std::ranges::all_of(flight.placement.devices, is_card);
-  if (on_cards_alone && !scope.computes_for_cards) {
+  const bool on_gpus_alone = std::ranges::all_of(flight.placement.devices, is_gpu);
+  if (on_gpus_alone && !scope.computes_for_gpus) {
     log.leave_out("the model's contract",
                   "all replicas compute on GPUs, and this check on the CPU: `muster check` does it");
-  } else if (const auto breach = check_model(bench, scope, log)) {
+  } else if (const auto breach = check_model(trainer, scope, log)) {
     refuse(*breach, scope);
   }
   note_contract(log, flight);
 }
 
-void look_at_workbench(const Registry& registry, const Places& places, Trial trial,
-                       const ContractScope& scope, Preflight& flight) {
+void look_at_trainer_state(const Registry& registry, const Places& places, Trial trial,
+                           const ContractScope& scope, Preflight& flight) {
   if (!flight.mistakes.empty()) trial = Trial::nowhere;
   const auto sized = [&](const Layout& layout) {
     if (const auto breach = check_layout(layout, key_of(flight.job.model))) refuse(*breach, scope);
     if (trial != Trial::nowhere) look_at_sizes(layout, places, flight);
   };
   try {
-    const auto bench = make_workbench(flight.job, registry, make_host_device(), true, true, sized);
-    flight.layout = bench->model->layout();
+    const auto trainer = make_trainer_state(flight.job, registry, make_host_device(), true, true, sized);
+    flight.layout = trainer->model->layout();
     for (const std::string& device : flight.placement.devices)
-      check_demands(flight.job, *bench->model, device);
+      check_requirements(flight.job, *trainer->model, device);
     flight.optimizer_slots = make_optimizer(flight.job.train.optimizer, 1)->slots().size();
-    look_at_data(*bench, flight);
-    if (trial != Trial::nowhere) look_at_sources(*bench, scope, flight);
-    look_at_memory(*bench, registry, places, trial, scope.budget.count() > 0, flight);
-    if (trial != Trial::nowhere) look_at_model(*bench, scope, flight);
+    look_at_data(*trainer, flight);
+    if (trial != Trial::nowhere) look_at_sources(*trainer, scope, flight);
+    look_at_memory(*trainer, registry, places, trial, scope.budget.count() > 0, flight);
+    if (trial != Trial::nowhere) look_at_model(*trainer, scope, flight);
   } catch (const TooLarge&) {
   } catch (const JobError& error) {
     flight.mistakes.push_back(mistake_at(places, error.key(), error.what()));
@@ -183,11 +183,11 @@ void share_out(const std::vector<int>& cores, Placement& placement) {
   }
 }
 
-bool sums_would_lie_on_cards(const Preflight& flight) {
+bool sums_would_lie_on_gpus(const Preflight& flight) {
   const auto& devices = flight.placement.devices;
-  if (!may_sum_on_cards(flight.job) || !std::ranges::all_of(devices, is_card)) return false;
+  if (!may_sum_on_gpus(flight.job) || !std::ranges::all_of(devices, is_gpu)) return false;
   try {
-    return ucx_carries_cards({.listen = flight.job.cluster.listen, .on_card = &is_card_memory});
+    return ucx_carries_gpu_memory({.listen = flight.job.cluster.listen, .on_gpu = &is_gpu_memory});
   } catch (const Error&) {  // the replicas will say it
     return false;
   }
@@ -239,10 +239,10 @@ void check_contract_of_node(const Job& job, const Registry& registry, NodeWork w
   flight.job = job;
   flight.placement.devices = {"cpu:0"};
   // The model's context, and what sources are compared with, need both.
-  const auto bench = make_workbench(job, registry, make_host_device(), true, true);
+  const auto trainer = make_trainer_state(job, registry, make_host_device(), true, true);
   try {
-    look_at_sources(*bench, scope, flight);
-    if (work.computes) look_at_model(*bench, scope, flight);
+    look_at_sources(*trainer, scope, flight);
+    if (work.computes) look_at_model(*trainer, scope, flight);
   } catch (const JobError& error) {  // nobody shows the key's place
     throw Error(error.key() + ": " + error.what());
   }
@@ -270,11 +270,11 @@ Preflight preflight(const Job& job, const Places& places, const Registry& regist
   check_descriptors(places, trial, flight);
   check_data_ports(places, trial, flight);
   check_checkpoint_folder(places, flight);
-  flight.sums_on_cards = sums_would_lie_on_cards(flight);
+  flight.sums_on_gpus = sums_would_lie_on_gpus(flight);
   flight.host_room = available_host_memory();
-  for (std::size_t i = 0; i < devices.cuda_cards.size(); ++i)
-    flight.card_room["cuda:" + std::to_string(i)] = devices.cuda_cards[i].memory_bytes;
-  look_at_workbench(registry, places, trial, scope, flight);
+  for (std::size_t i = 0; i < devices.cuda_gpus.size(); ++i)
+    flight.gpu_room["cuda:" + std::to_string(i)] = devices.cuda_gpus[i].memory_bytes;
+  look_at_trainer_state(registry, places, trial, scope, flight);
   if (trial == Trial::nowhere) flight.placement.notices.clear();  // they are of this machine
   if (flight.mistakes.empty()) {
     add_key_notices(places, trial, flight);

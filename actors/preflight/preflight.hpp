@@ -37,15 +37,15 @@ struct Preflight {
       0;  ///< what data.memory leaves of data.prefetch, on the node with most shards
   Layout layout;
   std::size_t optimizer_slots = 0;
-  bool sums_on_cards = false;  ///< as View::sums_on_cards, as far as this machine's UCX tells
+  bool sums_on_gpus = false;  ///< as View::sums_on_gpus, as far as this machine's UCX tells
   // Memory (memory_plan.hpp). What is not known is not checked.
-  MeasuredMemory host_batch, card_batch;           ///< of one micro-batch's forward and backward pass
-  HostMemoryRoom host_room;                        ///< that is available on this machine
-  std::map<std::string, std::uint64_t> card_room;  ///< of each card: what is free, or all that it has
-  ContractDone contract;                           ///< of model and sources; empty with Trial::nowhere
+  MeasuredMemory host_batch, gpu_batch;           ///< of one micro-batch's forward and backward pass
+  HostMemoryRoom host_room;                       ///< that is available on this machine
+  std::map<std::string, std::uint64_t> gpu_room;  ///< of each GPU: what is free, or all that it has
+  ContractDone contract;                          ///< of model and sources; empty with Trial::nowhere
 };
 
-/// Where a micro-batch is computed to see what memory it takes. A process that has been on a card holds some
+/// Where a micro-batch is computed to see what memory it takes. A process that has been on a GPU holds some
 /// hundred MiB of it until it ends.
 enum class Trial { nowhere, on_host, everywhere };
 
@@ -59,7 +59,7 @@ struct NodeWork {
 };
 
 /// What a node that comes by itself checks before it is ready, on its own host: that what it computes with
-/// and what it reads keep their contracts. On cards nothing is computed. Throws Error.
+/// and what it reads keep their contracts. On GPUs nothing is computed. Throws Error.
 void check_contract_of_node(const Job& job, const Registry& registry, NodeWork work,
                             const ContractScope& scope = {});
 

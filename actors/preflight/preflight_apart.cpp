@@ -129,12 +129,12 @@ class PreflightChild {
                   std::to_string(kFirstCalls) + " times cluster.straggler.stuck_after)";
         break;
       }
-      watch_.tell();
+      watch_.report();
       pollfd waits[] = {{descriptor, POLLIN, 0}, {stop, POLLIN, 0}};  // what is negative is passed over
       ::poll(waits, 2, kLookMs);
       if (waits[1].revents != 0) {
         if (descriptor >= 0) ::close(descriptor);
-        throw ToldToEnd();
+        throw StopRequested();
       }
     }
     if (descriptor >= 0) ::close(descriptor);

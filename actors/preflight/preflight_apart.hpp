@@ -13,8 +13,8 @@ namespace muster {
 /// arguments, as children of a run are started; --preflight is added. A crash, and a call that does not
 /// return within 3 times cluster.straggler.stuck_after, are mistakes that name the call. What takes its time
 /// without being bounded (opening the data, say) is told on stderr every 10 s. As soon as `stop`, a
-/// descriptor, can be read, it ends the child and throws ToldToEnd; negative: never. Throws Error: no process
-/// can be started, or its program does not call muster::main.
+/// descriptor, can be read, it ends the child and throws StopRequested; negative: never. Throws Error: no
+/// process can be started, or its program does not call muster::main.
 Preflight preflight_apart(const Job& job, const Places& places, const Registry& registry, Trial trial,
                           const ContractScope& scope, const std::vector<std::string>& command, int stop = -1);
 
@@ -23,9 +23,9 @@ Preflight preflight_apart(const Job& job, const Places& places, const Registry& 
 void check_contract_of_node_apart(const Job& job, const Registry& registry, NodeWork work,
                                   const std::vector<std::string>& command);
 
-class ToldToEnd : public Error {
+class StopRequested : public Error {
  public:
-  ToldToEnd() : Error("told to end before the run has begun") {}
+  StopRequested() : Error("told to end before the run has begun") {}
 };
 
 /// What such a child process does; returns its exit code.

@@ -126,7 +126,7 @@ std::string to_text(const PreflightRequest& request) {
       {"rows_max", scope.rows_max},
       {"tensors_max", scope.tensors_max},
       {"opens_generators", scope.opens_generators},
-      {"computes_for_cards", scope.computes_for_cards},
+      {"computes_for_gpus", scope.computes_for_gpus},
       {"node",
        request.node ? Json{{"computes", request.node->computes}, {"loads", request.node->loads}} : Json()}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -138,7 +138,7 @@ PreflightRequest preflight_request(const std::string& text, const Declarations& 
                             static_cast<Trial>(json.at("trial").get<int>()),
                             {std::chrono::milliseconds(json.at("budget_ms").get<std::int64_t>()),
                              json.at("positions"), json.at("rows_max"), json.at("tensors_max"),
-                             json.at("opens_generators"), json.at("computes_for_cards")},
+                             json.at("opens_generators"), json.at("computes_for_gpus")},
                             node_work_of(json.at("node"))};
   });
 }
@@ -158,11 +158,11 @@ std::string to_text(const Preflight& flight) {
               {"prefetch_depth", flight.prefetch_depth},
               {"layout", to_json(flight.layout)},
               {"optimizer_slots", flight.optimizer_slots},
-              {"sums_on_cards", flight.sums_on_cards},
+              {"sums_on_gpus", flight.sums_on_gpus},
               {"host_batch", to_json(flight.host_batch)},
-              {"card_batch", to_json(flight.card_batch)},
+              {"gpu_batch", to_json(flight.gpu_batch)},
               {"host_room", {{"bytes", flight.host_room.bytes}, {"bound", flight.host_room.bound}}},
-              {"card_room", flight.card_room},
+              {"gpu_room", flight.gpu_room},
               {"contract", to_json(flight.contract)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -181,11 +181,11 @@ Preflight preflight_of_text(const std::string& text, const Declarations& declara
     flight.prefetch_depth = json.at("prefetch_depth");
     flight.layout = layout_of(json.at("layout"));
     flight.optimizer_slots = json.at("optimizer_slots");
-    flight.sums_on_cards = json.at("sums_on_cards");
+    flight.sums_on_gpus = json.at("sums_on_gpus");
     flight.host_batch = memory_of(json.at("host_batch"));
-    flight.card_batch = memory_of(json.at("card_batch"));
+    flight.gpu_batch = memory_of(json.at("gpu_batch"));
     flight.host_room = {json.at("host_room").at("bytes"), json.at("host_room").at("bound")};
-    flight.card_room = json.at("card_room").get<std::map<std::string, std::uint64_t>>();
+    flight.gpu_room = json.at("gpu_room").get<std::map<std::string, std::uint64_t>>();
     flight.contract = contract_of(json.at("contract"));
     return flight;
   });

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
 
@@ -19,7 +19,7 @@ void AuditRound::give_up() {
   left_.clear();
   item_.reset();
   under_way_ = false;
-  words_.clear();
+  shard_reports_.clear();
   own_.reset();
 }
 
@@ -46,8 +46,8 @@ std::optional<Item> AuditRound::start() {
   return item_;
 }
 
-void AuditRound::computed(const AuditWord& word) {
-  words_.push_back(word);
+void AuditRound::computed(const AuditReport& out) {
+  shard_reports_.push_back(out);
   left_.pop_front();
   item_.reset();
   under_way_ = false;
@@ -56,8 +56,8 @@ void AuditRound::computed(const AuditWord& word) {
 std::optional<AuditRound::Part> AuditRound::complete() {
   if (!own_ || is_open()) return std::nullopt;
   Part part = *std::exchange(own_, std::nullopt);
-  part.audits.insert(part.audits.end(), words_.begin(), words_.end());
-  words_.clear();
+  part.audits.insert(part.audits.end(), shard_reports_.begin(), shard_reports_.end());
+  shard_reports_.clear();
   return part;
 }
 

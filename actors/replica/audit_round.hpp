@@ -21,7 +21,7 @@ class AuditRound {
   struct Part {
     std::vector<NodeValue> nodes;
     std::vector<ShardMetrics> metrics;
-    std::vector<AuditWord> audits;
+    std::vector<AuditReport> audits;
   };
 
   /// Of this round; `self` is this replica's slot.
@@ -42,7 +42,7 @@ class AuditRound {
   /// What to compute now, once for each item.
   std::optional<Item> start();
   std::uint32_t shard() const { return item_->shard; }  ///< of the item that is computed
-  void computed(const AuditWord& word);
+  void computed(const AuditReport& out);
 
   void own_done(Part part) { own_ = std::move(part); }
   const Part* own() const { return own_ ? &*own_ : nullptr; }
@@ -54,7 +54,7 @@ class AuditRound {
   std::deque<std::deque<std::uint32_t>> left_;  // of each audit: to be tried; the first one is asked for
   std::optional<Item> item_;
   bool under_way_ = false;
-  std::vector<AuditWord> words_;
+  std::vector<AuditReport> shard_reports_;
   bool own_begun_ = false;
   std::optional<Part> own_;
 };

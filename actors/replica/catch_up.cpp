@@ -1,6 +1,6 @@
 #include "actors/replica/catch_up.hpp"
 
-#include "transport/collective/transfer/handover.hpp"
+#include "transport/collective/transfer/transfer_sender.hpp"
 
 namespace muster {
 
@@ -24,7 +24,7 @@ void CatchUp::arrived(std::uint64_t number, std::uint32_t waiting) {
 }
 
 bool CatchUp::keep(std::uint64_t number, const Payload& record) {
-  if (pending_.size() >= kHandoverWindowMax) return false;
+  if (pending_.size() >= kTransferWindowMax) return false;
   pending_.emplace(number, record);
   return true;
 }

@@ -8,8 +8,8 @@ namespace muster {
 namespace {
 
 bool was_compared(const Audit& audit, const RoundRecord& record) {
-  return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardWord& word) {
-    return word.present() && std::count(audit.shards.begin(), audit.shards.end(), word.shard) > 0;
+  return std::any_of(record.shards.begin(), record.shards.end(), [&](const ShardReport& out) {
+    return out.present() && std::count(audit.shards.begin(), audit.shards.end(), out.shard) > 0;
   });
 }
 

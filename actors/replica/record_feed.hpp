@@ -10,14 +10,14 @@
 #include <variant>
 #include <vector>
 
-#include "transport/collective/transfer/parcel.hpp"
+#include "transport/collective/transfer/transfer_payload.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {
 
 class RecordFeed {
  public:
-  using Record = std::shared_ptr<const Parcel>;  ///< encoded
+  using Record = std::shared_ptr<const TransferPayload>;  ///< encoded
 
   struct Send {
     PeerId to = 0;

@@ -15,11 +15,11 @@ constexpr std::size_t kHashedAtOnce = std::size_t{1} << 24;  // elements: 64 MiB
 
 }  // namespace
 
-void ReplicaState::start(Self self, ReplicaParts parts) {
+void ReplicaState::start(Self self, ReplicaSetup setup) {
   self_ = self;
-  parts_ = std::move(parts);
-  position_.emplace(parts_.bench->job, parts_.facts, parts_.slot);
-  if (const auto from = std::move(parts_.from)) {
+  setup_ = std::move(setup);
+  position_.emplace(setup_.trainer->job, setup_.facts, setup_.slot);
+  if (const auto from = std::move(setup_.from)) {
     restore(from);
     go_on_from(from->place);
     if (in_parts()) from_ = from;
@@ -38,48 +38,48 @@ double ReplicaState::lap() {
 
 // What was asked for until now is of no use any more.
 void ReplicaState::next_turn() {
-  parts_.bench->turn = ++turn_;
-  errands_.clear();
+  setup_.trainer->turn = ++turn_;
+  backup_tasks_.clear();
   audit_round_.give_up();
 }
 
 void ReplicaState::trouble(const std::string& reason, std::vector<Event> events) {
   const bool ends_run = !events.empty();
-  self_->send(parts_.node, Trouble{reason, std::move(events), {}, ends_run});
+  self_->send(setup_.node, Trouble{reason, std::move(events), {}, ends_run});
 }
 
 // With one shard's micro-batch, or with all.
 void ReplicaState::model_failed(std::optional<std::uint32_t> shard, const std::string& error) {
   if (!shard) return trouble("the model failed: " + error);
   const ErrorPlace at = place_of(gathering_, *shard);
-  self_->send(parts_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
+  self_->send(setup_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
 }
 
 // A part in a view: which shards, through which reducer. The accumulator is changed where it is used.
 void ReplicaState::on(const Assignment& message) {
   next_turn();
-  part_ = message;
+  assignment_ = message;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
-  items_.assign(part_.end - part_.begin, Item{});
+  items_.assign(assignment_.end - assignment_.begin, Item{});
   round_ = 1;
-  catch_up_.join(position_->records(), part_.view.records);
+  catch_up_.join(position_->records(), assignment_.view.records);
   feed_.forget_newcomers();
   done_.reset();
   entering_ = true;
-  proof_.enter(part_.view, parts_.slot);
+  proof_.enter(assignment_.view, setup_.slot);
   restoring_.reset();
-  going_back_ = part_.view.back || (in_parts() && part_.view.source.view == 0);
-  if (going_back_) back_in_ = part_.view.number;
-  if (!part_.view.last)
+  going_back_ = assignment_.view.back || (in_parts() && assignment_.view.source.view == 0);
+  if (going_back_) back_in_ = assignment_.view.number;
+  if (!assignment_.view.last)
     last_since_.reset();
   else if (!last_since_)
     last_since_ = now().time_since_epoch();
   if (in_parts()) enter_parts();
-  on_compute_thread(
-      [begin = part_.begin, end = part_.end, on_cards = part_.view.sums_on_cards](Workbench& bench) {
-        bench.sums_on_cards = on_cards;
-        bench.accumulator = make_accumulator(bench, begin, end);
-      });
+  on_compute_thread([begin = assignment_.begin, end = assignment_.end,
+                     on_gpus = assignment_.view.sums_on_gpus](TrainerState& trainer) {
+    trainer.sums_on_gpus = on_gpus;
+    trainer.accumulator = make_accumulator(trainer, begin, end);
+  });
 }
 
 // The view is in force. A newcomer may still apply what it was given in a pause. Who holds all records gives
@@ -91,7 +91,7 @@ void ReplicaState::go_on() {
   progress_at_ = {};
   lap();
   if (going_back_) return go_back();
-  if (!catch_up_.behind() && part_.view.donor == parts_.slot) hand_out();
+  if (!catch_up_.behind() && assignment_.view.donor == setup_.slot) send_transfer();
   if (catch_up_.behind())
     feed_.drop_records();  // else those who miss records may miss them in the next view, too
   catch_up_.behind() ? catch_up() : next_round();
@@ -99,7 +99,7 @@ void ReplicaState::go_on() {
 
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
-  if (message.view != part_.view.number) return;  // of one that was closed twice
+  if (message.view != assignment_.view.number) return;  // of one that was closed twice
   halted_ = true;
   catch_up_.stop_observing();
   entering_ = false;
@@ -110,26 +110,26 @@ void ReplicaState::on(const ViewClosed& message) {
 }
 
 void ReplicaState::answer_halt() {
-  parts_.bench->progress->now(Activity::idle);
+  setup_.trainer->progress->now(Activity::idle);
   next_turn();
   donate();
   if (std::exchange(result_abandoned_, false)) {  // a member vanished in the middle of sending its part
     try {
-      replace_result(*parts_.bench, part_.view.sums_on_cards);
-    } catch (const Error& error) {  // a card's memory is bounded
+      replace_result(*setup_.trainer, assignment_.view.sums_on_gpus);
+    } catch (const Error& error) {  // a GPU's memory is bounded
       return trouble(error.what());
     }
   }
-  Phases phases = phases_;
+  PhaseTimes phases = phases_;
   waits_.fill(phases);
-  self_->send(parts_.node,
+  self_->send(setup_.node,
               Halted{closed_view_, position_->records() + (canary("records-one-high") ? 1 : 0), kept_from(),
-                     part_deal_.took(), proof_.own(), position_->course().finished(), phases, traffic_});
+                     part_deal_.took(), proof_.own(), position_->schedule().finished(), phases, traffic_});
 }
 
 // In each view one replica speaks for all: the first.
 bool ReplicaState::speaks() const {
-  return part_.view.replicas.front().name.slot == parts_.slot;
+  return assignment_.view.replicas.front().name.slot == setup_.slot;
 }
 
 void ReplicaState::next_round() {
@@ -137,17 +137,17 @@ void ReplicaState::next_round() {
   look_at_place();
   if (keep_wanted_) keep_state();
   donate();
-  if (entering_ && halted_) return void(parts_.bench->progress->now(Activity::idle));
+  if (entering_ && halted_) return void(setup_.trainer->progress->now(Activity::idle));
   if (entering_) return go_on();
   if (catch_up_.observing() || (catch_up_.behind() && !halted_)) return catch_up();
   if (halted_) return answer_halt();
   if (!part_deal_.done()) return deal_parts();
   if (check_due()) return begin_check();
-  if (part_.view.last) return keep_last();
+  if (assignment_.view.last) return keep_last();
   consider_checkpoint();
-  if (position_->course().finished()) return finish();
-  const Cursor cursor = position_->course().cursor();
-  if (cursor.phase == Phase::evaluate) return begin_evaluation();
+  if (position_->schedule().finished()) return finish();
+  const Cursor cursor = position_->schedule().cursor();
+  if (cursor.mode == Mode::evaluate) return begin_evaluation();
   gather(cursor);
 }
 
@@ -155,13 +155,13 @@ void ReplicaState::next_round() {
 void ReplicaState::gather(const Cursor& cursor) {
   gathering_ = cursor;
   items_in_ = 0;
-  parts_.bench->progress->now(Activity::loading);
+  setup_.trainer->progress->now(Activity::loading);
   lap();
   begin_audits(cursor);
-  for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
-    const std::size_t place = shard - part_.begin;
-    if (cursor.phase == Phase::evaluate || (position_->course().takes_part(shard) && !left_out(shard))) {
-      self_->send(caf::actor_cast<shard_actor>(part_.shards[place]), Need{cursor});
+  for (std::uint32_t shard = assignment_.begin; shard < assignment_.end; ++shard) {
+    const std::size_t place = shard - assignment_.begin;
+    if (cursor.mode == Mode::evaluate || (position_->schedule().takes_part(shard) && !left_out(shard))) {
+      self_->send(caf::actor_cast<shard_actor>(assignment_.shards[place]), Need{cursor});
     } else {
       items_[place] = Item{cursor, shard, true, {}, nullptr};
       ++items_in_;
@@ -172,9 +172,9 @@ void ReplicaState::gather(const Cursor& cursor) {
 
 // Whether the round goes on without the shard, because it was late. What is owed is waited for.
 bool ReplicaState::left_out(std::uint32_t shard) const {
-  const Dropping& dropping = part_.view.dropping;
-  if (position_->records() != part_.view.records || dropping.record != position_->records() + 1 ||
-      position_->course().paying())
+  const Dropping& dropping = assignment_.view.dropping;
+  if (position_->records() != assignment_.view.records || dropping.record != position_->records() + 1 ||
+      position_->schedule().replaying())
     return false;
   return std::any_of(dropping.shards.begin(), dropping.shards.end(),
                      [&](const ShardRange& range) { return range.holds(shard); });
@@ -182,21 +182,21 @@ bool ReplicaState::left_out(std::uint32_t shard) const {
 
 void ReplicaState::on(const MicroBatch& message) {
   const Item& item = message.item;
-  if (take_for_audit(item) || take_for_errand(item)) return;
-  if (halted_ || item.shard < part_.begin || item.shard >= part_.end ||
-      self_->current_sender() != part_.shards[item.shard - part_.begin]) {
+  if (take_for_audit(item) || take_for_backup_task(item)) return;
+  if (halted_ || item.shard < assignment_.begin || item.shard >= assignment_.end ||
+      self_->current_sender() != assignment_.shards[item.shard - assignment_.begin]) {
     return;  // of a view that is over
   }
   MUSTER_CHECK(item.cursor == gathering_, item.shard);
-  items_[item.shard - part_.begin] = item;
-  parts_.bench->progress->now(Activity::loading, item.shard);
+  items_[item.shard - assignment_.begin] = item;
+  setup_.trainer->progress->now(Activity::loading, item.shard);
   if (++items_in_ == items_.size()) gathered();
 }
 
 void ReplicaState::gathered() {
   waited_s_ = lap();
   phases_.wait_for_batch_s += waited_s_;
-  if (gathering_.phase == Phase::train) {
+  if (gathering_.mode == Mode::train) {
     begin_step();
   } else {
     go_on_evaluating();
@@ -207,38 +207,40 @@ RoundHeader ReplicaState::header(RoundKind kind) const {
   RoundHeader header;
   header.round = round_;
   header.kind = kind;
-  header.epoch = position_->course().cursor().epoch;
-  header.step = position_->course().steps() + 1;
-  header.applied = position_->course().steps();
+  header.epoch = position_->schedule().cursor().epoch;
+  header.step = position_->schedule().steps() + 1;
+  header.applied = position_->schedule().steps();
   header.record_hash = position_->record_hash();
   header.weights = weights_;
   return header;
 }
 
-ShardWord ReplicaState::word(const Item& item) const {
-  ShardWord word;
-  word.shard = item.shard;
-  word.ended = item.ended ? 1 : 0;
-  word.first = item.range.first;
-  word.count = item.range.count;
-  if (left_out(item.shard)) word.ended = ShardWord::kLeftOut;
-  if (item.ended) return word;
-  word.rows = item.batch->rows;
-  word.is_short = !parts_.facts.unit_is_batch && word.rows < parts_.bench->job.train.batch ? 1 : 0;
-  word.weight = parts_.bench->model->weight(*item.batch);
-  return word;
+ShardReport ReplicaState::shard_report(const Item& item) const {
+  ShardReport shard_report;
+  shard_report.shard = item.shard;
+  shard_report.ended = item.ended ? 1 : 0;
+  shard_report.first = item.range.first;
+  shard_report.count = item.range.count;
+  if (left_out(item.shard)) shard_report.ended = ShardReport::kLeftOut;
+  if (item.ended) return shard_report;
+  shard_report.rows = item.batch->rows;
+  shard_report.is_short =
+      !setup_.facts.unit_is_batch && shard_report.rows < setup_.trainer->job.train.batch ? 1 : 0;
+  shard_report.weight = setup_.trainer->model->weight(*item.batch);
+  return shard_report;
 }
 
 void ReplicaState::begin_step() {
-  sketching_ = parts_.bench->powersgd != nullptr;
+  sketching_ = setup_.trainer->powersgd != nullptr;
   RoundHeader opening = header(sketching_ ? RoundKind::sketch : RoundKind::train);
-  for (const Item& item : items_) opening.shards.push_back(word(item));
-  if (sketching_) words_ = opening.shards;
-  const ReducedElements elements = reduced_elements(*parts_.bench);
-  const std::size_t of_step = sums_stay(*parts_.bench, part_.view) ? 0 : elements.step;
-  float* const result = part_.view.sums_on_cards ? parts_.bench->mean.data() : parts_.bench->gradient.data();
-  self_->send(reducer_,
-              Open{part_.view.number, opening, result, sketching_ ? elements.sketch : of_step, parts_.bench});
+  for (const Item& item : items_) opening.shards.push_back(shard_report(item));
+  if (sketching_) shard_reports_ = opening.shards;
+  const ReducedElements elements = reduced_elements(*setup_.trainer);
+  const std::size_t of_step = sums_stay(*setup_.trainer, assignment_.view) ? 0 : elements.step;
+  float* const result =
+      assignment_.view.sums_on_gpus ? setup_.trainer->mean.data() : setup_.trainer->gradient.data();
+  self_->send(reducer_, Open{assignment_.view.number, opening, result, sketching_ ? elements.sketch : of_step,
+                             setup_.trainer});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   audit_round_.own_begun();
@@ -247,9 +249,9 @@ void ReplicaState::begin_step() {
     computed_s_ = 0;
     return done_with({});
   }
-  parts_.bench->progress->now(Activity::computing, part_.begin);
-  compute([items = items_, step = opening.step, turn = turn_, offering = offers()](Workbench& bench) {
-    return compute_step(bench, *bench.accumulator, items, step, turn, offering);
+  setup_.trainer->progress->now(Activity::computing, assignment_.begin);
+  compute([items = items_, step = opening.step, turn = turn_, offering = offers()](TrainerState& trainer) {
+    return compute_step(trainer, *trainer.accumulator, items, step, turn, offering);
   });
   audit_if_ready();
 }
@@ -258,32 +260,33 @@ void ReplicaState::on(const Computed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return model_failed(message.error_shard, message.error);
   if (halted_) return;
-  if (message.errand != 0) return errand_done(message);
+  if (message.backup_task != 0) return backup_task_done(message);
   const double seconds = lap();
-  const bool goes_on = parts_.bench->powersgd && !sketching_ && gathering_.phase == Phase::train;
+  const bool goes_on = setup_.trainer->powersgd && !sketching_ && gathering_.mode == Mode::train;
   computed_s_ = seconds + (goes_on ? computed_s_ : 0);
-  if (gathering_.phase == Phase::evaluate) {
+  if (gathering_.mode == Mode::evaluate) {
     phases_.evaluate_s += computed_s_;
     evaluation_ = message.metrics;
-    return gather({Phase::evaluate, gathering_.epoch, gathering_.step + 1});
+    return gather({Mode::evaluate, gathering_.epoch, gathering_.step + 1});
   }
   phases_.compute_s += seconds;
   if (sketching_) {
     sketched_metrics_ = message.metrics;
     return contribute(message.nodes, {});
   }
-  parts_.bench->progress->measured(position_->course().steps() + 1, waited_s_ + computed_s_);
+  setup_.trainer->progress->measured(position_->schedule().steps() + 1, waited_s_ + computed_s_);
   done_with({message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits});
 }
 
 // Buckets go to the reducer while the rest is computed.
 Offering ReplicaState::offers() const {
-  const Workbench& bench = *parts_.bench;
+  const TrainerState& trainer = *setup_.trainer;
   Offering offering;
-  offering.bucket_elements = bucket_elements(bench.job, bench.state.size(), part_.view.replicas.size());
-  offering.stays = sums_stay(bench, part_.view);
+  offering.bucket_elements =
+      bucket_elements(trainer.job, trainer.state.size(), assignment_.view.replicas.size());
+  offering.stays = sums_stay(trainer, assignment_.view);
   offering.audited = own_audit();
-  offering.done = [reducer = reducer_, view = part_.view.number, round = round_, keep = parts_.bench](
+  offering.done = [reducer = reducer_, view = assignment_.view.number, round = round_, keep = setup_.trainer](
                       const std::vector<NodeValue>& sums, ElementRange bucket) {
     caf::anon_send(reducer, Offer{view, round, sums, bucket, keep});
   };
@@ -292,11 +295,11 @@ Offering ReplicaState::offers() const {
 
 // This replica's part of the round is done; from here on it waits for others.
 void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                              std::vector<AuditWord> audits) {
-  parts_.bench->progress->now(Activity::reducing);
-  const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : parts_.bench;
-  self_->send(reducer_, Contribute{part_.view.number, round_, std::move(nodes), std::move(metrics), keep, 0,
-                                   std::move(audits)});
+                              std::vector<AuditReport> audits) {
+  setup_.trainer->progress->now(Activity::reducing);
+  const std::shared_ptr<const void> keep = nodes.empty() ? nullptr : setup_.trainer;
+  self_->send(reducer_, Contribute{assignment_.view.number, round_, std::move(nodes), std::move(metrics),
+                                   keep, 0, std::move(audits)});
 }
 
 // The first sums of a step are there: each shard's second ones follow from them. Should the view end on the
@@ -306,24 +309,26 @@ void ReplicaState::sketched(const RoundRecord& sketch) {
   mean_whole_ = false;
   traffic_ += sketch.sent;
   phases_.reduce_s += lap();
-  Workbench& bench = *parts_.bench;
+  TrainerState& trainer = *setup_.trainer;
   RoundHeader opening = header(RoundKind::train);
-  opening.shards = words_;
+  opening.shards = shard_reports_;
   opening.record_hash = sketch.hash;
-  self_->send(reducer_, Open{part_.view.number, opening, bench.gradient.data() + bench.powersgd->first(),
-                             reduced_elements(bench).step, parts_.bench});
+  self_->send(reducer_,
+              Open{assignment_.view.number, opening, trainer.gradient.data() + trainer.powersgd->first(),
+                   reduced_elements(trainer).step, setup_.trainer});
   // With nothing to add there is nothing to wait for: an earlier turn may still compute.
-  const bool any = std::any_of(words_.begin(), words_.end(), [](const auto& word) { return word.present(); });
+  const bool any = std::any_of(shard_reports_.begin(), shard_reports_.end(),
+                               [](const auto& shard_report) { return shard_report.present(); });
   if (sketch.weight == 0 || !any) return contribute({}, std::exchange(sketched_metrics_, {}));
-  bench.progress->now(Activity::computing, part_.begin);
-  compute([items = items_, step = opening.step, turn = turn_](Workbench& workbench) {
-    return compute_second(workbench, *workbench.accumulator, items, step, turn);
+  trainer.progress->now(Activity::computing, assignment_.begin);
+  compute([items = items_, step = opening.step, turn = turn_](TrainerState& trainer_state) {
+    return compute_second(trainer_state, *trainer_state.accumulator, items, step, turn);
   });
 }
 
 void ReplicaState::on(const RoundDone& message) {
   ++round_;
-  next_turn();  // others may have stood in for this replica, which still computes
+  next_turn();  // backup workers may have computed for this replica, which still computes
   if (message.record->kind == RoundKind::sketch) return sketched(*message.record);
   if (message.record->kind == RoundKind::check) return checked(*message.record);
   view_takes_effect();
@@ -332,17 +337,17 @@ void ReplicaState::on(const RoundDone& message) {
 
 // The first record of a view: from here on what was held before it is of no use.
 void ReplicaState::view_takes_effect() {
-  if (!part_deal_.take_effect(part_.view.number)) return;
+  if (!part_deal_.take_effect(assignment_.view.number)) return;
   from_.reset();
   feed_.drop_records();  // of the view before; all have them
   if (!in_parts()) return;
-  parts_.compute->submit([bench = parts_.bench] { bench->part = std::move(bench->next_part); });
+  setup_.compute->submit([trainer = setup_.trainer] { trainer->part = std::move(trainer->next_part); });
 }
 
 MeanIs ReplicaState::mean_of(const RoundRecord& record) const {
   if (record.kind != RoundKind::train || record.weight == 0) return MeanIs::in_gradient;  // there is none
-  if (sums_stay(*parts_.bench, part_.view)) return MeanIs::in_sums;
-  return part_.view.sums_on_cards ? MeanIs::in_mean : MeanIs::in_gradient;
+  if (sums_stay(*setup_.trainer, assignment_.view)) return MeanIs::in_sums;
+  return assignment_.view.sums_on_gpus ? MeanIs::in_mean : MeanIs::in_gradient;
 }
 
 // From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
@@ -353,7 +358,7 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
   if (!feed_.feeds_somebody()) feed_.drop_records();
   position_->take(*record_);
   updating_ = true;
-  parts_.bench->progress->now(Activity::updating);
+  setup_.trainer->progress->now(Activity::updating);
   waits_.round_done(*record_, lap_.time_since_epoch());
   traffic_ += record_->sent;
   const double took = lap();
@@ -370,8 +375,8 @@ void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanI
 
 void ReplicaState::begin_evaluation() {
   evaluation_.clear();
-  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
-  gather(position_->course().cursor());
+  self_->send(reducer_, Open{assignment_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
+  gather(position_->schedule().cursor());
 }
 
 void ReplicaState::go_on_evaluating() {
@@ -380,11 +385,11 @@ void ReplicaState::go_on_evaluating() {
     contribute({}, evaluation_);
     return;
   }
-  parts_.bench->progress->now(Activity::computing, part_.begin);
-  compute([items = items_, sums = evaluation_](Workbench& bench) {
+  setup_.trainer->progress->now(Activity::computing, assignment_.begin);
+  compute([items = items_, sums = evaluation_](TrainerState& trainer) {
     Computed computed;
     computed.metrics = sums;
-    compute_evaluation(bench, items, computed.metrics);
+    compute_evaluation(trainer, items, computed.metrics);
     return computed;
   });
 }
@@ -392,18 +397,18 @@ void ReplicaState::go_on_evaluating() {
 // One who speaks writes the last checkpoint, and is done when it is there. In the view before it may have
 // been another one, or of another history, whose checkpoints may count no more.
 void ReplicaState::finish() {
-  parts_.bench->progress->now(Activity::updating);
-  const bool gives = parts_.checkpoints && in_parts() && !speaks();
+  setup_.trainer->progress->now(Activity::updating);
+  const bool gives = setup_.checkpoints && in_parts() && !speaks();
   if (gives) give_for_checkpoint();
   if (last_written_ && !is_of_another_history(*last_written_) && !gives)
-    return say_done(last_written_->state_sha256, last_written_->path);
-  if (parts_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
-  compute([](Workbench& bench) {
-    const auto state = host_state(bench);
+    return report_done(last_written_->state_sha256, last_written_->path);
+  if (setup_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
+  compute([](TrainerState& trainer) {
+    const auto state = host_state(trainer);
     Sha256 hash;
     for (std::size_t at = 0; at < state.size(); at += kHashedAtOnce) {
       hash.add(std::as_bytes(std::span(state).subspan(at, std::min(kHashedAtOnce, state.size() - at))));
-      bench.progress->moved();
+      trainer.progress->moved();
     }
     Hashed hashed;
     hashed.state_sha256 = hash.hex();
@@ -414,40 +419,40 @@ void ReplicaState::finish() {
 void ReplicaState::on(const Hashed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
-  say_done(message.state_sha256, {});
+  report_done(message.state_sha256, {});
 }
 
-void ReplicaState::say_done(const std::string& state_sha256, const std::string& checkpoint) {
-  parts_.bench->progress->now(Activity::idle);
+void ReplicaState::report_done(const std::string& state_sha256, const std::string& checkpoint) {
+  setup_.trainer->progress->now(Activity::idle);
   ReplicaDone done;
-  done.slot = parts_.slot;
-  done.steps = position_->course().steps();
+  done.slot = setup_.slot;
+  done.steps = position_->schedule().steps();
   done.samples = position_->samples();
   done.state_sha256 = state_sha256;
   done.phases = phases_;
   waits_.fill(done.phases);
   done.traffic = traffic_;
-  done.algorithm = text_of(part_.algorithm);
-  if (position_->course().ran_out())
-    done.steps_asked = static_cast<std::int64_t>(*parts_.bench->job.train.steps);
+  done.algorithm = text_of(assignment_.algorithm);
+  if (position_->schedule().ran_out())
+    done.steps_asked = static_cast<std::int64_t>(*setup_.trainer->job.train.steps);
   done.checkpoint = checkpoint;
   done.epochs = position_->told();
-  for (EpochEnd& epoch : done.epochs) epoch.view = part_.view.number;
+  for (EpochEnd& epoch : done.epochs) epoch.view = assignment_.view.number;
   done_ = done;
-  self_->send(parts_.node, done);
+  self_->send(setup_.node, done);
 }
 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
-  if (!going_back_) tell_epochs();                       // else they are of steps that are done again
-  for (const auto* told : {&checkpointed_, &spared_}) {  // a word that was on its way may be lost
-    if (*told) self_->send(parts_.node, **told);
+  if (!going_back_) report_epochs();                     // else they are of steps that are done again
+  for (const auto* told : {&checkpointed_, &spared_}) {  // a report that was on its way may be lost
+    if (*told) self_->send(setup_.node, **told);
   }
-  if (done_ && !halted_) self_->send(parts_.node, *done_);
+  if (done_ && !halted_) self_->send(setup_.node, *done_);
 }
 
-replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts) {
-  self->state.start(self, std::move(parts));
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaSetup setup) {
+  self->state.start(self, std::move(setup));
   return {[=](const Begin&) { self->state.go_on(); },
           [=](const MicroBatch& message) { self->state.on(message); },
           [=](const Computed& message) { self->state.on(message); },
@@ -458,18 +463,18 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts
           [=](const Written& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
-          [=](const HandedOut& message) { self->state.on(message); },
+          [=](const TransferIn& message) { self->state.on(message); },
           [=](const Observing& message) { self->state.on(message); },
           [=](const DonateTo& message) { self->state.on(message); },
           [=](const StateCopied& message) { self->state.on(message); },
           [=](const Restored& message) { self->state.on(message); },
           [=](const Adopted& message) { self->state.on(message); },
-          [=](const StandIn& message) { self->state.on(message); },
+          [=](const RunBackupTask& message) { self->state.on(message); },
           [=](const KeepState&) { self->state.keep_state(); },
           [=](const PartTaken& message) { self->state.on(message); },
           [=](const WriteAgain& message) { self->state.on(message); },
           [=](const ReadAgain& message) { self->state.on(message); },
-          [=](const Borrowed& message) { self->state.on(message); },
+          [=](const AuditShardReply& message) { self->state.on(message); },
           [=](const Audited& message) { self->state.on(message); },
           [=](const Weighed& message) { self->state.on(message); }};
 }

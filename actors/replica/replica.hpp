@@ -1,6 +1,6 @@
 // A replica: one device with a full copy of the model. For each step it gathers its shards' micro-batches,
 // has their gradients computed, gives them to the reducer, and applies the result. It decides nothing:
-// course, ledger and events are rules; computing is the executor's.
+// schedule, ledger and events are rules; computing is the executor's.
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,15 @@
 #include "actors/replica/training_position.hpp"
 #include "actors/rules/steps/checkpoint_due.hpp"
 #include "actors/rules/watch/wait_share.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
 
 /// What a replica is given.
-struct ReplicaParts {
+struct ReplicaSetup {
   std::uint32_t slot = 0;
   DataFacts facts;
-  std::shared_ptr<Workbench> bench;
+  std::shared_ptr<TrainerState> trainer;
   std::shared_ptr<Executor> compute;
   node_actor node;
   std::shared_ptr<Executor> background;       ///< what no step waits for: encoding, hashing
@@ -44,7 +44,7 @@ class ReplicaState {
   static inline const char* name = "replica";
   using Self = replica_actor::stateful_pointer<ReplicaState>;
 
-  void start(Self self, ReplicaParts parts);
+  void start(Self self, ReplicaSetup setup);
   void go_on();
   void on(const MicroBatch& message);
   void on(const Computed& message);
@@ -53,7 +53,7 @@ class ReplicaState {
   void on(const Hashed& message);
   void on(const ViewClosed& message);
   void on(const Assignment& message);
-  void on(const HandedOut& message);
+  void on(const TransferIn& message);
   void on(const Snapped& message);
   void on(const Written& message);
   void on(const Observing& message);
@@ -61,11 +61,11 @@ class ReplicaState {
   void on(const StateCopied& message);
   void on(const Restored& message);
   void on(const Adopted& message);
-  void on(const StandIn& message);
+  void on(const RunBackupTask& message);
   void on(const PartTaken& message);
   void on(const WriteAgain& message);
   void on(const ReadAgain& message);
-  void on(const Borrowed& message);
+  void on(const AuditShardReply& message);
   void on(const Audited& message);
   void on(const Weighed& message);
   /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
@@ -89,7 +89,7 @@ class ReplicaState {
   double lap();  // seconds since the last lap
   Offering offers() const;
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
-                  std::vector<AuditWord> audits = {});
+                  std::vector<AuditReport> audits = {});
   void look_at_place();
   bool check_due() const;
   void begin_check();
@@ -105,9 +105,9 @@ class ReplicaState {
   void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
   MeanIs mean_of(const RoundRecord& record) const;
   void answer_halt();
-  void hand_out();
-  void hand_out(HandOut word, std::shared_ptr<const Parcel> parcel);
-  void make_and_hand_out(const HandOut& word);
+  void send_transfer();
+  void send_transfer(TransferOut out, std::shared_ptr<const TransferPayload> transfer);
+  void make_and_send_transfer(const TransferOut& out);
   bool last_whole() const;
   std::uint64_t kept_from() const;
   void feed();
@@ -130,17 +130,17 @@ class ReplicaState {
   void raise_step_events(const RoundRecord& record);
   void raise_if_starved();
   bool count_step(const RoundRecord& record);
-  void tell(EpochEnd epoch);
-  void tell_epochs();
+  void report(EpochEnd epoch);
+  void report_epochs();
   bool raise_not_finite(const NotFinite& found);
   void stop_before(Event event);
   void take_back();
-  void moved(const Course::Move& move);
+  void moved(const RoundSchedule::Move& move);
   void report_epoch();
   void next_round();
   void begin_evaluation();
   void finish();
-  void say_done(const std::string& state_sha256, const std::string& checkpoint);
+  void report_done(const std::string& state_sha256, const std::string& checkpoint);
   void go_on_from(const ReplicaPlace& place);
   void consider_checkpoint();
   void raise_written(const Written& message);
@@ -149,36 +149,36 @@ class ReplicaState {
   bool is_of_another_history(const Written& written) const;
   void keep_last();
   void next_turn();
-  void begin_errand();
-  bool take_for_errand(const Item& item);
-  void errand_done(const Computed& message);
-  bool in_parts() const { return parts_.bench->job.train.in_parts(); }
+  void begin_backup_task();
+  bool take_for_backup_task(const Item& item);
+  void backup_task_done(const Computed& message);
+  bool in_parts() const { return setup_.trainer->job.train.in_parts(); }
   void enter_parts();
   void view_takes_effect();
   void deal_parts();
-  void take_part(const HandedOut& message);
+  void take_part(const TransferIn& message);
   void go_back(DiskTries tries = {});
   bool reads_again(const Restored& message);
   void gone_back(const Restored& message);
   bool is_being_restored();
   void give_for_checkpoint();
   void gather_parts(const Snapped& own, const Written& written);
-  void take_gathered(const HandedOut& message);
+  void take_gathered(const TransferIn& message);
   void write_if_gathered();
   void give_up_gathering(const std::string& reason);
   void write(std::shared_ptr<const Snapshot> snapshot, const Written& written);
   void trouble(const std::string& reason, std::vector<Event> events = {});
   void model_failed(std::optional<std::uint32_t> shard, const std::string& error);
   RoundHeader header(RoundKind kind) const;
-  ShardWord word(const Item& item) const;
+  ShardReport shard_report(const Item& item) const;
   template <class JobFunction>
   void compute(JobFunction job);
   template <class JobFunction>
   void on_compute_thread(JobFunction job);
 
   replica_actor::pointer self_ = nullptr;
-  ReplicaParts parts_;
-  Assignment part_;  // in the current view
+  ReplicaSetup setup_;
+  Assignment assignment_;  // in the current view
   reducer_actor reducer_;
   std::uint64_t turn_ = 0;  // what was asked for in an earlier one is ignored
   bool halted_ = true;      // until Begin
@@ -188,9 +188,9 @@ class ReplicaState {
   using Payload = CatchUp::Payload;
   RecordFeed feed_;   // as a donor
   CatchUp catch_up_;  // as a newcomer, or behind the others
-  // Nodes of late replicas that this one computes while it waits; see replica_errand.cpp.
-  std::deque<StandIn> errands_;
-  std::vector<std::optional<Item>> errand_items_;
+  // Nodes of late replicas that this one computes while it waits; see replica_backup.cpp.
+  std::deque<RunBackupTask> backup_tasks_;
+  std::vector<std::optional<Item>> backup_task_items_;
   // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
   Proof proof_;
   std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
@@ -208,12 +208,12 @@ class ReplicaState {
   PartGathering part_gathering_;          // for a checkpoint
   std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
   std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
-  bool keeps_soon_ = false;                   // the last record, once its mean has come from the card
-  bool result_abandoned_ = false;             // a transfer may still write to it
-  MeanIs mean_ = MeanIs::in_gradient;         // that of the last record
-  bool mean_whole_ = false;                   // no later round has written into it
-  std::optional<TrainingPosition> position_;  // from `start` on
-  Phases phases_;
+  bool keeps_soon_ = false;                            // the last record, once its mean has come from the GPU
+  bool result_abandoned_ = false;                      // a transfer may still write to it
+  MeanIs mean_ = MeanIs::in_gradient;                  // that of the last record
+  bool mean_whole_ = false;                            // no later round has written into it
+  std::optional<TrainingPosition> position_;           // from `start` on
+  PhaseTimes phases_;
   WaitShare waits_;
   Traffic traffic_;
 
@@ -224,7 +224,7 @@ class ReplicaState {
   std::vector<ShardMetrics> evaluation_;
   // A step of two sums (RoundKind::sketch): the first is under way; what is said with the second.
   bool sketching_ = false;
-  std::vector<ShardWord> words_;
+  std::vector<ShardReport> shard_reports_;
   std::vector<ShardMetrics> sketched_metrics_;
   std::shared_ptr<const RoundRecord> record_;
   std::optional<ReplicaDone> done_;  // as it was said
@@ -232,7 +232,7 @@ class ReplicaState {
   bool keep_wanted_ = false;         // KeepState came while a record was applied
   // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
   // end.
-  CoursePoint looked_at_;
+  SchedulePoint looked_at_;
   bool writing_ = false;
   Time snapped_at_{};
   std::optional<Written> last_written_;
@@ -244,38 +244,38 @@ class ReplicaState {
 // Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.
 template <class JobFunction>
 void ReplicaState::compute(JobFunction job) {
-  using Answer = decltype(job(*parts_.bench));
-  parts_.compute->submit(
-      [bench = parts_.bench, replica = replica_actor(self_), turn = turn_, job = std::move(job)]() mutable {
-        Answer answer;
-        try {
-          answer = job(*bench);
-        } catch (const ShardError& error) {
-          answer = {};
-          answer.error = error.what();
-          if constexpr (std::is_same_v<Answer, Computed>) answer.error_shard = error.shard;
-        } catch (const std::exception& error) {
-          answer.error = error.what();
-        }
-        bench->progress->moved();
-        answer.turn = turn;
-        caf::anon_send(replica, std::move(answer));
-      });
+  using Answer = decltype(job(*setup_.trainer));
+  setup_.compute->submit([trainer = setup_.trainer, replica = replica_actor(self_), turn = turn_,
+                          job = std::move(job)]() mutable {
+    Answer answer;
+    try {
+      answer = job(*trainer);
+    } catch (const ShardError& error) {
+      answer = {};
+      answer.error = error.what();
+      if constexpr (std::is_same_v<Answer, Computed>) answer.error_shard = error.shard;
+    } catch (const std::exception& error) {
+      answer.error = error.what();
+    }
+    trainer->progress->moved();
+    answer.turn = turn;
+    caf::anon_send(replica, std::move(answer));
+  });
 }
 
 // The same without an answer. What the job throws ends the run.
 template <class JobFunction>
 void ReplicaState::on_compute_thread(JobFunction job) {
-  parts_.compute->submit([bench = parts_.bench, node = parts_.node, job = std::move(job)]() mutable {
+  setup_.compute->submit([trainer = setup_.trainer, node = setup_.node, job = std::move(job)]() mutable {
     try {
-      job(*bench);
+      job(*trainer);
     } catch (const std::exception& error) {
       caf::anon_send(node, Trouble{error.what()});
     }
-    bench->progress->moved();
+    trainer->progress->moved();
   });
 }
 
-replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaParts parts);
+replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaSetup setup);
 
 }  // namespace muster

@@ -10,25 +10,25 @@ namespace muster {
 // Every member knows the audits of the step by itself. What takes no part in it is not audited.
 void ReplicaState::begin_audits(const Cursor& cursor) {
   std::vector<Audit> audits;
-  const std::uint64_t every = audit_every(parts_.bench->job, part_.view);
-  if (cursor.phase == Phase::train && every > 0) {
-    const Course& course = position_->course();
-    const std::uint64_t step = course.steps() + 1;
-    audits = audits_of(part_.view.replicas, proof_.to_compare(step), step, every);
+  const std::uint64_t every = audit_every(setup_.trainer->job, assignment_.view);
+  if (cursor.mode == Mode::train && every > 0) {
+    const RoundSchedule& schedule = position_->schedule();
+    const std::uint64_t step = schedule.steps() + 1;
+    audits = audits_of(assignment_.view.replicas, proof_.to_compare(step), step, every);
     for (Audit& audit : audits)
       std::erase_if(audit.shards,
-                    [&](std::uint32_t shard) { return !course.takes_part(shard) || left_out(shard); });
+                    [&](std::uint32_t shard) { return !schedule.takes_part(shard) || left_out(shard); });
   }
-  audit_round_.begin(std::move(audits), parts_.slot);
+  audit_round_.begin(std::move(audits), setup_.slot);
   if (audit_round_.is_open()) ask_for_audit();
 }
 
 // The shard of this replica that another one computes, too.
 std::optional<std::uint32_t> ReplicaState::own_audit() const {
   for (const Audit& audit : audit_round_.audits()) {
-    if (audit.owner != parts_.slot) continue;
+    if (audit.owner != setup_.slot) continue;
     for (const std::uint32_t shard : audit.shards) {
-      if (has_rows(items_[shard - part_.begin])) return shard;
+      if (has_rows(items_[shard - assignment_.begin])) return shard;
     }
   }
   return std::nullopt;
@@ -37,17 +37,17 @@ std::optional<std::uint32_t> ReplicaState::own_audit() const {
 void ReplicaState::ask_for_audit() {
   const auto shard = audit_round_.next();
   if (!shard) return contribute_if_audited();
-  if (audit_round_.own()) parts_.bench->progress->now(Activity::loading);
-  self_->send(parts_.node, Borrow{part_.view.number, *shard});
+  if (audit_round_.own()) setup_.trainer->progress->now(Activity::loading);
+  self_->send(setup_.node, AuditShardRequest{assignment_.view.number, *shard});
 }
 
-void ReplicaState::on(const Borrowed& message) {
-  if (message.view == part_.view.number && !halted_ && audit_round_.asks_for(message.shard))
+void ReplicaState::on(const AuditShardReply& message) {
+  if (message.view == assignment_.view.number && !halted_ && audit_round_.asks_for(message.shard))
     self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
 }
 
 bool ReplicaState::take_for_audit(const Item& item) {
-  const bool own = item.shard >= part_.begin && item.shard < part_.end;
+  const bool own = item.shard >= assignment_.begin && item.shard < assignment_.end;
   if (own || halted_ || !audit_round_.asks_for(item.shard)) return false;
   if (audit_round_.has_item() || item.cursor != gathering_) return false;
   audit_round_.take(item);
@@ -60,17 +60,17 @@ void ReplicaState::audit_if_ready() {
   const auto item = audit_round_.start();
   if (!item) return;
   const std::size_t buckets =
-      bucket_elements(parts_.bench->job, parts_.bench->state.size(), part_.view.replicas.size());
-  parts_.bench->progress->now(Activity::computing, item->shard);
-  compute([item = *item, step = position_->course().steps() + 1, buckets](Workbench& bench) {
-    return Audited{0, audit_shard(bench, item, step, buckets), {}};
+      bucket_elements(setup_.trainer->job, setup_.trainer->state.size(), assignment_.view.replicas.size());
+  setup_.trainer->progress->now(Activity::computing, item->shard);
+  compute([item = *item, step = position_->schedule().steps() + 1, buckets](TrainerState& trainer) {
+    return Audited{0, audit_shard(trainer, item, step, buckets), {}};
   });
 }
 
 void ReplicaState::on(const Audited& message) {
   if (message.turn != turn_ || !audit_round_.has_item()) return;
   if (!message.error.empty()) return model_failed(audit_round_.shard(), message.error);
-  audit_round_.computed(message.word);
+  audit_round_.computed(message.report);
   ask_for_audit();
 }
 
@@ -79,11 +79,13 @@ void ReplicaState::done_with(AuditRound::Part part) {
   audit_round_.own_done(std::move(part));
   const bool waits = audit_round_.is_open();
   if (const auto& nodes = audit_round_.own()->nodes; waits && !nodes.empty())
-    self_->send(
-        reducer_,
-        Offer{part_.view.number, round_, nodes, {0, reduced_elements(*parts_.bench).step}, parts_.bench});
+    self_->send(reducer_, Offer{assignment_.view.number,
+                                round_,
+                                nodes,
+                                {0, reduced_elements(*setup_.trainer).step},
+                                setup_.trainer});
   // Loaders are watched while a replica does nothing but wait for them.
-  if (waits && !audit_round_.has_item()) parts_.bench->progress->now(Activity::loading);
+  if (waits && !audit_round_.has_item()) setup_.trainer->progress->now(Activity::loading);
   audit_if_ready();
   contribute_if_audited();
 }

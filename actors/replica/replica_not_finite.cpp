@@ -6,13 +6,13 @@ namespace muster {
 
 // All replicas find the same. Whether this one goes on.
 bool ReplicaState::raise_not_finite(const NotFinite& found) {
-  const Workbench& bench = *parts_.bench;
-  Event event = not_finite_event(found, *record_, bench.job, bench.model->layout());
-  if (bench.job.train.not_finite == OnNotFinite::stop) {
+  const TrainerState& trainer = *setup_.trainer;
+  Event event = not_finite_event(found, *record_, trainer.job, trainer.model->layout());
+  if (trainer.job.train.not_finite == OnNotFinite::stop) {
     stop_before(std::move(event));
     return false;
   }
-  if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
+  if (speaks()) self_->send(setup_.node, Raised{std::move(event)});
   return true;
 }
 
@@ -23,7 +23,7 @@ void ReplicaState::stop_before(Event event) {
   if (entering_ || catch_up_.observing()) return next_round();
   if (keep_wanted_) keep_state();
   if (halted_) return answer_halt();
-  parts_.bench->progress->now(Activity::idle);
+  setup_.trainer->progress->now(Activity::idle);
   if (speaks()) trouble(reason, {std::move(event)});
 }
 

@@ -18,20 +18,20 @@ std::set<std::uint32_t> slots_in(const View& view) {
   return slots;
 }
 
-std::vector<PartMove> moves_into(const Workbench& bench, const View& view) {
+std::vector<PartMove> moves_into(const TrainerState& trainer, const View& view) {
   if (view.source.view == 0) return {};
-  return part_moves(part_tiles(bench, view.source.holders), part_tiles(bench, holders_in(view)),
-                    slots_in(view), elements_in_parts(bench));
+  return part_moves(part_tiles(trainer, view.source.holders), part_tiles(trainer, holders_in(view)),
+                    slots_in(view), elements_in_parts(trainer));
 }
 
 // What is gathered for a checkpoint by one that has none of it.
-std::vector<PartMove> moves_to_writer(const Workbench& bench, const View& view, std::uint32_t writer) {
-  return parts_for(writer, part_tiles(bench, holders_in(view)), elements_in_parts(bench));
+std::vector<PartMove> moves_to_writer(const TrainerState& trainer, const View& view, std::uint32_t writer) {
+  return parts_for(writer, part_tiles(trainer, holders_in(view)), elements_in_parts(trainer));
 }
 
 // One that is not on the job's way: train.steps or the data were others when it was written.
-std::string why_not_from(Course course, const ReplicaPlace& place) {
-  return course.resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+std::string why_not_from(RoundSchedule schedule, const ReplicaPlace& place) {
+  return schedule.resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.deferred);
 }
 
 }  // namespace
@@ -40,14 +40,15 @@ std::string why_not_from(Course course, const ReplicaPlace& place) {
 
 void ReplicaState::enter_parts() {
   give_up_gathering("its view ended before all parts were there");
-  part_gathering_.enter(moves_to_writer(*parts_.bench, part_.view, parts_.slot).size());
-  const PartDeal::Entry entry = part_deal_.enter(part_.view.source, part_.view.number);
-  compute([part = std::move(part_.part), view = part_.view, self = parts_.slot, entry](Workbench& bench) {
-    if (entry.next_counts) bench.part = std::move(bench.next_part);
-    if (entry.has_none) bench.part.reset();
-    bench.next_part = part;
-    part->prepare(bench.part.get());
-    std::vector<PartMove> wanted = moves_into(bench, view);
+  part_gathering_.enter(moves_to_writer(*setup_.trainer, assignment_.view, setup_.slot).size());
+  const PartDeal::Entry entry = part_deal_.enter(assignment_.view.source, assignment_.view.number);
+  compute([part = std::move(assignment_.part), view = assignment_.view, self = setup_.slot,
+           entry](TrainerState& trainer) {
+    if (entry.next_counts) trainer.part = std::move(trainer.next_part);
+    if (entry.has_none) trainer.part.reset();
+    trainer.next_part = part;
+    part->prepare(trainer.part.get());
+    std::vector<PartMove> wanted = moves_into(trainer, view);
     std::erase_if(wanted, [&](const PartMove& move) { return move.to != self; });
     part->expect(wanted);
     return PartTaken{0, false, part->complete(), {}};
@@ -57,84 +58,84 @@ void ReplicaState::enter_parts() {
 // All stand at the same record. Each gives what the others need of what it holds, and takes what it needs.
 void ReplicaState::deal_parts() {
   if (!part_deal_.begin()) return;
-  parts_.bench->progress->now(Activity::updating);
-  compute([view = part_.view, self = parts_.slot, records = position_->records(),
-           reducer = reducer_](Workbench& bench) {
-    Part& next = *bench.next_part;
-    for (const PartMove& move : moves_into(bench, view)) {
+  setup_.trainer->progress->now(Activity::updating);
+  compute([view = assignment_.view, self = setup_.slot, records = position_->records(),
+           reducer = reducer_](TrainerState& trainer) {
+    Part& next = *trainer.next_part;
+    for (const PartMove& move : moves_into(trainer, view)) {
       if (!next.has_vectors() || move.from != self) continue;
-      if (!bench.part) throw Error("it holds no part, but is to give some");
+      if (!trainer.part) throw Error("it holds no part, but is to give some");
       if (move.to == self && next.keeps(move.elements)) continue;
-      auto bytes = std::make_shared<const std::vector<std::byte>>(bench.part->give(move.elements));
+      auto bytes = std::make_shared<const std::vector<std::byte>>(trainer.part->give(move.elements));
       if (move.to == self) {
         next.take(*bytes);
       } else {
-        caf::anon_send(reducer,
-                       HandOut{view.number, move.to, records, FrameKind::part, nullptr, std::move(bytes)});
+        caf::anon_send(
+            reducer, TransferOut{view.number, move.to, records, FrameKind::part, nullptr, std::move(bytes)});
       }
     }
     return PartTaken{0, true, next.complete(), {}};
   });
 }
 
-void ReplicaState::take_part(const HandedOut& message) {
+void ReplicaState::take_part(const TransferIn& message) {
   if (!in_parts() || catch_up_.observing()) return;
   part_deal_.ask();
-  if (part_deal_.given() && !part_deal_.done() && !halted_) parts_.bench->progress->now(Activity::updating);
-  compute([payload = message.payload](Workbench& bench) {
-    bench.next_part->take(*payload);
-    return PartTaken{0, false, bench.next_part->complete(), {}};
+  if (part_deal_.given() && !part_deal_.done() && !halted_) setup_.trainer->progress->now(Activity::updating);
+  compute([payload = message.payload](TrainerState& trainer) {
+    trainer.next_part->take(*payload);
+    return PartTaken{0, false, trainer.next_part->complete(), {}};
   });
 }
 
 void ReplicaState::on(const PartTaken& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble(message.error);
-  if (part_.view.last && part_deal_.done())
-    parts_.bench->progress->now(Activity::idle);  // it has given its part
+  if (assignment_.view.last && part_deal_.done())
+    setup_.trainer->progress->now(Activity::idle);  // it has given its part
   const PartDeal::Step step = part_deal_.worked(message.gave, message.complete);
   if (step == PartDeal::Step::none || halted_) return;
   if (step == PartDeal::Step::done) return next_round();
   // It waits for those of others, unless it has some to take.
-  parts_.bench->progress->now(part_deal_.is_worked_on() ? Activity::updating : Activity::reducing);
+  setup_.trainer->progress->now(part_deal_.is_worked_on() ? Activity::updating : Activity::reducing);
 }
 
 // ---- back to a checkpoint, or to the beginning: parts were lost, or none were dealt yet
 
 void ReplicaState::go_back(DiskTries tries) {
-  const PartSource& source = part_.view.source;
+  const PartSource& source = assignment_.view.source;
   const bool is_here = source.checkpoint.empty() || (from_ && from_->place.records == source.records);
   feed_.drop_records();
-  parts_.bench->progress->now(is_here ? Activity::updating : Activity::restoring);
-  const auto restore = [compute = parts_.compute, bench = parts_.bench, replica = replica_actor(self_),
+  setup_.trainer->progress->now(is_here ? Activity::updating : Activity::restoring);
+  const auto restore = [compute = setup_.compute, trainer = setup_.trainer, replica = replica_actor(self_),
                         turn = turn_, tries,
                         restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](
                            std::shared_ptr<const Snapshot> snapshot, const std::string& why, Unread unread) {
-    compute->submit([bench, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, unread] {
+    compute->submit([trainer, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, unread] {
       auto waits = Restoring::waits;
       if (!restoring->compare_exchange_strong(waits, Restoring::begun)) return;
       Restored restored{turn, nullptr, snapshot ? std::string() : why, unread, tries};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
-        if (snapshot) go_back_to(*bench, *snapshot);
+        if (snapshot) go_back_to(*trainer, *snapshot);
       } catch (const std::exception& error) {
         restored.error = error.what();
       }
       caf::anon_send(replica, std::move(restored));
     });
   };
-  if (part_.view.back && parts_.checkpoints)
-    parts_.checkpoints->set_aside(source.step, part_.view.history - 1);
+  if (assignment_.view.back && setup_.checkpoints)
+    setup_.checkpoints->set_aside(source.step, assignment_.view.history - 1);
   if (source.checkpoint.empty()) return restore(std::make_shared<const Snapshot>(), {}, Unread::no);
   if (from_ && from_->place.records == source.records) return restore(from_, {}, Unread::no);
-  if (!parts_.checkpoints)
+  if (!setup_.checkpoints)
     return restore(nullptr, "it has no folder with " + source.checkpoint + " to go back to", Unread::no);
-  const auto done = [restore, name = source.checkpoint, course = position_->course()](auto snapshot, auto why,
-                                                                                      Unread unread) {
-    if (snapshot) why = why_not_from(course, snapshot->place);
+  const auto done = [restore, name = source.checkpoint, schedule = position_->schedule()](
+                        auto snapshot, auto why, Unread unread) {
+    if (snapshot) why = why_not_from(schedule, snapshot->place);
     restore(why.empty() ? std::move(snapshot) : nullptr, "it cannot go back to " + name + ": " + why, unread);
   };
-  parts_.checkpoints->read(source.checkpoint, tries.last, done);
+  setup_.checkpoints->read(source.checkpoint, tries.last, done);
 }
 
 // A folder that cannot be reached for a while is no reason to go back further, or to lose this replica.
@@ -143,10 +144,10 @@ bool ReplicaState::reads_again(const Restored& message) {
   DiskTries tries = message.tries;
   if (++tries.refused == 1) tries.since = now().time_since_epoch();
   const auto wait = disk_again_in(disk_wait(tries.refused), now().time_since_epoch() - tries.since,
-                                  parts_.bench->job.cluster.give_up_after);
+                                  setup_.trainer->job.cluster.give_up_after);
   if (!wait && std::exchange(tries.last, true)) return false;
   if (tries.refused == 1)
-    self_->send(parts_.node, Raised{make_event("notice", {{"text", message.error + "; it tries again"}})});
+    self_->send(setup_.node, Raised{make_event("notice", {{"text", message.error + "; it tries again"}})});
   self_->delayed_send(self_, wait.value_or(std::chrono::nanoseconds(0)), ReadAgain{turn_, tries});
   return true;
 }
@@ -170,7 +171,7 @@ void ReplicaState::gone_back(const Restored& message) {
   restoring_.reset();
   if (reads_again(message)) return;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
-  self_->send(parts_.node, WentBack{{}, part_.view.number, message.error, message.unread});
+  self_->send(setup_.node, WentBack{{}, assignment_.view.number, message.error, message.unread});
   if (!message.error.empty()) return halted_ ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
   going_back_ = false;
@@ -181,10 +182,10 @@ void ReplicaState::gone_back(const Restored& message) {
   last_written_.reset();
   done_.reset();
   if (place.records > 0) go_on_from(place);
-  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
+  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
   due_at_.reset();  // for all alike: some had come further
   write_due_ = false;
-  tell_epochs();  // this one may not have been there yet
+  report_epochs();  // this one may not have been there yet
   part_deal_.skip();
   catch_up_.not_behind();
   halted_ ? answer_halt() : next_round();
@@ -194,14 +195,14 @@ void ReplicaState::gone_back(const Restored& message) {
 
 void ReplicaState::give_for_checkpoint() {
   part_deal_.ask();
-  compute([view = part_.view, to = part_.view.replicas.front().name.slot, self = parts_.slot,
-           number = position_->records(), reducer = reducer_](Workbench& bench) {
-    const Part& part = bench.next_part ? *bench.next_part : *bench.part;
-    for (const PartMove& move : moves_to_writer(bench, view, to)) {
+  compute([view = assignment_.view, to = assignment_.view.replicas.front().name.slot, self = setup_.slot,
+           number = position_->records(), reducer = reducer_](TrainerState& trainer) {
+    const Part& part = trainer.next_part ? *trainer.next_part : *trainer.part;
+    for (const PartMove& move : moves_to_writer(trainer, view, to)) {
       if (move.from != self || !part.has_vectors()) continue;
       auto bytes = std::make_shared<const std::vector<std::byte>>(part.give(move.elements));
       caf::anon_send(reducer,
-                     HandOut{view.number, to, number, FrameKind::gathered, nullptr, std::move(bytes)});
+                     TransferOut{view.number, to, number, FrameKind::gathered, nullptr, std::move(bytes)});
     }
     return PartTaken{};
   });
@@ -211,10 +212,10 @@ void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   give_up_gathering("the next one was begun before all parts were there");
   const std::uint64_t record = own.snapshot->place.records;
   part_gathering_.begin(record,
-                        {own.snapshot, part_slots(*parts_.bench),
-                         moves_to_writer(*parts_.bench, part_.view, parts_.slot), parts_.slot},
+                        {own.snapshot, part_slots(*setup_.trainer),
+                         moves_to_writer(*setup_.trainer, assignment_.view, setup_.slot), setup_.slot},
                         written);
-  if (own.view != part_.view.number) return give_up_gathering("its view ended");
+  if (own.view != assignment_.view.number) return give_up_gathering("its view ended");
   try {
     part_gathering_.take_early(record);
   } catch (const Error& error) {
@@ -224,8 +225,8 @@ void ReplicaState::gather_parts(const Snapped& own, const Written& written) {
   write_if_gathered();
 }
 
-void ReplicaState::take_gathered(const HandedOut& message) {
-  if (!parts_.checkpoints) return;
+void ReplicaState::take_gathered(const TransferIn& message) {
+  if (!setup_.checkpoints) return;
   try {
     if (!part_gathering_.take(message.number, message.payload))
       return trouble("more parts were given than there are");

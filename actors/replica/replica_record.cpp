@@ -14,8 +14,8 @@ constexpr auto kProgressInterval = kProgressTimeMin;
 constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
 
 bool all_ended(const RoundRecord& record) {
-  return std::all_of(record.shards.begin(), record.shards.end(), [](const ShardWord& word) {
-    return !word.present() && word.ended != ShardWord::kLeftOut;
+  return std::all_of(record.shards.begin(), record.shards.end(), [](const ShardReport& report) {
+    return !report.present() && report.ended != ShardReport::kLeftOut;
   });
 }
 
@@ -23,7 +23,7 @@ bool all_ended(const RoundRecord& record) {
 // them once more would leave every step to come empty, too.
 bool only_left_out(const RoundRecord& record) {
   return std::all_of(record.shards.begin(), record.shards.end(),
-                     [](const ShardWord& word) { return word.ended != 0; });
+                     [](const ShardReport& report) { return report.ended != 0; });
 }
 
 }  // namespace
@@ -32,16 +32,16 @@ bool only_left_out(const RoundRecord& record) {
 void ReplicaState::step_recorded(const RoundRecord& record) {
   if (record.weight == 0) {
     if (count_step(record))
-      moved(only_left_out(record) ? position_->course().all_ended() : position_->course().weightless());
+      moved(only_left_out(record) ? position_->schedule().all_ended() : position_->schedule().weightless());
     return;
   }
   const bool twice = catch_up_.behind() && canary("applies-twice");
-  compute([record = record_, twice, mean = mean_, wanted = feed_.feeds_somebody()](Workbench& bench) {
+  compute([record = record_, twice, mean = mean_, wanted = feed_.feeds_somebody()](TrainerState& trainer) {
     Updated updated;
-    updated.not_finite = apply_step(bench, *record, mean, wanted);
-    updated.weights = weigh_block(bench, record->step);
-    if (bench.clipping) updated.gradient_norm = bench.clipping->norm();
-    if (twice) apply_step(bench, *record, mean);
+    updated.not_finite = apply_step(trainer, *record, mean, wanted);
+    updated.weights = weigh_block(trainer, record->step);
+    if (trainer.clipping) updated.gradient_norm = trainer.clipping->norm();
+    if (twice) apply_step(trainer, *record, mean);
     return updated;
   });
 }
@@ -65,30 +65,30 @@ bool ReplicaState::count_step(const RoundRecord& record) {
 void ReplicaState::raise_dropped(const RoundRecord& record, const std::vector<std::uint32_t>& shards) {
   std::vector<std::uint32_t> own;
   for (const std::uint32_t shard : shards) {
-    if (shard >= part_.begin && shard < part_.end) own.push_back(shard);
+    if (shard >= assignment_.begin && shard < assignment_.end) own.push_back(shard);
   }
   if (own.empty()) return;
-  self_->send(parts_.node, Raised{make_event("dropped", {{"replica", static_cast<std::int64_t>(parts_.slot)},
+  self_->send(setup_.node, Raised{make_event("dropped", {{"replica", static_cast<std::int64_t>(setup_.slot)},
                                                          {"shards", std::to_string(own.front()) + "-" +
                                                                         std::to_string(own.back())},
                                                          {"epoch", static_cast<std::int64_t>(record.epoch)},
                                                          {"step", static_cast<std::int64_t>(record.step)}})});
 }
 
-void ReplicaState::moved(const Course::Move& move) {
+void ReplicaState::moved(const RoundSchedule::Move& move) {
   if (move.epoch_ended && position_->close_epoch(move.data_ended)) report_epoch();
   next_round();
 }
 
 void ReplicaState::raise_step_events(const RoundRecord& record) {
   for (Event& event : position_->events_of(record)) {
-    if (speaks()) self_->send(parts_.node, Raised{std::move(event)});
+    if (speaks()) self_->send(setup_.node, Raised{std::move(event)});
   }
 }
 
 void ReplicaState::raise_if_starved() {
   if (waited_s_ < kStarvedSecondsMin || waited_s_ <= computed_s_) return;
-  self_->send(parts_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(parts_.slot)},
+  self_->send(setup_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(setup_.slot)},
                                                          {"epoch", static_cast<std::int64_t>(record_->epoch)},
                                                          {"step", static_cast<std::int64_t>(record_->step)},
                                                          {"waited_ms", waited_s_ * 1e3},
@@ -99,13 +99,13 @@ void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
   if (!count_step(*record_)) return;
-  parts_.bench->progress->trained(position_->samples());
+  setup_.trainer->progress->trained(position_->samples());
   weights_ = message.weights;
   prove(*record_);
-  if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the card
+  if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the GPU
   phases_.update_s += lap();
-  const auto move = position_->course().step_committed();
-  const std::uint64_t every = parts_.bench->job.report.progress_every.steps;
+  const auto move = position_->schedule().step_committed();
+  const std::uint64_t every = setup_.trainer->job.report.progress_every.steps;
   if (lap_ - progress_at_ >= kProgressInterval || (every > 0 && record_->step % every == 0)) {
     progress_at_ = lap_;
     double loss = 0, weight = 0;
@@ -113,7 +113,7 @@ void ReplicaState::on(const Updated& message) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
-    self_->send(parts_.node,
+    self_->send(setup_.node,
                 Progress{record_->epoch, record_->step, position_->samples(), weight > 0 ? loss / weight : 0,
                          message.gradient_norm, part_deal_.took()});
   }
@@ -122,22 +122,22 @@ void ReplicaState::on(const Updated& message) {
 
 void ReplicaState::report_epoch() {
   const EpochEnd& epoch = position_->report_epoch();
-  if (!going_back_) tell(epoch);  // else its steps are done again
+  if (!going_back_) report(epoch);  // else its steps are done again
 }
 
-void ReplicaState::tell(EpochEnd epoch) {
-  epoch.view = part_.view.number;
-  self_->send(parts_.node, epoch);
+void ReplicaState::report(EpochEnd epoch) {
+  epoch.view = assignment_.view.number;
+  self_->send(setup_.node, epoch);
 }
 
-void ReplicaState::tell_epochs() {
-  for (const EpochEnd& epoch : position_->told()) tell(epoch);
+void ReplicaState::report_epochs() {
+  for (const EpochEnd& epoch : position_->told()) report(epoch);
 }
 
 void ReplicaState::evaluation_recorded(const RoundRecord& record) {
   position_->evaluated(record);
   report_epoch();
-  position_->course().evaluated();
+  position_->schedule().evaluated();
   next_round();
 }
 

@@ -16,9 +16,9 @@ ReplicaPlace ReplicaState::place() const {
 void ReplicaState::restore(const ReplicaPlace& place) {
   position_->restore(place);
   record_.reset();
-  parts_.bench->progress->trained(position_->samples());
+  setup_.trainer->progress->trained(position_->samples());
   weights_ = {};
-  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
+  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
   snapshot_error_.clear();
   due_at_.reset();
   write_due_ = false;
@@ -26,22 +26,22 @@ void ReplicaState::restore(const ReplicaPlace& place) {
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   MUSTER_CHECK(between_rounds());
-  const bool compared = checked_ == std::pair(part_.view.number, position_->records());
-  compute([use, place = place(), view = part_.view.number, history = part_.view.history,
-           known = compared ? std::optional(weighed_) : std::nullopt](Workbench& bench) {
+  const bool compared = checked_ == std::pair(assignment_.view.number, position_->records());
+  compute([use, place = place(), view = assignment_.view.number, history = assignment_.view.history,
+           known = compared ? std::optional(weighed_) : std::nullopt](TrainerState& trainer) {
     Snapped snapped;
     snapped.view = view;
     snapped.use = use;
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->place = place;
     snapshot->history = history;
-    copy_into(*snapshot, bench);
+    copy_into(*snapshot, trainer);
     if (known && weigh(*snapshot, known->step) != *known) {
       snapped.error =
           "its weights have changed since they were compared with those of the others: its memory";
       return snapped;
     }
-    if (const auto part = bench.next_part ? bench.next_part : bench.part;
+    if (const auto part = trainer.next_part ? trainer.next_part : trainer.part;
         part && use != SnapshotUse::donation)
       part->copy_into(*snapshot);
     if (canary("unlike-checkpoint") && use == SnapshotUse::checkpoint && !snapshot->slots.empty())
@@ -54,35 +54,36 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
 void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
   MUSTER_CHECK(halted_ && between_rounds());
   restore(snapshot->place);
-  on_compute_thread([snapshot](Workbench& bench) { muster::restore(bench, *snapshot); });
+  on_compute_thread([snapshot](TrainerState& trainer) { muster::restore(trainer, *snapshot); });
 }
 
 // A run that goes on may have another end than the one that was given up.
 void ReplicaState::go_on_from(const ReplicaPlace& place) {
   const std::string reason = position_->resume(place);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
-  looked_at_ = course_point(position_->course().cursor(), position_->course().steps());
+  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
 }
 
 // Every replica looks at every place, so that one who comes to speak later goes on at the next point.
 void ReplicaState::consider_checkpoint() {
-  if (!std::exchange(write_due_, false) || due_at_ != position_->records() || position_->course().finished())
+  if (!std::exchange(write_due_, false) || due_at_ != position_->records() ||
+      position_->schedule().finished())
     return;  // at the end one is written anyway
   if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
   give_up_gathering("the next one was due before all parts of the optimiser were there");
   if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
   if (in_parts()) part_gathering_.ignore_until(position_->records());
-  self_->send(parts_.node,
+  self_->send(setup_.node,
               Raised{make_event("checkpoint_passed_over",
-                                {{"step", static_cast<std::int64_t>(position_->course().steps())}})});
+                                {{"step", static_cast<std::int64_t>(position_->schedule().steps())}})});
 }
 
 void ReplicaState::on(const Snapped& message) {
-  if (!message.error.empty() && message.use == SnapshotUse::parting && !part_.view.last)
-    self_->send(parts_.node, StateKept{"no checkpoint is written: " + message.error});
+  if (!message.error.empty() && message.use == SnapshotUse::parting && !assignment_.view.last)
+    self_->send(setup_.node, StateKept{"no checkpoint is written: " + message.error});
   snapshot_error_ = message.error;
   if (!message.error.empty()) return trouble("the snapshot could not be taken: " + message.error);
-  if (message.use == SnapshotUse::donation || !parts_.checkpoints) return;
+  if (message.use == SnapshotUse::donation || !setup_.checkpoints) return;
   Written written;
   written.view = message.view;
   written.history = message.snapshot->history;
@@ -92,14 +93,14 @@ void ReplicaState::on(const Snapped& message) {
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   if (is_void(written)) return;
   snapped_at_ = now();
-  if (written.last || part_.view.last)
-    parts_.bench->progress->now(Activity::idle);  // the disk is not its own
+  if (written.last || assignment_.view.last)
+    setup_.trainer->progress->now(Activity::idle);  // the disk is not its own
   if (in_parts()) return gather_parts(message, written);
   write(message.snapshot, written);
 }
 
 void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written& written) {
-  parts_.checkpoints->write(std::move(snapshot), written, [replica = replica_actor(self_)](Written answer) {
+  setup_.checkpoints->write(std::move(snapshot), written, [replica = replica_actor(self_)](Written answer) {
     caf::anon_send(replica, std::move(answer));
   });
 }
@@ -107,34 +108,34 @@ void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written
 void ReplicaState::keep_state() {
   keep_wanted_ = updating_;
   if (keep_wanted_) return;  // see next_round
-  if (canary("orphan-keeps-nothing")) return self_->send(parts_.node, StateKept{});
-  if (!parts_.checkpoints)
-    return self_->send(parts_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
+  if (canary("orphan-keeps-nothing")) return self_->send(setup_.node, StateKept{});
+  if (!setup_.checkpoints)
+    return self_->send(setup_.node, StateKept{"no checkpoint is written: checkpoint.folder is not set"});
   if (position_->records() == 0)
-    return self_->send(parts_.node, StateKept{"no checkpoint is written: no step was done"});
+    return self_->send(setup_.node, StateKept{"no checkpoint is written: no step was done"});
   if (!snapshot_error_.empty())
-    return self_->send(parts_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
+    return self_->send(setup_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
   if (catch_up_.observing() && !catch_up_.has_state())
-    return self_->send(parts_.node, StateKept{"no checkpoint is written: it had no state yet"});
+    return self_->send(setup_.node, StateKept{"no checkpoint is written: it had no state yet"});
   if (going_back_) {  // what it holds is what all give up
-    const std::string& to = part_.view.source.checkpoint;
-    return self_->send(parts_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
+    const std::string& to = assignment_.view.source.checkpoint;
+    return self_->send(setup_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
                                               (to.empty() ? "that of the beginning" : to)});
   }
-  if (in_parts() && (catch_up_.observing() || part_.view.replicas.size() > 1 || !part_deal_.done()))
-    return self_->send(
-        parts_.node,
-        StateKept{std::string("no checkpoint is written: it holds but a part of ") +
-                  (parts_.bench->job.train.shard_optimizer ? "the optimiser (train.shard_optimizer)"
-                                                           : "what the shards left out (train.compression)") +
-                  "; the last one stands"});
+  if (in_parts() && (catch_up_.observing() || assignment_.view.replicas.size() > 1 || !part_deal_.done()))
+    return self_->send(setup_.node,
+                       StateKept{std::string("no checkpoint is written: it holds but a part of ") +
+                                 (setup_.trainer->job.train.shard_optimizer
+                                      ? "the optimiser (train.shard_optimizer)"
+                                      : "what the shards left out (train.compression)") +
+                                 "; the last one stands"});
   take_snapshot(SnapshotUse::parting);
 }
 
 // All stand at the same record. The first one writes it, and is given the parts of the others.
 void ReplicaState::keep_last() {
-  if (!parts_.checkpoints) return trouble("it has no folder for the last checkpoint");
-  parts_.bench->progress->now(speaks() || in_parts() ? Activity::updating : Activity::idle);
+  if (!setup_.checkpoints) return trouble("it has no folder for the last checkpoint");
+  setup_.trainer->progress->now(speaks() || in_parts() ? Activity::updating : Activity::idle);
   if (speaks()) return take_snapshot(SnapshotUse::parting);
   if (in_parts()) give_for_checkpoint();
 }
@@ -145,10 +146,10 @@ bool ReplicaState::writes_again(const Written& message) {
   const bool in_spare_folder = !message.folder.empty();
   if (message.error.empty() || !message.disk || in_spare_folder) return false;
   if (canary("refused-write-is-lost")) return false;
-  const Job& job = parts_.bench->job;
+  const Job& job = setup_.trainer->job;
   Written again = message;
   if (++again.tries == 1) again.tried_since = now().time_since_epoch();
-  if (message.parting && part_.view.last && last_since_)
+  if (message.parting && assignment_.view.last && last_since_)
     again.tried_since = *last_since_;  // the run's end is near
   const auto since = now().time_since_epoch() - again.tried_since;
   const std::chrono::nanoseconds give_up =
@@ -156,13 +157,13 @@ bool ReplicaState::writes_again(const Written& message) {
   const auto wait = disk_again_in(disk_wait(again.tries), since, give_up);
   if (!wait && ((!message.last && !message.parting) || canary("no-spare-folder"))) return false;
   if (!wait) {
-    parts_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
+    setup_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
       caf::anon_send(replica, std::move(answer));
     });
     return true;
   }
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-  self_->send(parts_.node, Raised{make_event("checkpoint_delayed",
+  self_->send(setup_.node, Raised{make_event("checkpoint_delayed",
                                              {{"step", whole(message.step)},
                                               {"reason", message.error},
                                               {"needed_bytes", whole(message.needed)},
@@ -176,7 +177,7 @@ bool ReplicaState::writes_again(const Written& message) {
 // One of the end is begun again in the next view.
 void ReplicaState::on(const WriteAgain& message) {
   const Written& written = message.written;
-  const bool of_this_view = written.last || (written.parting && part_.view.last);
+  const bool of_this_view = written.last || (written.parting && assignment_.view.last);
   if (of_this_view && written.turn != turn_) return;
   if (is_void(written)) return;
   Written again = written;
@@ -192,19 +193,19 @@ bool ReplicaState::is_void(const Written& written) {
   return true;
 }
 
-// A verdict of a coordinator that is gone may be about it, where its course was gone on with all the same.
+// A verdict of a coordinator that is gone may be about it, where its attempt was gone on with all the same.
 bool ReplicaState::is_of_another_history(const Written& written) const {
-  return written.history != part_.view.history;
+  return written.history != assignment_.view.history;
 }
 
 void ReplicaState::on(const Written& message) {
   if (is_void(message)) return;
   if (writes_again(message)) return;
   raise_written(message);
-  if (message.parting && part_.view.last && !message.error.empty())
+  if (message.parting && assignment_.view.last && !message.error.empty())
     return trouble("the last checkpoint could not be written: " + message.error);
   if (message.parting) {
-    return self_->send(parts_.node,
+    return self_->send(setup_.node,
                        StateKept{message.error.empty() ? "its state is in " + message.path
                                                        : "its state could not be written: " + message.error});
   }
@@ -212,29 +213,29 @@ void ReplicaState::on(const Written& message) {
     writing_ = false;
     return;
   }
-  const bool of_the_end = position_->course().finished() && message.records == position_->records() &&
+  const bool of_the_end = position_->schedule().finished() && message.records == position_->records() &&
                           !is_of_another_history(message);
   if (message.error.empty() && of_the_end) last_written_ = message;
   if (message.turn != turn_ || halted_) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
-  say_done(message.state_sha256, message.path);
+  report_done(message.state_sha256, message.path);
 }
 
 void ReplicaState::raise_written(const Written& message) {
   const auto step = static_cast<std::int64_t>(message.step);
   if (!message.error.empty()) {
-    self_->send(parts_.node,
+    self_->send(setup_.node,
                 Raised{make_event("checkpoint_failed",
                                   {{"step", step}, {"reason", message.error}, {"advice", message.advice}})});
     return;
   }
   if (!message.folder.empty()) {
-    self_->send(parts_.node, Raised{make_event("checkpoint_spared", {{"path", message.path},
+    self_->send(setup_.node, Raised{make_event("checkpoint_spared", {{"path", message.path},
                                                                      {"step", step},
                                                                      {"folder", message.folder},
                                                                      {"reason", message.advice}})});
   }
-  self_->send(parts_.node,
+  self_->send(setup_.node,
               Raised{make_event("checkpoint",
                                 {{"path", message.path},
                                  {"step", step},
@@ -243,7 +244,7 @@ void ReplicaState::raise_written(const Written& message) {
   const Checkpointed told{message.manifest, message.records, message.step,        message.path,
                           message.folder,   message.view,    message.state_sha256};
   (message.folder.empty() ? checkpointed_ : spared_) = told;
-  self_->send(parts_.node, told);
+  self_->send(setup_.node, told);
 }
 
 }  // namespace muster

@@ -11,17 +11,17 @@ TrainingPosition::TrainingPosition(const Job& job, const DataFacts& facts, std::
     : shards_(job.train.shards),
       slot_(slot),
       facts_(facts),
-      course_(course_options(job, facts.has_test)),
+      schedule_(round_schedule_options(job, facts.has_test)),
       step_events_(facts.unit_is_batch ? 0 : job.train.batch) {}
 
 ReplicaPlace TrainingPosition::place() const {
   ReplicaPlace place;
   place.records = records_;
   place.record_hash = record_hash_;
-  place.cursor = course_.place();
-  place.debt = course_.debt();
-  place.steps = course_.steps();
-  place.finished = course_.finished();
+  place.cursor = schedule_.place();
+  place.deferred = schedule_.deferred();
+  place.steps = schedule_.steps();
+  place.finished = schedule_.finished();
   place.samples = samples_;
   place.ledger = ledger_;
   place.dropped = dropped_;
@@ -36,7 +36,7 @@ ReplicaPlace TrainingPosition::place() const {
 void TrainingPosition::restore(const ReplicaPlace& place) {
   records_ = place.records;
   record_hash_ = place.record_hash;
-  course_.restore(place.cursor, place.steps, place.finished, place.debt);
+  schedule_.restore(place.cursor, place.steps, place.finished, place.deferred);
   samples_ = place.samples;
   ledger_ = place.ledger;
   dropped_ = place.dropped;
@@ -50,7 +50,7 @@ void TrainingPosition::restore(const ReplicaPlace& place) {
 }
 
 std::string TrainingPosition::resume(const ReplicaPlace& place) {
-  return course_.resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.debt);
+  return schedule_.resume(place.cursor, place.steps, place.finished, place.ledger.rows(), place.deferred);
 }
 
 void TrainingPosition::take(const RoundRecord& record) {
@@ -75,13 +75,13 @@ void TrainingPosition::open_epoch(std::uint64_t epoch) {
 
 void TrainingPosition::count(const RoundRecord& record) {
   open_epoch(record.epoch);
-  for (const ShardWord& word : record.shards) {
-    if (word.ended) {
-      dropped_ += word.count;
+  for (const ShardReport& out : record.shards) {
+    if (out.ended) {
+      dropped_ += out.count;
       continue;
     }
-    ledger_.commit(record.epoch, word.shard, Range{word.first, static_cast<std::uint32_t>(word.count)});
-    samples_ += word.rows;
+    ledger_.commit(record.epoch, out.shard, Range{out.first, static_cast<std::uint32_t>(out.count)});
+    samples_ += out.rows;
   }
   for (const ShardMetrics& metrics : record.metrics) {
     epoch_loss_ += metrics.loss;
@@ -91,10 +91,10 @@ void TrainingPosition::count(const RoundRecord& record) {
 
 std::vector<std::uint32_t> TrainingPosition::defer_left_out(const RoundRecord& record) {
   std::vector<std::uint32_t> shards;
-  for (const ShardWord& word : record.shards) {
-    if (word.ended == ShardWord::kLeftOut) shards.push_back(word.shard);
+  for (const ShardReport& out : record.shards) {
+    if (out.ended == ShardReport::kLeftOut) shards.push_back(out.shard);
   }
-  if (!shards.empty() && !canary("forgets-debt")) course_.owe(shards);
+  if (!shards.empty() && !canary("forgets-debt")) schedule_.defer(shards);
   return shards;
 }
 
@@ -110,14 +110,14 @@ bool TrainingPosition::close_epoch(bool data_ended) {
   closed_.slot = slot_;
   closed_.epoch = row.epoch;
   closed_.complete = row.complete;
-  closed_.steps = course_.steps();
+  closed_.steps = schedule_.steps();
   closed_.samples = samples_;
   closed_.used = row.used;
   closed_.repeated = row.repeated;
   closed_.missed = row.missed;
   closed_.dropped = row.dropped;
   closed_.train_loss = epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0;
-  return course_.finished() || course_.cursor().phase == Phase::train;
+  return schedule_.finished() || schedule_.cursor().mode == Mode::train;
 }
 
 // In the order of shards: the same bits on any number of replicas.

@@ -1,4 +1,4 @@
-// Where the training stands at a replica: the records that it holds, the place in the job's course, the
+// Where the training stands at a replica: the records that it holds, the place in the job's schedule, the
 // ledger, the sums of the open epoch, and the epochs that are closed. Records move it on, alike on every
 // replica. A pure rule. For one thread at a time.
 #pragma once
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "actors/checkpoint/snapshot.hpp"
-#include "actors/rules/steps/course.hpp"
 #include "actors/rules/steps/ledger.hpp"
+#include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/steps/step_events.hpp"
 #include "muster/job.hpp"
 #include "muster/progress.hpp"
@@ -23,11 +23,11 @@ class TrainingPosition {
 
   ReplicaPlace place() const;
   void restore(const ReplicaPlace& place);
-  /// Goes on from there, as Course::resume does: a reason, if it cannot.
+  /// Goes on from there, as RoundSchedule::resume does: a reason, if it cannot.
   std::string resume(const ReplicaPlace& place);
 
-  Course& course() { return course_; }
-  const Course& course() const { return course_; }
+  RoundSchedule& schedule() { return schedule_; }
+  const RoundSchedule& schedule() const { return schedule_; }
   std::uint64_t records() const { return records_; }
   std::uint64_t record_hash() const { return record_hash_; }  ///< of the last record
   std::uint64_t samples() const { return samples_; }
@@ -61,7 +61,7 @@ class TrainingPosition {
   std::uint64_t records_ = 0;
   std::uint64_t record_hash_ = 0;
   std::uint64_t hash_before_ = 0;  // of the record before the last one
-  Course course_;
+  RoundSchedule schedule_;
   StepEvents step_events_;
   Ledger ledger_;
   std::uint64_t samples_ = 0;

@@ -13,7 +13,7 @@
 #include "actors/registry/mathematics_text.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/trainer/shard_states.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "gpu/optimizer/optimizer.hpp"
 
 namespace muster {
@@ -120,8 +120,8 @@ class StateReader {
   StateReader(const Job& job, const Registry& registry, std::shared_ptr<Disk> disk)
       : job_(job),
         disk_(std::move(disk)),
-        bench_(make_workbench(job, registry, "cpu:0", true, true)),
-        facts_(data_facts(*bench_)) {}
+        trainer_(make_trainer_state(job, registry, "cpu:0", true, true)),
+        facts_(data_facts(*trainer_)) {}
 
   FoundCheckpoint newest(const std::string& hash) const {
     auto found = newest_on_its_way(*store(hash), job_, facts_.has_test, [&](const Snapshot& snapshot) {
@@ -141,12 +141,12 @@ class StateReader {
  private:
   std::unique_ptr<CheckpointStore> store(const std::string& hash) const {
     return std::make_unique<CheckpointStore>(
-        disk_, checkpoint_identity(job_, hash, bench_->model->layout(), facts_.fingerprint));
+        disk_, checkpoint_identity(job_, hash, trainer_->model->layout(), facts_.fingerprint));
   }
 
   const Job& job_;
   std::shared_ptr<Disk> disk_;
-  std::shared_ptr<Workbench> bench_;
+  std::shared_ptr<TrainerState> trainer_;
   DataFacts facts_;
 };
 

@@ -28,10 +28,10 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   if (job.checkpoint.folder.empty()) {
     throw NothingToResume("--resume needs checkpoint.folder, which the job does not set");
   }
-  const auto bench = make_workbench(job, registry, "cpu:0", true, true);
-  const DataFacts facts = data_facts(*bench);
+  const auto trainer = make_trainer_state(job, registry, "cpu:0", true, true);
+  const DataFacts facts = data_facts(*trainer);
   CheckpointStore store(disk, checkpoint_identity(job, job_hash(job, registry.declarations()),
-                                                  bench->model->layout(), facts.fingerprint));
+                                                  trainer->model->layout(), facts.fingerprint));
   auto found = newest_on_its_way(store, job, facts.has_test);
   expect_all_read(found.passed_over);
   if (!found.newest) {
@@ -66,10 +66,11 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
           newest.manifest.weights_sha256};
 }
 
-std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,
+std::shared_ptr<const Snapshot> load_resume(const TrainerState& trainer, const std::string& job_hash,
                                             std::shared_ptr<Disk> disk, const std::string& manifest) {
   const std::string folder = disk->folder();
-  CheckpointStore store(std::move(disk), checkpoint_identity(bench.job, job_hash, bench.model->layout(), {}));
+  CheckpointStore store(std::move(disk),
+                        checkpoint_identity(trainer.job, job_hash, trainer.model->layout(), {}));
   std::string why;
   auto loaded = store.load(manifest, why);
   if (!loaded) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "muster/error.hpp"
 #include "muster/job.hpp"
 #include "muster/registry.hpp"
@@ -36,7 +36,7 @@ std::string list_of(const std::vector<PassedOver>& passed_over);
 void expect_all_read(const std::vector<PassedOver>& passed_over);
 
 /// Reads the checkpoint that the coordinator chose. Blocks. Throws Error.
-std::shared_ptr<const Snapshot> load_resume(const Workbench& bench, const std::string& job_hash,
+std::shared_ptr<const Snapshot> load_resume(const TrainerState& trainer, const std::string& job_hash,
                                             std::shared_ptr<Disk> disk, const std::string& manifest);
 
 }  // namespace muster

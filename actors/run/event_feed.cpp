@@ -46,13 +46,13 @@ void EventFeed::push(const Progress& progress, const DataFacts& facts) {
   changed_.notify_all();
 }
 
-bool EventFeed::told_within(std::chrono::milliseconds most) {
+bool EventFeed::delivered_within(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, most, [this] { return idle() && missed_ == 0; });
 }
 
-void EventFeed::tell(const std::optional<Event>& event,
-                     const std::optional<std::pair<Progress, DataFacts>>& progress) {
+void EventFeed::report(const std::optional<Event>& event,
+                       const std::optional<std::pair<Progress, DataFacts>>& progress) {
   if (has_thrown_) return;
   const char* const said =
       "muster: a function that is told what happens in the run has thrown, and is called no more: ";
@@ -84,11 +84,11 @@ void EventFeed::run() {
       if (waiting_.empty() && missed_ > 0)
         waiting_.push_back(missed_event(std::exchange(missed_, 0), event->time_ms));
     }
-    telling_ = true;
+    reporting_ = true;
     lock.unlock();
-    tell(event, progress);
+    report(event, progress);
     lock.lock();
-    telling_ = false;
+    reporting_ = false;
     if (idle()) changed_.notify_all();
   }
 }

@@ -38,12 +38,13 @@ class EventFeed {
   /// Waits until all that was pushed is told. Nothing is pushed from now on.
   void finish();
   /// Waits until all that was pushed is told, at most for so long; whether it is.
-  bool told_within(std::chrono::milliseconds most);
+  bool delivered_within(std::chrono::milliseconds most);
 
  private:
   void run();
-  void tell(const std::optional<Event>& event, const std::optional<std::pair<Progress, DataFacts>>& progress);
-  bool idle() const { return waiting_.empty() && !progress_ && !telling_; }  // with mutex_
+  void report(const std::optional<Event>& event,
+              const std::optional<std::pair<Progress, DataFacts>>& progress);
+  bool idle() const { return waiting_.empty() && !progress_ && !reporting_; }  // with mutex_
 
   const OnEvent on_event_;
   const OnProgress on_progress_;
@@ -54,7 +55,7 @@ class EventFeed {
   std::deque<Event> waiting_;
   std::optional<std::pair<Progress, DataFacts>> progress_;
   std::uint64_t missed_ = 0;
-  bool telling_ = false;
+  bool reporting_ = false;
   bool ends_ = false;
   bool has_thrown_ = false;  // of the thread's own
   std::thread thread_;

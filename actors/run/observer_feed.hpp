@@ -29,8 +29,8 @@ class ObserverFeed {
 
   /// As EventFeed::push.
   void push(const Event& event) { feed_.push(event); }
-  /// As EventFeed::told_within: whether the observer has answered to all.
-  bool told_within(std::chrono::milliseconds most) { return feed_.told_within(most); }
+  /// As EventFeed::delivered_within: whether the observer has answered to all.
+  bool delivered_within(std::chrono::milliseconds most) { return feed_.delivered_within(most); }
 
  private:
   class Turn;

@@ -36,7 +36,7 @@ std::string line_of(const ProgressRow& row) {
          "\n";
 }
 
-// Of a loss that is no number JSON has null.
+// Of a loss that is NaN JSON has null.
 double number_of(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
@@ -76,7 +76,7 @@ void ProgressFile::read() {
   before_ = rows_.all();
 }
 
-void ProgressFile::tell(const Event& event) {
+void ProgressFile::report(const Event& event) {
   if (event.name == "resumed" || event.name == "restarted" || event.name == "returned") {
     const std::lock_guard lock(mutex_);
     goes_on_ = true;

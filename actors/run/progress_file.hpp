@@ -27,7 +27,7 @@ class ProgressFile {
 
   /// All events of the run, on one thread at a time. Blocks for the disk. A run that neither goes on from a
   /// checkpoint nor is found again by its coordinator forgets what is there, as soon as it makes progress.
-  void tell(const Event& event);
+  void report(const Event& event);
 
   /// The rows of the run up to `steps`: those of before, whose time_ms is negative, and `now`, those since it
   /// began. At most ProgressRows::kMax. Any thread.

@@ -49,7 +49,7 @@ RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const 
 Target reach(const RunAddress& address) {
   if (has_died(address))
     gone("its coordinator, " + who(address) +
-         ", is gone without a last word. The replicas of `muster run` end with it; those of `muster "
+         ", is gone without a last report. The replicas of `muster run` end with it; those of `muster "
          "coordinate` train on for cluster.orphan_after at least, and are found again by the same command");
   if (is_stopped(address))
     gone("its coordinator, " + who(address) +
@@ -95,9 +95,9 @@ struct RemoteRun::Link {
 
   // The answer to what was asked before counts first.
   Answer next_answer(bool at_end, std::chrono::milliseconds most) {
-    if (!at_end || !last_word) return request(at_end, most);
-    Answer asked = std::move(*last_word);
-    last_word.reset();
+    if (!at_end || !last_report) return request(at_end, most);
+    Answer asked = std::move(*last_report);
+    last_report.reset();
     return asked;
   }
 
@@ -114,7 +114,7 @@ struct RemoteRun::Link {
           .receive([&](const RunStatus& said) { status = said; }, [](const caf::error&) {});
       if (status) return status;
       self->receive([&](const caf::down_msg&) { is_down = true; }, caf::after(kNoWait) >> [] {});
-      if (is_down) gone("the coordinator at " + address + " has ended without its last word");
+      if (is_down) gone("the coordinator at " + address + " has ended without its last report");
     }
   }
 
@@ -123,7 +123,7 @@ struct RemoteRun::Link {
   caf::scoped_actor self{system};
   coordinator_actor coordinator;
   std::string address;
-  std::optional<Answer> last_word;  // asked for before it was told to end: its end may come at once
+  std::optional<Answer> last_report;  // asked for before it was told to end: its end may come at once
   bool is_down = false;
 };
 
@@ -150,7 +150,7 @@ RunStatus RemoteRun::status() {
 }
 
 void RemoteRun::stop(const std::string& reason, bool now) {
-  if (!link_->last_word) link_->last_word.emplace(link_->request(true, kAskAgain));
+  if (!link_->last_report) link_->last_report.emplace(link_->request(true, kAskAgain));
   link_->self->send(link_->coordinator, StopRequest{reason, true});
   if (now) link_->self->send(link_->coordinator, StopRequest{reason + ", at once", false});
 }

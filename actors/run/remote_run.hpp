@@ -40,8 +40,8 @@ class RemoteRun {
   /// Means nothing more to a run that ends already, but `now` cuts that short.
   void stop(const std::string& reason, bool now = false);
 
-  /// Waits for its end, at most for so long; its last word, or nothing if it has not ended. Throws RunGone if
-  /// it is gone without one.
+  /// Waits for its end, at most for so long; its last report, or nothing if it has not ended. Throws RunGone
+  /// if it is gone without one.
   std::optional<RunStatus> wait(std::chrono::milliseconds most);
 
  private:

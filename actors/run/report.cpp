@@ -104,17 +104,17 @@ Json phases_json(const Report& report) {
 }
 
 Json traffic_json(const Report& report) {
-  const auto way = [](const Sent& sent) {
+  const auto to_object = [](const Sent& sent) {
     return Json{{"payload_bytes", sent.payload_bytes},
-                {"word_bytes", sent.word_bytes},
+                {"metadata_bytes", sent.metadata_bytes},
                 {"other_bytes", sent.other_bytes},
                 {"frames", sent.frames}};
   };
   Json rows = Json::array();
   for (const auto& [slot, traffic] : report.traffic) {
     rows.push_back({{"replica", slot},
-                    {"within_host", way(traffic.within_host)},
-                    {"between_hosts", way(traffic.between_hosts)}});
+                    {"within_host", to_object(traffic.within_host)},
+                    {"between_hosts", to_object(traffic.between_hosts)}});
   }
   return rows;
 }

@@ -49,7 +49,7 @@ constexpr auto kPartingBad = std::chrono::milliseconds(300);
 constexpr auto kPartingByHand =
     std::chrono::milliseconds(3000);  // more than a coordinator waits for its nodes
 
-// The coordinator's last word, handed to the waiting thread.
+// The coordinator's last report, handed to the waiting thread.
 class Ending {
  public:
   Ending() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -109,15 +109,15 @@ class InProcessNodes {
                  const coordinator_actor& coordinator)
       : self_(system) {
     for (const NodeName& name : node_names(job)) {
-      NodeParts parts;
-      parts.name = name;
-      parts.pid = ::getpid();
-      parts.incarnation = new_incarnation();
-      parts.registry = options.registry;
-      WatchedRegistry::guard_calls(parts.registry);
-      parts.seams = real_seams();
-      parts.coordinator = coordinator;
-      auto actor = system.spawn(node, std::move(parts));
+      NodeSetup setup;
+      setup.name = name;
+      setup.pid = ::getpid();
+      setup.incarnation = new_incarnation();
+      setup.registry = options.registry;
+      WatchedRegistry::guard_calls(setup.registry);
+      setup.seams = real_seams();
+      setup.coordinator = coordinator;
+      auto actor = system.spawn(node, std::move(setup));
       self_->monitor(actor);
       nodes_.push_back(actor);
     }
@@ -139,7 +139,7 @@ class InProcessNodes {
   std::vector<node_actor> nodes_;
 };
 
-// Waits for the coordinator's last word; passes on signals and ended children. A second signal ends all at
+// Waits for the coordinator's last report; passes on signals and ended children. A second signal ends all at
 // once: nodes that were started by hand are told so.
 Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, LostProcesses& lost,
                     const coordinator_actor& coordinator, bool by_hand) {
@@ -166,40 +166,40 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, 
     if (leave_at && Clock::now() >= *leave_at) ::_exit(128 + last_signal);
     if (ending.begun()) launcher.start_no_more();
     launcher.end_lost(lost.take());
-    launcher.tell_ended(coordinator);
+    launcher.report_ended(coordinator);
     launcher.start_anew(coordinator);
   }
 }
 
-void go_on(const Job& job, const RunOptions& options, CoordinatorParts& parts) {
+void go_on(const Job& job, const RunOptions& options, CoordinatorSetup& setup) {
   const auto disk = job.checkpoint.folder.empty() ? nullptr : open_disk(job.checkpoint.folder);
   const std::string changed = disk ? accept_other_job(job, options.registry, disk, options.accept) : "";
-  if (!changed.empty()) parts.first_events.push_back(make_event("notice", {{"text", changed}}));
-  parts.resume = find_resume(job, options.registry, disk);
+  if (!changed.empty()) setup.first_events.push_back(make_event("notice", {{"text", changed}}));
+  setup.resume = find_resume(job, options.registry, disk);
 }
 
-CoordinatorParts coordinator_parts(const Preflight& flight, const RunOptions& options, Ending& ending) {
-  CoordinatorParts parts;
-  parts.job = flight.job;
-  parts.job_toml = to_toml(flight.job);
-  parts.job_hash = job_hash(flight.job, options.registry.declarations());
-  parts.placement = flight.placement;
-  if (!flight.job.checkpoint.folder.empty()) parts.checkpoints = open_disk(flight.job.checkpoint.folder);
-  parts.by_hand = options.by_hand;
+CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& options, Ending& ending) {
+  CoordinatorSetup setup;
+  setup.job = flight.job;
+  setup.job_toml = to_toml(flight.job);
+  setup.job_hash = job_hash(flight.job, options.registry.declarations());
+  setup.placement = flight.placement;
+  if (!flight.job.checkpoint.folder.empty()) setup.checkpoints = open_disk(flight.job.checkpoint.folder);
+  setup.by_hand = options.by_hand;
   for (const std::string& text : flight.placement.notices)
-    parts.first_events.push_back(make_event("notice", {{"text", text}}));
+    setup.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
-    parts.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
+    setup.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
                                  (file_name_of(flight.job.name) + ".journal"));
-    parts.folder_mark = folder_mark(flight.job);
+    setup.folder_mark = folder_mark(flight.job);
   }
   // Behind the journal, whose lock another coordinator may hold: this renames checkpoints.
-  if (options.resume) go_on(flight.job, options, parts);
-  if (parts.checkpoints) keep_mathematics(*parts.checkpoints, flight.job, options.registry.declarations());
-  parts.progress = std::make_shared<ProgressHistory>(flight.job);
-  parts.on_conclude = [&ending] { ending.begin(); };
-  parts.on_end = [&ending](const Report& report) { ending.set(report); };
-  return parts;
+  if (options.resume) go_on(flight.job, options, setup);
+  if (setup.checkpoints) keep_mathematics(*setup.checkpoints, flight.job, options.registry.declarations());
+  setup.progress = std::make_shared<ProgressHistory>(flight.job);
+  setup.on_conclude = [&ending] { ending.begin(); };
+  setup.on_end = [&ending](const Report& report) { ending.set(report); };
+  return setup;
 }
 
 // Two runs would write, prune and go on from each other's checkpoints. Where there is no folder, or none that
@@ -219,8 +219,8 @@ std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
 
 // Where user code has ended replicas, that is why the run has failed, whatever else it says; the coordinator
 // may have ended before it heard so.
-void tell_causes(Report& report, const std::vector<std::string>& told,
-                 const std::vector<Children::Ended>& late, const RunOptions& options) {
+void report_causes(Report& report, const std::vector<std::string>& told,
+                   const std::vector<Children::Ended>& late, const RunOptions& options) {
   std::vector<std::string> causes = told;
   for (const auto& ended : late) {
     if (!ended.in_user_code) continue;
@@ -257,21 +257,21 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
                                                             why}})});
   });
   RunListeners listeners(options,
-                         kept ? [kept](const Event& event) { kept->tell(event); } : EventFeed::OnEvent());
-  CoordinatorParts parts = coordinator_parts(flight, options, ending);
-  parts.on_event = [&lost, &listeners](const Event& event) {
+                         kept ? [kept](const Event& event) { kept->report(event); } : EventFeed::OnEvent());
+  CoordinatorSetup setup = coordinator_setup(flight, options, ending);
+  setup.on_event = [&lost, &listeners](const Event& event) {
     lost.note(event);
-    listeners.tell(event);
+    listeners.report(event);
   };
-  parts.on_progress = [&listeners](const Progress& progress, const DataFacts& facts) {
-    listeners.tell(progress, facts);
+  setup.on_progress = [&listeners](const Progress& progress, const DataFacts& facts) {
+    listeners.report(progress, facts);
   };
-  const auto progress = parts.progress;
-  actor = system.spawn(coordinator, std::move(parts));
+  const auto progress = setup.progress;
+  actor = system.spawn(coordinator, std::move(setup));
   listeners.answer_to(actor);
   std::optional<InProcessNodes> nodes;
   std::optional<Launcher> launcher;
-  std::optional<RefusalsTold> refusals;
+  std::optional<RefusalReports> refusals;
   std::optional<AddressFile> address;
   Report report;
   try {
@@ -310,7 +310,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   listeners.finish(signals);
   report.progress = progress->rows();  // its actor has ended
   if (kept) report.progress = kept->all(report.progress, report.steps);
-  if (!report.completed()) tell_causes(report, launcher->causes, late, options);
+  if (!report.completed()) report_causes(report, launcher->causes, late, options);
   return report;
 }
 
@@ -350,7 +350,7 @@ Report run(const Job& job, const RunOptions& options) {
     try {
       flight = preflight_apart(job, options.places, options.registry, trial, scope,
                                {this_executable(), "node"}, signals.descriptor());
-    } catch (const ToldToEnd&) {
+    } catch (const StopRequested&) {
       return ended_early(job, signals.take(), options);
     }
   } else {

@@ -20,7 +20,7 @@ void RunListeners::answer_to(const coordinator_actor& coordinator) {
   for (const auto& observer : observers_) observer->answers_to(coordinator);
 }
 
-void RunListeners::tell(const Event& event) {
+void RunListeners::report(const Event& event) {
   functions_.push(event);
   keeper_.push(event);
   for (const auto& observer : observers_) observer->push(event);
@@ -32,7 +32,7 @@ void RunListeners::finish(Signals& signals) {
 }
 
 void RunListeners::wait_for(EventFeed& feed, const char* why, Signals& signals) {
-  for (int looks = 1; !feed.told_within(kLook); ++looks) {
+  for (int looks = 1; !feed.delivered_within(kLook); ++looks) {
     if (const int signal = signals.take()) ::_exit(128 + signal);
     if (looks * kLook == kPatience)
       std::fprintf(stderr, "muster: the run has ended; %s, and is waited for\n", why);

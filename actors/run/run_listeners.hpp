@@ -20,8 +20,8 @@ class RunListeners {
   /// Who hears what observers ask for.
   void answer_to(const coordinator_actor& coordinator);
 
-  void tell(const Event& event);
-  void tell(const Progress& progress, const DataFacts& facts) { functions_.push(progress, facts); }
+  void report(const Event& event);
+  void report(const Progress& progress, const DataFacts& facts) { functions_.push(progress, facts); }
 
   /// After the run's end: waits for functions and disks that are slow; not for observers. A signal ends the
   /// process then.

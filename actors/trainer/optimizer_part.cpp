@@ -77,7 +77,7 @@ void OptimizerPart::result(ElementRange elements, float* out) {
 
 // ---- between rounds
 
-void OptimizerPart::commit(std::uint64_t step, const std::vector<ShardWord>&) {
+void OptimizerPart::commit(std::uint64_t step, const std::vector<ShardReport>&) {
   if (step != step_ || kept_ != elements_) {
     throw Error("the gradients of step " + std::to_string(step) + " are not there: of step " +
                 std::to_string(step_) + " there are " + std::to_string(kept_) + " of " +

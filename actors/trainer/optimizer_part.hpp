@@ -14,8 +14,8 @@
 
 #include "actors/trainer/part.hpp"
 #include "gpu/optimizer/optimizer.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/collective/sums/part_update.hpp"
-#include "transport/lendable.hpp"
 
 namespace muster {
 
@@ -37,7 +37,7 @@ class OptimizerPart final : public Part, public PartUpdate {
   void prepare(const Part* before) override;
   /// The vectors follow with this step, from the gradients that are kept; the state is still the one before
   /// it.
-  void commit(std::uint64_t step, const std::vector<ShardWord>& shards) override;
+  void commit(std::uint64_t step, const std::vector<ShardReport>& shards) override;
 
   bool has_vectors() const override { return vectors_ > 0; }
   bool keeps(ElementRange) const override { return false; }

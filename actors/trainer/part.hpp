@@ -25,9 +25,9 @@ class Part {
 
   /// Takes the memory; all is 0. First of all. `before`: what this replica held until now, or null.
   virtual void prepare(const Part* before) = 0;
-  /// The step is whole: what it made counts from now on. `shards`: the words of its record. Throws Error if
+  /// The step is whole: what it made counts from now on. `shards`: the reports of its record. Throws Error if
   /// what it should have made is not there.
-  virtual void commit(std::uint64_t step, const std::vector<ShardWord>& shards) = 0;
+  virtual void commit(std::uint64_t step, const std::vector<ShardReport>& shards) = 0;
 
   /// Whether there is anything to hold.
   virtual bool has_vectors() const = 0;

@@ -1,25 +1,27 @@
 #include "actors/trainer/probe.hpp"
 
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "gpu/optimizer/state_hash.hpp"
 
 namespace muster {
 
-std::string probe(Workbench& bench) {
-  if (!bench.model || !bench.reader || !bench.reader->dealing()) return {};
+std::string probe(TrainerState& trainer) {
+  if (!trainer.model || !trainer.reader || !trainer.reader->dealing()) return {};
   const Cursor first;
-  const Item item = bench.reader->read(0, first);
+  const Item item = trainer.reader->read(0, first);
   if (item.ended || item.batch->rows == 0) return {};
   // A checkpoint that is gone on from has other weights; alike are judged with those of the beginning.
-  const DeviceFloats initial(bench.device, bench.state.size()), gradient(bench.device, bench.state.size());
-  bench.model->initialize(bench.job.seed, initial.span());
-  bench.model->gradient(initial.span(), *item.batch, {bench.job.seed, first.epoch, 1, 0}, gradient.span());
-  return state_sha256(host_copy(*bench.device, gradient.span()));
+  const DeviceFloats initial(trainer.device, trainer.state.size()),
+      gradient(trainer.device, trainer.state.size());
+  trainer.model->initialize(trainer.job.seed, initial.span());
+  trainer.model->gradient(initial.span(), *item.batch, {trainer.job.seed, first.epoch, 1, 0},
+                          gradient.span());
+  return state_sha256(host_copy(*trainer.device, gradient.span()));
 }
 
-std::string computes_with(const Workbench& bench) {
-  const std::string libraries = bench.model->libraries();
-  return bench.device->hardware() + (libraries.empty() ? "" : ", " + libraries);
+std::string computes_with(const TrainerState& trainer) {
+  const std::string libraries = trainer.model->libraries();
+  return trainer.device->hardware() + (libraries.empty() ? "" : ", " + libraries);
 }
 
 std::string shapes_of(const Layout& layout) {

@@ -6,7 +6,7 @@
 #include "base/canary.hpp"
 #include "base/check.hpp"
 #include "muster/error.hpp"
-#include "transport/graveyard.hpp"
+#include "transport/quarantine.hpp"
 
 namespace muster {
 
@@ -78,19 +78,19 @@ void ShardStates::kept(std::uint32_t shard, std::uint64_t step) {
 
 void ShardStates::abandoned(std::uint32_t shard) {
   State& state = this->state(shard);
-  bury(std::exchange(state.next, Floats(shape_.elements)));
+  quarantine(std::exchange(state.next, Floats(shape_.elements)));
   state.made = 0;
 }
 
 // A shard that took no part keeps its state.
-void ShardStates::commit(std::uint64_t step, const std::vector<ShardWord>& shards) {
-  for (const ShardWord& word : shards) {
-    const auto found = held_.find(word.shard);
-    if (!word.present() || found == held_.end()) continue;
+void ShardStates::commit(std::uint64_t step, const std::vector<ShardReport>& shards) {
+  for (const ShardReport& report : shards) {
+    const auto found = held_.find(report.shard);
+    if (!report.present() || found == held_.end()) continue;
     State& state = *found->second.state;
     if (state.made != step) {
-      throw Error("the state of shard " + std::to_string(word.shard) + " after step " + std::to_string(step) +
-                  " is not there, but that after step " + std::to_string(state.made));
+      throw Error("the state of shard " + std::to_string(report.shard) + " after step " +
+                  std::to_string(step) + " is not there, but that after step " + std::to_string(state.made));
     }
     state.made = 0;  // no step is followed twice
     if (!canary("keeps-old-state")) state.now.swap(state.next);

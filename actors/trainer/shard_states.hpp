@@ -15,9 +15,9 @@
 
 #include "actors/trainer/part.hpp"
 #include "gpu/optimizer/compression.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/collective/sums/shard_copies.hpp"
 #include "transport/collective/sums/wire.hpp"
-#include "transport/lendable.hpp"
 
 namespace muster {
 
@@ -55,7 +55,7 @@ class ShardStates final : public Part, public ShardCopies {
 
   /// What `before` holds of it is shared with it, not copied.
   void prepare(const Part* before) override;
-  void commit(std::uint64_t step, const std::vector<ShardWord>& shards) override;
+  void commit(std::uint64_t step, const std::vector<ShardReport>& shards) override;
   bool has_vectors() const override { return shape_.elements > 0; }
   bool keeps(ElementRange elements) const override;
   void expect(const std::vector<PartMove>& moves) override;

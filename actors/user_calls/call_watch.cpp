@@ -7,7 +7,7 @@
 namespace muster {
 
 namespace {
-constexpr auto kTellAfter = std::chrono::seconds(10);
+constexpr auto kReportAfter = std::chrono::seconds(10);
 }
 
 void CallWatch::look() {
@@ -29,10 +29,10 @@ bool CallWatch::not_begun_for(std::chrono::milliseconds patience) const {
   return note_.calls() == 0 && Clock::now() - since_ >= patience;
 }
 
-void CallWatch::tell() {
+void CallWatch::report() {
   const auto now = Clock::now();
   const bool begun = note_.calls() > 0;
-  if ((begun && !call_) || now - told_ < kTellAfter) return;
+  if ((begun && !call_) || now - told_ < kReportAfter) return;
   told_ = now;
   const std::string what = begun ? call_->what : "what this program does before it calls muster::main";
   std::fprintf(

@@ -25,7 +25,7 @@ class CallWatch {
   bool not_begun_for(std::chrono::milliseconds patience) const;
 
   /// On stderr, each 10 s that a call has been under way.
-  void tell();
+  void report();
 
  private:
   using Clock = std::chrono::steady_clock;

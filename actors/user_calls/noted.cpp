@@ -55,7 +55,7 @@ class NotedModel final : public Model {
   }
   bool mixes_samples() const override { return model_->mixes_samples(); }
   bool takes_bfloat16() const override { return model_->takes_bfloat16(); }
-  bool takes_cards() const override { return model_->takes_cards(); }
+  bool computes_on_gpus() const override { return model_->computes_on_gpus(); }
   std::string libraries() const override { return model_->libraries(); }
   void check_batch(const Batch& batch) const override {
     check_.run([&] { model_->check_batch(batch); });

@@ -18,31 +18,31 @@ BenchResult decode_bench_result(const std::string& note) {
   return {json.at("times_us").get<std::vector<double>>(), json.at("correct").get<bool>()};
 }
 
-void BenchReplicaState::start(Self self, ReplicaParts parts, BenchOptions options) {
+void BenchReplicaState::start(Self self, ReplicaSetup setup, BenchOptions options) {
   self_ = self;
-  parts_ = std::move(parts);
+  setup_ = std::move(setup);
   options_ = options;
 }
 
 void BenchReplicaState::on(const Assignment& message) {
-  part_ = message;
+  assignment_ = message;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
-  parts_.bench->accumulator = std::make_unique<Accumulator>(parts_.bench->job.train.shards, part_.begin,
-                                                            part_.end, parts_.bench->state.size());
+  setup_.trainer->accumulator = std::make_unique<Accumulator>(
+      setup_.trainer->job.train.shards, assignment_.begin, assignment_.end, setup_.trainer->state.size());
 }
 
 // Outside the timed part: this iteration's data.
 void BenchReplicaState::fill() {
-  parts_.compute->submit([bench = parts_.bench, me = replica_actor(self_), iteration = iteration_,
-                          begin = part_.begin, end = part_.end] {
+  setup_.compute->submit([trainer = setup_.trainer, me = replica_actor(self_), iteration = iteration_,
+                          begin = assignment_.begin, end = assignment_.end] {
     Computed computed;
-    bench->accumulator->start();
+    trainer->accumulator->start();
     for (std::uint32_t shard = begin; shard < end; ++shard) {
-      const auto leaf = bench->accumulator->leaf();
+      const auto leaf = trainer->accumulator->leaf();
       fill_bench_values(iteration, shard, leaf);
-      bench->accumulator->add_leaf();
+      trainer->accumulator->add_leaf();
     }
-    computed.nodes = bench->accumulator->nodes();
+    computed.nodes = trainer->accumulator->nodes();
     caf::anon_send(me, std::move(computed));
   });
 }
@@ -56,7 +56,7 @@ RoundHeader BenchReplicaState::header(RoundKind kind) const {
   header.applied = iteration_;
   header.record_hash = record_hash_;
   if (kind != RoundKind::train) return header;
-  for (std::uint32_t shard = part_.begin; shard < part_.end; ++shard) {
+  for (std::uint32_t shard = assignment_.begin; shard < assignment_.end; ++shard) {
     header.shards.push_back({shard, 0, 1, 0, iteration_, 1, 1.0});
   }
   return header;
@@ -72,8 +72,8 @@ void BenchReplicaState::on(const Computed& message) {
 // wake up for it; the third one is behind the timed round, so that nobody checks while others still reduce.
 void BenchReplicaState::barrier() {
   ++barriers_;
-  self_->send(reducer_, Open{part_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
-  self_->send(reducer_, Contribute{part_.view.number, round_, {}, {}, nullptr});
+  self_->send(reducer_, Open{assignment_.view.number, header(RoundKind::evaluate), nullptr, 0, nullptr});
+  self_->send(reducer_, Contribute{assignment_.view.number, round_, {}, {}, nullptr});
 }
 
 void BenchReplicaState::on(const RoundDone& message) {
@@ -94,27 +94,27 @@ void BenchReplicaState::on(const RoundDone& message) {
 }
 
 void BenchReplicaState::reduce() {
-  auto& result = parts_.bench->gradient;
-  self_->send(reducer_,
-              Open{part_.view.number, header(RoundKind::train), result.data(), result.size(), parts_.bench});
-  self_->send(reducer_, Contribute{part_.view.number, round_, nodes_, {}, parts_.bench});
+  auto& result = setup_.trainer->gradient;
+  self_->send(reducer_, Open{assignment_.view.number, header(RoundKind::train), result.data(), result.size(),
+                             setup_.trainer});
+  self_->send(reducer_, Contribute{assignment_.view.number, round_, nodes_, {}, setup_.trainer});
 }
 
 // Outside the timed part: every element.
 void BenchReplicaState::check() {
-  const bool flip = options_.flip_at == static_cast<std::int64_t>(iteration_) && parts_.slot == 0;
-  const std::uint32_t ranks = parts_.bench->job.train.shards;
+  const bool flip = options_.flip_at == static_cast<std::int64_t>(iteration_) && setup_.slot == 0;
+  const std::uint32_t ranks = setup_.trainer->job.train.shards;
   const bool last = iteration_ + 1 == options_.warm_up + options_.iterations;
-  parts_.compute->submit(
-      [bench = parts_.bench, me = replica_actor(self_), iteration = iteration_, ranks, flip, last] {
-        auto& values = bench->gradient;
+  setup_.compute->submit(
+      [trainer = setup_.trainer, me = replica_actor(self_), iteration = iteration_, ranks, flip, last] {
+        auto& values = trainer->gradient;
         if (flip && !values.empty()) {
           float& victim = values[values.size() / 2];
           victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ 1u);
         }
         Hashed hashed;
         hashed.bytes = bench_mismatches(iteration, ranks, values);
-        if (last) hashed.state_sha256 = state_sha256(host_state(*bench));
+        if (last) hashed.state_sha256 = state_sha256(host_state(*trainer));
         caf::anon_send(me, std::move(hashed));
       });
 }
@@ -123,17 +123,17 @@ void BenchReplicaState::on(const Hashed& message) {
   if (message.bytes > 0) result_.correct = false;
   if (++iteration_ < options_.warm_up + options_.iterations) return fill();
   ReplicaDone done;
-  done.slot = parts_.slot;
+  done.slot = setup_.slot;
   done.steps = iteration_;
   done.state_sha256 = message.state_sha256;
   done.note = encode(result_);
   done.traffic = traffic_;
-  self_->send(parts_.node, done);
+  self_->send(setup_.node, done);
 }
 
-replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts,
+replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaSetup setup,
                                            BenchOptions options) {
-  self->state.start(self, std::move(parts), options);
+  self->state.start(self, std::move(setup), options);
   return {[=](const Begin&) { self->state.fill(); },
           [](const MicroBatch&) {},
           [=](const Computed& message) { self->state.on(message); },
@@ -144,18 +144,18 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const Written&) {},
           [](const ViewClosed&) {},
           [=](const Assignment& message) { self->state.on(message); },
-          [](const HandedOut&) {},
+          [](const TransferIn&) {},
           [](const Observing&) {},
           [](const DonateTo&) {},
           [](const StateCopied&) {},
           [](const Restored&) {},
           [](const Adopted&) {},
-          [](const StandIn&) {},
+          [](const RunBackupTask&) {},
           [](const KeepState&) {},
           [](const PartTaken&) {},
           [](const WriteAgain&) {},
           [](const ReadAgain&) {},
-          [](const Borrowed&) {},
+          [](const AuditShardReply&) {},
           [](const Audited&) {},
           [](const Weighed&) {}};
 }

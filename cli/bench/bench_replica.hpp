@@ -28,7 +28,7 @@ class BenchReplicaState {
   static inline const char* name = "bench_replica";
   using Self = replica_actor::stateful_pointer<BenchReplicaState>;
 
-  void start(Self self, ReplicaParts parts, BenchOptions options);
+  void start(Self self, ReplicaSetup setup, BenchOptions options);
   void on(const Assignment& message);
   void fill();
   void on(const Computed& message);
@@ -42,8 +42,8 @@ class BenchReplicaState {
   void check();
 
   replica_actor::pointer self_ = nullptr;
-  ReplicaParts parts_;
-  Assignment part_;
+  ReplicaSetup setup_;
+  Assignment assignment_;
   reducer_actor reducer_;
   BenchOptions options_;
   BenchResult result_;
@@ -56,7 +56,7 @@ class BenchReplicaState {
   caf::actor_clock::time_point begun_{};
 };
 
-replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaParts parts,
+replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, ReplicaSetup setup,
                                            BenchOptions options);
 
 }  // namespace muster::cli

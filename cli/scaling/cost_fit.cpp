@@ -88,10 +88,10 @@ CostTerms terms_of(const MeasuredReduction& point, double chunk_bytes) {
   const Cluster host{point.members, point.members};
   const PhaseCost sums = sums_cost(point.algorithm, host, point.bytes, chunk_bytes);
   const PhaseCost results = results_cost(point.algorithm, host, point.bytes, chunk_bytes);
-  const double words = headers_cost(host, 1).messages + metrics_cost(host, 1).messages;
+  const double reports = headers_cost(host, 1).messages + metrics_cost(host, 1).messages;
   const double busy = std::max(1.0, static_cast<double>(point.members) / point.cores);
   const double hops = sums.hops_within + results.hops_within;
-  return {hops, busy > 1 ? hops : 0, busy * (sums.messages + results.messages + words),
+  return {hops, busy > 1 ? hops : 0, busy * (sums.messages + results.messages + reports),
           busy * (2 * results.sent + sums.moved)};
 }
 

@@ -82,9 +82,9 @@ PhaseCost two_levels(const Cluster& cluster, double bytes, double chunk_bytes) {
 // Hops of the longest way, and what does not depend on the nodes.
 PhaseCost round_the_ring(const Cluster& cluster) {
   PhaseCost cost;
-  const double way = cluster.members - 1.0;
-  cost.hops_between = cluster.hosts() == 1 ? 0 : cluster.per_host == 1 ? way : cluster.hosts();
-  cost.hops_within = way - cost.hops_between;
+  const double hops = cluster.members - 1.0;
+  cost.hops_between = cluster.hosts() == 1 ? 0 : cluster.per_host == 1 ? hops : cluster.hosts();
+  cost.hops_within = hops - cost.hops_between;
   return cost;
 }
 
@@ -161,7 +161,7 @@ PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes
 
 PhaseCost headers_cost(const Cluster& cluster, double shards) {
   const double fixed = static_cast<double>(sizeof(Frame) + encoded_header_bytes(0) + kCheckBytes);
-  return all_to_all(cluster, fixed + shards * sizeof(ShardWord), 1);
+  return all_to_all(cluster, fixed + shards * sizeof(ShardReport), 1);
 }
 
 PhaseCost metrics_cost(const Cluster& cluster, double shards) {

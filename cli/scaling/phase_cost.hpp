@@ -35,7 +35,7 @@ struct PhaseCost {
   double total_between = 0;  ///< of these, to another host
 };
 
-/// With words of `bytes` (4 an element) in messages of at most `chunk_bytes`. A vector that does not divide
+/// With reports of `bytes` (4 an element) in messages of at most `chunk_bytes`. A vector that does not divide
 /// evenly is taken as if it did.
 PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes);
 PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes);

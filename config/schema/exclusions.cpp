@@ -39,7 +39,8 @@ std::vector<Exclusion> table() {
        "one of the two: a sharded optimiser sends new parameters, which are not compressed"},
       // What a shard's steps left out is with its replica and that one's buddy alone.
       {"cluster.straggler.action", "speculate", "train.compression",
-       "\"wait\", \"evict\", \"shed\" or \"drop\": nobody can stand in for a shard without what its steps "
+       "\"wait\", \"evict\", \"shed\" or \"drop\": there is no backup worker for a shard without what its "
+       "steps "
        "left out"},
       {"train.clip_norm", "", "train.shard_optimizer",
        "one of the two: with a sharded optimiser each replica has a part of the mean gradient, and updates "

@@ -141,7 +141,7 @@ std::vector<Key> train_keys() {
            MUSTER_MEMBER(train.threads)),
       bind(key(kFixes, "train.precision", one_of({"float32", "bfloat16"}),
                "What models compute in. With `bfloat16` matrix products and convolutions are computed in 16 "
-               "bits, as libtorch's autocast chooses, which is much faster on cards; weights, gradients, the "
+               "bits, as libtorch's autocast chooses, which is much faster on GPUs; weights, gradients, the "
                "loss and the optimiser stay float32. Only for models of libtorch, and for others that say "
                "that they can."),
            MUSTER_MEMBER(train.precision)),
@@ -281,7 +281,7 @@ std::vector<Key> replica_keys() {
            MUSTER_MEMBER(cluster.replicas)),
       bind(key("cluster.devices", of(ValueType::texts),
                "The device of each replica in turn: `cpu:K`, the K-th logical core that the run may use, or "
-               "`cuda:K`, the K-th visible card.",
+               "`cuda:K`, the K-th visible GPU.",
                "the cores in turn"),
            MUSTER_MEMBER(cluster.devices)),
       bind(key("cluster.share_devices", of(ValueType::boolean),
@@ -295,7 +295,7 @@ std::vector<Key> replica_keys() {
                "runs share a machine."),
            MUSTER_MEMBER(cluster.bind_cores)),
       bind(key("cluster.device_memory", or_auto(at_least(ValueType::size, 1)),
-               "Bound on what each replica takes of its card: weights, gradients, sums, the optimiser, and "
+               "Bound on what each replica takes of its GPU: weights, gradients, sums, the optimiser, and "
                "what the model computes with. A job that `plan` finds to need more is refused. `auto`: what "
                "is free."),
            MUSTER_MEMBER(cluster.device_memory_bytes)),
@@ -332,7 +332,8 @@ std::vector<Key> cluster_keys() {
                "`cluster.restart`. Matters with on_loss = \"continue\"; at most cluster.replicas."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
-               "How long the run waits before it fails: for replicas or loaders, a word from any replica, a "
+               "How long the run waits before it fails: for replicas or loaders, a message from any replica, "
+               "a "
                "disk that refuses the journal, or checkpoint.folder where all are to go back. After this a "
                "checkpoint that its disk refuses is given up, and who does not go back to one is lost."),
            MUSTER_MEMBER(cluster.give_up_after)),

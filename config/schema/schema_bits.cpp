@@ -11,7 +11,7 @@ using namespace terms;
 std::vector<Key> step_check_keys() {
   return {bind(
               key(kFree, "train.not_finite", one_of({"stop", "report"}),
-                  "What follows when a loss or an element of the mean gradient is infinite or not a number: "
+                  "What follows when a loss or an element of the mean gradient is NaN or Inf: "
                   "the run fails "
                   "before the weights are changed, and writes a last checkpoint of them where it writes any; "
                   "or it goes on. "

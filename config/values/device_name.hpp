@@ -1,5 +1,5 @@
 // The name of a device: "cpu:K", the K-th logical core that the process may use, or "cuda:K", the K-th
-// visible card.
+// visible GPU.
 #pragma once
 
 #include <optional>

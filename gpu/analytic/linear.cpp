@@ -34,10 +34,10 @@ class Linear final : public Model {
     Metrics metrics;
     for_each_row(state, batch, metrics, [&](const float* input) {
       for (std::size_t o = 0; o < outputs_; ++o) {
-        const float slope = 2.0F * error_[o];
+        const float grad = 2.0F * error_[o];
         float* row = gradient.data() + o * inputs_;
-        for (std::size_t i = 0; i < inputs_; ++i) row[i] += slope * input[i];
-        gradient[outputs_ * inputs_ + o] += slope;
+        for (std::size_t i = 0; i < inputs_; ++i) row[i] += grad * input[i];
+        gradient[outputs_ * inputs_ + o] += grad;
       }
     });
     return metrics;

@@ -6,7 +6,7 @@
 #include "base/check.hpp"
 #include "gpu/cuda/failure.hpp"
 #include "gpu/cuda_make.hpp"
-#include "gpu/on_card.hpp"
+#include "gpu/gpu_guard.hpp"
 
 namespace muster::cuda {
 namespace {
@@ -17,16 +17,16 @@ std::string name_of(int number) {
 
 std::size_t bound_of(int number, const DeviceMemory& memory) {
   if (memory.bound_bytes != 0) return memory.bound_bytes;
-  const OnCard here(number, name_of(number));
+  const GpuGuard here(number, name_of(number));
   std::size_t free = 0, all = 0;
   must(cudaMemGetInfo(&free, &all), name_of(number), "cudaMemGetInfo");
   return free;
 }
 
-/// Memory of the card; null when there is no more.
-MemoryPool::Source card_memory(int number) {
+/// Memory of the GPU; null when there is no more.
+MemoryPool::Source gpu_memory(int number) {
   return {[number](std::size_t bytes) -> void* {
-            const OnCard here(number, name_of(number));
+            const GpuGuard here(number, name_of(number));
             void* memory = nullptr;
             const cudaError_t code = cudaMalloc(&memory, bytes);
             if (code == cudaSuccess) return memory;
@@ -39,7 +39,7 @@ MemoryPool::Source card_memory(int number) {
 
 MemoryPool::Source pinned_memory(int number) {
   return {[number](std::size_t bytes) -> void* {
-            const OnCard here(number, name_of(number));
+            const GpuGuard here(number, name_of(number));
             void* memory = nullptr;
             const cudaError_t code = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
             if (code == cudaSuccess) return memory;
@@ -55,10 +55,10 @@ MemoryPool::Source pinned_memory(int number) {
 CudaDevice::CudaDevice(int number, const DeviceMemory& memory)
     : number_(number),
       name_(name_of(number)),
-      memory_({bound_of(number, memory), name_, memory.key}, card_memory(number)),
+      memory_({bound_of(number, memory), name_, memory.key}, gpu_memory(number)),
       pinned_({memory.pinned_bound_bytes, "pinned memory of " + name_, memory.pinned_key},
               pinned_memory(number)) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   must(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, number_), name_,
        "cudaDeviceGetAttribute");
   try {
@@ -137,7 +137,7 @@ void CudaDevice::give_pinned(void* memory) noexcept {
 // The driver pins whole pages, and refuses what it has pinned already. What is refused is no error of the
 // work that was put before.
 std::string CudaDevice::pin(void* host, std::size_t bytes) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   {
     const std::scoped_lock lock(mutex_);
     MUSTER_CHECK(!recording_ && bytes > 0 && !ranges_.contains(host), "bytes", bytes, "on", name_);
@@ -206,7 +206,7 @@ Mark CudaDevice::mark_of(cudaStream_t stream) {
 }
 
 Mark CudaDevice::mark() {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   return mark_of(work_);
 }
 
@@ -224,20 +224,20 @@ void CudaDevice::wait(const Mark& mark) {
 }
 
 void CudaDevice::synchronize() {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   for (const cudaStream_t stream : {work_, aside_.stream})
     must(cudaStreamSynchronize(stream), name_, "cudaStreamSynchronize");
 }
 
 // cudaMemcpyDefault knows each pointer's side by itself; pageable host memory is taken for what it is.
-void CudaDevice::put_copy(const void* from, void* to, std::size_t bytes, Way) {
+void CudaDevice::put_copy(const void* from, void* to, std::size_t bytes, Direction) {
   if (bytes == 0) return;
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, work_), name_, "cudaMemcpyAsync");
 }
 
 Mark CudaDevice::put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   if (after.event() != nullptr)
     must(cudaStreamWaitEvent(aside_.stream, static_cast<cudaEvent_t>(after.event()), 0), name_,
          "cudaStreamWaitEvent");
@@ -255,19 +255,19 @@ Mark CudaDevice::put_aside(const Mark& after, const void* from, void* host, std:
 void CudaDevice::put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
                           std::size_t rows) {
   if (rows == 0) return;
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   must(cudaMemcpy2DAsync(host, width, from, stride, width, rows, cudaMemcpyDefault, work_), name_,
        "cudaMemcpy2DAsync");
 }
 
 void CudaDevice::put_zeros(void* to, std::size_t bytes) {
   if (bytes == 0) return;
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   must(cudaMemsetAsync(to, 0, bytes, work_), name_, "cudaMemsetAsync");
 }
 
 void CudaDevice::put_value(const void* value, std::size_t bytes, void* to) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::set(on(), value, bytes, to), "set");
 }
 
@@ -290,7 +290,7 @@ class CudaGraph final : public RecordedWork {
   }
 
   void replay() override {
-    const OnCard here(device_->number(), device_->name());
+    const GpuGuard here(device_->number(), device_->name());
     must(cudaGraphLaunch(graph_, stream()), device_->name(), "cudaGraphLaunch");
   }
 
@@ -306,7 +306,7 @@ class CudaGraph final : public RecordedWork {
 // Relaxed: a kernel that runs for the first time is loaded while its launch is recorded; memory is taken by
 // nobody here (take() checks it), and what other threads do is theirs.
 std::unique_ptr<RecordedWork> CudaDevice::record(const std::function<void()>& work) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   const auto recording = [this](bool value) {
     const std::scoped_lock lock(mutex_);
     MUSTER_CHECK(recording_ != value, "on", name_);

@@ -1,4 +1,4 @@
-// A card as a compute device: one stream for the work, one beside it for copies to the host, memory that is
+// A GPU as a compute device: one stream for the work, one beside it for copies to the host, memory that is
 // kept once it was taken. See compute_device.hpp for the contract.
 #pragma once
 
@@ -24,7 +24,7 @@ class CudaDevice final : public ComputeDevice {
 
   const std::string& name() const override { return name_; }
   std::string hardware() const override;
-  bool is_card() const override { return true; }
+  bool is_gpu() const override { return true; }
   void* stream() const override { return work_; }
 
   void* take(std::size_t bytes) override;
@@ -72,7 +72,7 @@ class CudaDevice final : public ComputeDevice {
     bool used = false;           // since the work last waited for it
   };
 
-  void put_copy(const void* from, void* to, std::size_t bytes, Way way) override;
+  void put_copy(const void* from, void* to, std::size_t bytes, Direction direction) override;
   Mark put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) override;
   void put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
                 std::size_t rows) override;

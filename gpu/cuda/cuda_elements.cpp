@@ -1,7 +1,7 @@
-// The element-wise half of a card: sizes are checked here, kernels.cu does the rest.
+// The element-wise half of a GPU: sizes are checked here, kernels.cu does the rest.
 #include "gpu/cuda/cuda_device.hpp"
 #include "gpu/cuda/failure.hpp"
-#include "gpu/on_card.hpp"
+#include "gpu/gpu_guard.hpp"
 
 namespace muster::cuda {
 
@@ -11,25 +11,25 @@ void CudaDevice::add(std::span<const float> left, std::span<const float> right, 
                      std::span<float> out) {
   same(left.size(), out.size());
   same(right.size(), out.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::add(on(), left.data(), right.data(), out.size(), by, out.data()), "add");
 }
 
 void CudaDevice::scale(std::span<const float> values, Scale by, std::span<float> out) {
   same(values.size(), out.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::scale(on(), values.data(), out.size(), by, out.data()), "scale");
 }
 
 void CudaDevice::scale_by(std::span<const float> values, const float* factor, std::span<float> out) {
   same(values.size(), out.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::scale_by(on(), values.data(), out.size(), factor, out.data()), "scale_by");
 }
 
 void CudaDevice::sgd(SgdFrom factors, std::span<float> parameters, std::span<const float> gradient) {
   same(parameters.size(), gradient.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::sgd(on(), factors, parameters.size(), parameters.data(), gradient.data()), "sgd");
 }
 
@@ -37,7 +37,7 @@ void CudaDevice::sgd_momentum(SgdFrom factors, bool nesterov, std::span<float> p
                               std::span<const float> gradient, std::span<float> momentum) {
   same(parameters.size(), gradient.size());
   same(parameters.size(), momentum.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::sgd_momentum(on(), factors, nesterov, parameters.size(), parameters.data(), gradient.data(),
                               momentum.data()),
            "sgd_momentum");
@@ -47,7 +47,7 @@ void CudaDevice::foretell_sgd_momentum(SgdFrom factors, bool nesterov, std::span
                                        std::span<const float> gradient, std::span<const float> momentum) {
   same(parameters.size(), gradient.size());
   same(parameters.size(), momentum.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::foretell_sgd_momentum(on(), factors, nesterov, parameters.size(), parameters.data(),
                                        gradient.data(), momentum.data()),
            "foretell_sgd_momentum");
@@ -58,7 +58,7 @@ void CudaDevice::adam(AdamFrom factors, std::span<float> parameters, std::span<c
   same(parameters.size(), gradient.size());
   same(parameters.size(), average.size());
   same(parameters.size(), square.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::adam(on(), factors, parameters.size(), parameters.data(), gradient.data(), average.data(),
                       square.data()),
            "adam");
@@ -69,7 +69,7 @@ void CudaDevice::foretell_adam(AdamFrom factors, std::span<float> parameters, st
   same(parameters.size(), gradient.size());
   same(parameters.size(), average.size());
   same(parameters.size(), square.size());
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::foretell_adam(on(), factors, parameters.size(), parameters.data(), gradient.data(),
                                average.data(), square.data()),
            "foretell_adam");
@@ -77,17 +77,17 @@ void CudaDevice::foretell_adam(AdamFrom factors, std::span<float> parameters, st
 
 void CudaDevice::squared_norm(std::span<const float> values, std::span<double> space) {
   same(space.size(), norm_space(values.size()));
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::squared_norm(on(), values.data(), values.size(), space.data()), "squared_norm");
 }
 
 void CudaDevice::clip_factor(const double* squared_norm, float norm_max, float* factor) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   launched(cuda::clip_factor(on(), squared_norm, norm_max, factor), "clip_factor");
 }
 
 void CudaDevice::find_not_finite(std::span<const float> values, std::uint64_t* first) {
-  const OnCard here(number_, name_);
+  const GpuGuard here(number_, name_);
   must(cudaMemsetAsync(first, 0xff, sizeof *first, work_), name_, "cudaMemsetAsync");
   launched(cuda::find_not_finite(on(), values.data(), values.size(), first), "find_not_finite");
 }

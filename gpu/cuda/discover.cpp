@@ -17,52 +17,51 @@ std::string driver_reason() {
          ")";
 }
 
-std::vector<int> peers_of(int card, int cards) {
+std::vector<int> peers_of(int gpu, int gpus) {
   std::vector<int> peers;
-  for (int other = 0; other < cards; ++other) {
+  for (int other = 0; other < gpus; ++other) {
     int can = 0;
-    if (other != card && cudaDeviceCanAccessPeer(&can, card, other) == cudaSuccess && can != 0)
+    if (other != gpu && cudaDeviceCanAccessPeer(&can, gpu, other) == cudaSuccess && can != 0)
       peers.push_back(other);
   }
   return peers;
 }
 
-CudaCard describe(int number, int cards) {
-  CudaCard card;
+CudaGpu describe(int number, int gpus) {
+  CudaGpu gpu;
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
-    card.name = "unknown card";
-    return card;
+    gpu.name = "unknown GPU";
+    return gpu;
   }
-  card.name = properties.name;
-  card.compute_capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
-  card.memory_bytes = properties.totalGlobalMem;
-  card.multiprocessors = properties.multiProcessorCount;
+  gpu.name = properties.name;
+  gpu.compute_capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  gpu.memory_bytes = properties.totalGlobalMem;
+  gpu.multiprocessors = properties.multiProcessorCount;
   char bus[32] = {};
-  if (cudaDeviceGetPCIBusId(bus, sizeof bus, number) == cudaSuccess) card.bus = bus;
-  card.peers = peers_of(number, cards);
-  return card;
+  if (cudaDeviceGetPCIBusId(bus, sizeof bus, number) == cudaSuccess) gpu.bus = bus;
+  gpu.peers = peers_of(number, gpus);
+  return gpu;
 }
 
 }  // namespace
 
-CudaCards discover_cuda() {
-  CudaCards cards;
+CudaGpus discover_cuda() {
+  CudaGpus gpus;
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaErrorInsufficientDriver) {
-    cards.reason = driver_reason();
+    gpus.reason = driver_reason();
   } else if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
-    cards.reason = "no CUDA device";
+    gpus.reason = "no CUDA device";
   } else if (code != cudaSuccess) {
-    cards.reason = std::string("CUDA: ") + cudaGetErrorString(code);
+    gpus.reason = std::string("CUDA: ") + cudaGetErrorString(code);
   }
-  for (int card = 0; code == cudaSuccess && card < count; ++card)
-    cards.cards.push_back(describe(card, count));
-  return cards;
+  for (int gpu = 0; code == cudaSuccess && gpu < count; ++gpu) gpus.gpus.push_back(describe(gpu, count));
+  return gpus;
 }
 
-bool is_memory_of_a_card(const void* memory) {
+bool is_memory_of_a_gpu(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
     cudaGetLastError();  // it would be found by the next call that looks

@@ -9,12 +9,12 @@
 
 namespace muster::cuda {
 
-/// Throws Error with the card, the call and CUDA's words, unless `code` is success. What CUDA
+/// Throws Error with the GPU, the call and CUDA's words, unless `code` is success. What CUDA
 /// reports may come from work that was put before the call.
-inline void must(cudaError_t code, const std::string& card, const char* call) {
+inline void must(cudaError_t code, const std::string& gpu, const char* call) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // or the next call would report it again
-  throw Error(card + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
+  throw Error(gpu + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
 }
 
 }  // namespace muster::cuda

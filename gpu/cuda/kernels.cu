@@ -91,8 +91,8 @@ struct Sgd {
   template <int n>
   __device__ void apply(std::size_t i, const SgdFactors& f) const {
     auto parameter = load<n>(parameters, i);
-    const auto slope = load<n>(gradient, i);
-    for (int k = 0; k < n; ++k) parameter.at[k] = elements::sgd(parameter.at[k], slope.at[k], f);
+    const auto grad = load<n>(gradient, i);
+    for (int k = 0; k < n; ++k) parameter.at[k] = elements::sgd(parameter.at[k], grad.at[k], f);
     store(parameter, parameters, i);
   }
 };
@@ -110,9 +110,9 @@ struct SgdMomentum {
   __device__ void apply(std::size_t i, const SgdFactors& f) const {
     auto parameter = load<n>(parameters, i);
     auto velocity = load<n>(momentum, i);
-    const auto slope = load<n>(gradient, i);
+    const auto grad = load<n>(gradient, i);
     for (int k = 0; k < n; ++k)
-      elements::sgd_momentum<nesterov>(parameter.at[k], velocity.at[k], slope.at[k], f);
+      elements::sgd_momentum<nesterov>(parameter.at[k], velocity.at[k], grad.at[k], f);
     if constexpr (keeps) store(velocity, new_momentum, i);
     store(parameter, parameters, i);
   }
@@ -131,8 +131,8 @@ struct Adam {
   __device__ void apply(std::size_t i, const AdamFactors& f) const {
     auto parameter = load<n>(parameters, i);
     auto mean = load<n>(average, i), variance = load<n>(square, i);
-    const auto slope = load<n>(gradient, i);
-    for (int k = 0; k < n; ++k) elements::adam(parameter.at[k], mean.at[k], variance.at[k], slope.at[k], f);
+    const auto grad = load<n>(gradient, i);
+    for (int k = 0; k < n; ++k) elements::adam(parameter.at[k], mean.at[k], variance.at[k], grad.at[k], f);
     if constexpr (keeps) {
       store(mean, new_average, i);
       store(variance, new_square, i);

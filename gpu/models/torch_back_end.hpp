@@ -17,14 +17,14 @@ struct TorchBackEnd {
   using Make = std::unique_ptr<Model>(const Options&, const ModelContext&);
   using MakeScript = std::unique_ptr<Model>(const std::string& path, const std::string& sha256,
                                             const Options&, const ModelContext&);
-  using CardPeak = std::uint64_t(int card, const std::function<void()>& work);
+  using GpuPeak = std::uint64_t(int gpu, const std::function<void()>& work);
 
-  Make* mlp = nullptr;            ///< gpu/models/builtin.hpp
-  Make* fashion_cnn = nullptr;    ///< the same
-  Make* resnet18 = nullptr;       ///< gpu/models/resnet.hpp
-  Make* gpt2 = nullptr;           ///< gpu/models/gpt2.hpp
-  MakeScript* script = nullptr;   ///< gpu/models/script.hpp
-  CardPeak* card_peak = nullptr;  ///< gpu/torch/cuda_memory.hpp; null where libtorch has no CUDA
+  Make* mlp = nullptr;           ///< gpu/models/builtin.hpp
+  Make* fashion_cnn = nullptr;   ///< the same
+  Make* resnet18 = nullptr;      ///< gpu/models/resnet.hpp
+  Make* gpt2 = nullptr;          ///< gpu/models/gpt2.hpp
+  MakeScript* script = nullptr;  ///< gpu/models/script.hpp
+  GpuPeak* gpu_peak = nullptr;   ///< gpu/torch/cuda_memory.hpp; null where libtorch has no CUDA
 };
 
 /// Loads it at the first call; any thread. Throws Error where it is not there or does not load.

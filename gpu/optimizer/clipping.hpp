@@ -1,5 +1,5 @@
 // Bounds the norm of a step's gradient. The norm is taken in the order of norm.hpp, in double: the same bits
-// on the host and on a card, and whoever has computed the gradient. One that is longer than the bound is
+// on the host and on a GPU, and whoever has computed the gradient. One that is longer than the bound is
 // multiplied with bound / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ has it; one that is not stays as
 // it is, to the bit.
 #pragma once
@@ -22,7 +22,7 @@ class Clipping {
   /// Puts out = gradient, or a part of it, clipped as was measured last. May be recorded.
   void clip(std::span<const float> gradient, std::span<float> out) const;
 
-  /// Of what was measured last, before it is clipped; and whether it is longer than the bound, or no number.
+  /// Of what was measured last, before it is clipped; and whether it is longer than the bound, or NaN.
   /// When the device has done the measuring.
   double norm() const;
   bool clips() const;

@@ -10,7 +10,7 @@ namespace muster {
 
 namespace {
 
-// Floats without their sign compare as these integers do; what is not a number is above infinity.
+// Floats without their sign compare as these integers do; NaN is above infinity.
 constexpr std::uint32_t kMagnitude = 0x7fffffff;
 constexpr std::size_t kBlock = 16;           // elements that are looked at together
 constexpr std::size_t kChunk = 64 * kBlock;  // what is read and written of so many stays in the first cache

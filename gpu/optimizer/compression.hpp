@@ -25,7 +25,7 @@ class TopK {
   std::size_t kept() const { return kept_; }
 
   /// With what was `left_out` before added to it, keeps the `kept()` elements of `gradient` that are largest
-  /// in magnitude; of equal ones those in front. What is not a number is the largest of all. All others
+  /// in magnitude; of equal ones those in front. NaN is the largest of all. All others
   /// become +0. `leaves_out` gets what is left out now: those others, and 0 for what is kept. All have
   /// `elements` elements; none overlap.
   void compress(std::span<float> gradient, std::span<const float> left_out, std::span<float> leaves_out);

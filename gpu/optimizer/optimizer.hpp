@@ -1,5 +1,5 @@
 // The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the
-// vector is cut. Parameters, gradient and state are memory of the optimiser's device, and on a card an update
+// vector is cut. Parameters, gradient and state are memory of the optimiser's device, and on a GPU an update
 // returns before it is done (see compute_device.hpp).
 #pragma once
 

@@ -98,7 +98,7 @@ void PowerSgd::orthonormalize(std::span<float> first) const {
       const double before = square(column(k));
       for (std::size_t done = 0; done < k; ++done) remove(column(done), column(k));
       const double left = square(column(k));
-      const bool direction = !(left <= before * kRounding * kRounding);  // what is no number is not hidden
+      const bool direction = !(left <= before * kRounding * kRounding);  // NaN is not hidden
       const float scale = direction ? static_cast<float>(1 / std::sqrt(left)) : 0.0f;
       for (float& value : column(k)) value = direction ? value * scale : 0.0f;
     }

@@ -14,7 +14,7 @@ extern "C" const muster::TorchBackEnd* muster_torch_back_end() {
   static const TorchBackEnd all = [] {
     TorchBackEnd made{make_mlp, make_fashion_cnn, make_resnet18, make_gpt2, make_script_model};
 #ifdef MUSTER_WITH_TORCH_CUDA
-    made.card_peak = torch_card_peak;
+    made.gpu_peak = torch_gpu_peak;
 #endif
     return made;
   }();

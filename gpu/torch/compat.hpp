@@ -59,7 +59,7 @@ inline void set_deterministic() {
 }
 
 /// softmax(q k' / sqrt(width)) v, each token looking back only, in one kernel; undefined where there is none:
-/// it takes a card, bfloat16 and libtorch 2.x. q, k, v: [rows, heads, tokens, width].
+/// it takes a GPU, bfloat16 and libtorch 2.x. q, k, v: [rows, heads, tokens, width].
 inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q, [[maybe_unused]] const at::Tensor& k,
                                   [[maybe_unused]] const at::Tensor& v, [[maybe_unused]] double dropout) {
 #if MUSTER_TORCH_AT_LEAST(2, 4)
@@ -69,7 +69,7 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q, [[maybe_
   return {};
 }
 
-/// The first from the second, each of the first's shape and on its device. On a card in few kernels where
+/// The first from the second, each of the first's shape and on its device. On a GPU in few kernels where
 /// libtorch has them: for small tensors a kernel takes longer to begin than to run.
 inline void copy_all(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
 #if MUSTER_TORCH_AT_LEAST(2, 4)

@@ -6,9 +6,9 @@
 
 namespace muster {
 
-std::uint64_t torch_card_peak(int card, const std::function<void()>& work) {
+std::uint64_t torch_gpu_peak(int gpu, const std::function<void()>& work) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
-  const auto device = static_cast<c10::DeviceIndex>(card);
+  const auto device = static_cast<c10::DeviceIndex>(gpu);
   const auto reserved = [&] { return allocator::getDeviceStats(device).reserved_bytes[0]; };  // of all pools
   allocator::emptyCache();
   allocator::resetPeakStats(device);

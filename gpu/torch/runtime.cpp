@@ -90,7 +90,7 @@ void prepare_torch_process() {
   });
 }
 
-void prepare_torch_cards() {
+void prepare_torch_gpus() {
   static std::once_flag once;
   std::call_once(once, [] { ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); });
 }
@@ -103,16 +103,16 @@ void prepare_torch_thread(int threads) {
   current = threads;
 }
 
-std::string torch_libraries(bool on_card) {
+std::string torch_libraries(bool on_gpu) {
   const std::string torch = "libtorch " TORCH_VERSION;
-  if (on_card) return torch;
+  if (on_gpu) return torch;
   return torch + " (" + compat::cpu_capability() + ")" + blas_library() + dnn_library() + told_to_choose();
 }
 
-SeededGenerator::SeededGenerator(std::uint64_t seed, int card) : lock_(generator_mutex()) {
+SeededGenerator::SeededGenerator(std::uint64_t seed, int gpu) : lock_(generator_mutex()) {
   set_seed(at::detail::getDefaultCPUGenerator(), seed);
-  if (card >= 0)
-    set_seed(at::globalContext().defaultGenerator({at::kCUDA, static_cast<c10::DeviceIndex>(card)}), seed);
+  if (gpu >= 0)
+    set_seed(at::globalContext().defaultGenerator({at::kCUDA, static_cast<c10::DeviceIndex>(gpu)}), seed);
 }
 
 }  // namespace muster

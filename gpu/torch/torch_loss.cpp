@@ -152,31 +152,31 @@ at::Tensor flat_logits(const at::Tensor& logits, const TorchRows& rows, TorchLos
   return tokens ? logits.flatten(0, 1) : logits;
 }
 
-Metrics cross_entropy(const at::Tensor& logits, const std::vector<std::int64_t>& labels, at::Tensor* slope) {
+Metrics cross_entropy(const at::Tensor& logits, const std::vector<std::int64_t>& labels, at::Tensor* grad) {
   const at::NoGradGuard no_grad;
   const at::Tensor scores = at::log_softmax(logits.to(at::kFloat), 1).contiguous();
   const float* score = scores.data_ptr<float>();
   const std::int64_t classes = scores.size(1);
   Metrics metrics;
-  if (slope != nullptr) *slope = scores.exp();
+  if (grad != nullptr) *grad = scores.exp();
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const std::int64_t begin = static_cast<std::int64_t>(r) * classes;
-    float* slopes = slope != nullptr ? slope->data_ptr<float>() + begin : nullptr;
+    float* grads = grad != nullptr ? grad->data_ptr<float>() + begin : nullptr;
     if (labels[r] < 0) {
-      if (slopes != nullptr) std::fill(slopes, slopes + classes, 0.0F);
+      if (grads != nullptr) std::fill(grads, grads + classes, 0.0F);
       continue;
     }
     const float* row = score + begin;
     metrics.loss -= static_cast<double>(row[labels[r]]);
     metrics.correct += std::max_element(row, row + classes) - row == labels[r] ? 1 : 0;
-    if (slopes != nullptr) slopes[labels[r]] -= 1.0F;
+    if (grads != nullptr) grads[labels[r]] -= 1.0F;
   }
-  if (slope != nullptr) *slope = slope->to(logits.scalar_type());
+  if (grad != nullptr) *grad = grad->to(logits.scalar_type());
   return metrics;
 }
 
 at::Tensor cross_entropy_sums(const at::Tensor& logits, const at::Tensor& labels, bool holes,
-                              at::Tensor* slope) {
+                              at::Tensor* grad) {
   const at::NoGradGuard no_grad;
   at::Tensor scores = at::log_softmax(logits.to(at::kFloat), 1);
   const at::Tensor places = holes ? labels.clamp_min(0) : labels;
@@ -186,12 +186,12 @@ at::Tensor cross_entropy_sums(const at::Tensor& logits, const at::Tensor& labels
   // The first of equals, as on the host. No answer is below 0, so a hole's is never right.
   const at::Tensor right = scores.argmax(1).eq(labels);
   const at::Tensor sums = at::stack({picked.sum(at::kDouble).neg(), right.sum(at::kDouble)});
-  if (slope == nullptr) return sums;
+  if (grad == nullptr) return sums;
   scores.exp_();
   const at::Tensor rows = at::arange(labels.size(0), labels.options());
   scores.index_put_({rows, places}, scores.gather(1, columns).squeeze(1).sub(1));
   if (holes) scores.masked_fill_(labels.lt(0).unsqueeze(1), 0);
-  *slope = scores.to(logits.scalar_type());
+  *grad = scores.to(logits.scalar_type());
   return sums;
 }
 

@@ -10,9 +10,9 @@
 #include "base/check.hpp"
 #include "gpu/torch/autocast.hpp"
 #include "gpu/torch/compat.hpp"
+#include "gpu/torch/gradient_hooks.hpp"
 #include "gpu/torch/runtime.hpp"
-#include "gpu/torch/seat.hpp"
-#include "gpu/torch/slope_hooks.hpp"
+#include "gpu/torch/torch_binding.hpp"
 #include "gpu/torch/torch_loss.hpp"
 #include "muster/error.hpp"
 #include "muster/random.hpp"
@@ -43,9 +43,9 @@ class TorchModel final : public Model {
     prepare_torch_process();
     prepare_torch_thread(threads_);
     with_torch_errors([&] {
-      seat_ = make_seat(context);
+      binding_ = make_torch_binding(context);
       c10::OptionalStreamGuard guard;
-      seat_->enter(guard);
+      binding_->enter(guard);
       parts_ = build_seeded(0);
       declare();
     });
@@ -57,9 +57,9 @@ class TorchModel final : public Model {
 
   bool takes_bfloat16() const override { return true; }
 
-  bool takes_cards() const override { return true; }
+  bool computes_on_gpus() const override { return true; }
 
-  std::string libraries() const override { return torch_libraries(seat_->device().is_cuda()); }
+  std::string libraries() const override { return torch_libraries(binding_->device().is_cuda()); }
 
   double weight(const Batch& batch) const override { return weight_of(batch, loss_); }
 
@@ -73,8 +73,8 @@ class TorchModel final : public Model {
     prepare_torch_thread(threads_);
     with_torch_errors([&] {
       c10::OptionalStreamGuard guard;
-      seat_->enter(guard);
-      seat_->check_memory(state.data());
+      binding_->enter(guard);
+      binding_->check_memory(state.data());
       const at::NoGradGuard no_grad;
       const TorchModule fresh = build_seeded(seed);
       float* out = state.data();
@@ -99,19 +99,19 @@ class TorchModel final : public Model {
     prepare_torch_thread(threads_);
     return with_torch_errors([&] {
       c10::OptionalStreamGuard guard;
-      seat_->enter(guard);
-      seat_->check_memory(gradient.data());
+      binding_->enter(guard);
+      binding_->check_memory(gradient.data());
       bind(state);
       parts_.module->train();
       const TorchRows rows = rows_of(batch, parts_, loss_);
       const at::Tensor logits = flat_logits(forward_seeded(rows.inputs, key), rows, loss_);
       check_labels(rows.labels, logits.size(1));
-      at::Tensor slope;
-      seat_->measure(logits, rows.labels, &slope);
+      at::Tensor grad;
+      binding_->measure(logits, rows.labels, &grad);
       write_buffer_changes(state, weight(batch), gradient);
       ready(layout_.parameters, layout_.buffers);
-      write_slopes(logits, slope, gradient, ready);
-      return seat_->metrics();
+      write_grads(logits, grad, gradient, ready);
+      return binding_->metrics();
     });
   }
 
@@ -119,15 +119,15 @@ class TorchModel final : public Model {
     prepare_torch_thread(threads_);
     return with_torch_errors([&] {
       c10::OptionalStreamGuard guard;
-      seat_->enter(guard);
+      binding_->enter(guard);
       const at::NoGradGuard no_grad;
       bind(state);
       parts_.module->eval();
       const TorchRows rows = rows_of(batch, parts_, loss_);
       const at::Tensor logits = flat_logits(forward(rows.inputs), rows, loss_);
       check_labels(rows.labels, logits.size(1));
-      seat_->measure(logits, rows.labels, nullptr);
-      return seat_->metrics();
+      binding_->measure(logits, rows.labels, nullptr);
+      return binding_->metrics();
     });
   }
 
@@ -152,8 +152,9 @@ class TorchModel final : public Model {
       layout_.add_buffer(item.key(), item.value().sizes().vec());
       buffers_.push_back(item.value());
     }
-    if (!seat_->device().is_cpu()) parts_.module->to(seat_->device());  // the tensors stay the same objects
-    hooks_ = std::make_unique<SlopeHooks>(parameters_);
+    if (!binding_->device().is_cpu())
+      parts_.module->to(binding_->device());  // the tensors stay the same objects
+    hooks_ = std::make_unique<GradientHooks>(parameters_);
     random_ = parts_.random || has_module(*parts_.module, "Dropout");
     mixes_samples_ = parts_.mixes_samples || has_module(*parts_.module, "BatchNorm");
   }
@@ -162,7 +163,7 @@ class TorchModel final : public Model {
   /// changes, get a copy.
   void bind(std::span<const float> given) {
     MUSTER_CHECK(given.size() == layout_.total(), given.size(), layout_.total());
-    seat_->check_memory(given.data());
+    binding_->check_memory(given.data());
     const std::span<const float> state = aligned(given);
     const at::NoGradGuard no_grad;
     if (state.data() != bound_) {
@@ -188,40 +189,40 @@ class TorchModel final : public Model {
   std::span<const float> aligned(std::span<const float> state) {
     constexpr std::uintptr_t kAlignment = 16;
     const bool fits = reinterpret_cast<std::uintptr_t>(state.data()) % kAlignment == 0;
-    if (fits || !seat_->device().is_cpu()) return state;
+    if (fits || !binding_->device().is_cpu()) return state;
     aligned_.assign(state.begin(), state.end());
     return aligned_;
   }
 
   at::Tensor forward(const at::Tensor& inputs) const {
-    const Autocast autocast(seat_->device().type(), bfloat16_);
-    return parts_.forward(seat_->inputs(inputs));
+    const Autocast autocast(binding_->device().type(), bfloat16_);
+    return parts_.forward(binding_->inputs(inputs));
   }
 
   at::Tensor forward_seeded(const at::Tensor& inputs, const StepKey& key) const {
     std::optional<SeededGenerator> guard;
-    if (random_) guard.emplace(mix(key.seed, key.epoch, key.step, key.shard), seat_->device().index());
+    if (random_) guard.emplace(mix(key.seed, key.epoch, key.step, key.shard), binding_->device().index());
     return forward(inputs);
   }
 
   /// A view of memory that the caller owns, on the device.
   at::Tensor view(const float* data, at::IntArrayRef shape) const {
     return at::for_blob(const_cast<float*>(data), shape)
-        .options(at::TensorOptions(at::kFloat).device(seat_->device()))
-        .target_device(seat_->device())
+        .options(at::TensorOptions(at::kFloat).device(binding_->device()))
+        .target_device(binding_->device())
         .make_tensor();
   }
 
-  // Each parameter's as soon as it is there; 0 for those that the logits do not depend on. For a card
+  // Each parameter's as soon as it is there; 0 for those that the logits do not depend on. For a GPU
   // libtorch says them on a thread of its own, while this one waits.
-  void write_slopes(const at::Tensor& logits, const at::Tensor& slope, std::span<float> gradient,
-                    const PartReady& ready) {
+  void write_grads(const at::Tensor& logits, const at::Tensor& grad, std::span<float> gradient,
+                   const PartReady& ready) {
     std::vector<bool> written(parameters_.size());
-    hooks_->backward(logits, slope, [&](std::size_t parameter, const at::Tensor& value) {
+    hooks_->backward(logits, grad, [&](std::size_t parameter, const at::Tensor& value) {
       c10::OptionalStreamGuard guard;
-      seat_->enter(guard);
+      binding_->enter(guard);
       const LayoutEntry& entry = layout_.entries[parameter];
-      write_slope(value, gradient.data() + entry.offset, entry);
+      write_grad(value, gradient.data() + entry.offset, entry);
       written[parameter] = true;
       ready(entry.offset, entry.count);
     });
@@ -233,12 +234,12 @@ class TorchModel final : public Model {
     }
   }
 
-  void write_slope(const at::Tensor& slope, float* out, const LayoutEntry& entry) const {
+  void write_grad(const at::Tensor& grad, float* out, const LayoutEntry& entry) const {
     const at::NoGradGuard no_grad;
-    if (slope.is_cpu() && slope.is_contiguous() && slope.scalar_type() == at::kFloat) {
-      std::memcpy(out, slope.data_ptr<float>(), entry.count * sizeof(float));
+    if (grad.is_cpu() && grad.is_contiguous() && grad.scalar_type() == at::kFloat) {
+      std::memcpy(out, grad.data_ptr<float>(), entry.count * sizeof(float));
     } else {
-      view(out, entry.shape).copy_(slope);
+      view(out, entry.shape).copy_(grad);
     }
   }
 
@@ -255,12 +256,12 @@ class TorchModel final : public Model {
   TorchLoss loss_;
   int threads_;
   bool bfloat16_;
-  std::unique_ptr<TorchSeat> seat_;
+  std::unique_ptr<TorchBinding> binding_;
   TorchModule parts_;
   Layout layout_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> buffers_;
-  std::unique_ptr<SlopeHooks> hooks_;
+  std::unique_ptr<GradientHooks> hooks_;
   const float* bound_ = nullptr;
   std::vector<float> aligned_;
   bool random_ = false;

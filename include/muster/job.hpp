@@ -205,7 +205,7 @@ struct ClusterConfig {
   std::vector<std::string> devices;
   bool share_devices = false;             ///< whether a device may be that of several replicas
   bool bind_cores = true;                 ///< whether replicas of one machine have cores of their own
-  std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a card; 0: what is free
+  std::uint64_t device_memory_bytes = 0;  ///< what a replica may take of a GPU; 0: what is free
   std::string listen = "127.0.0.1";       ///< address that coordinator and nodes listen on
   std::string data_ports;                 ///< "47000-47999" or "47000"; empty: any
   OnLoss on_loss = OnLoss::go_on;         ///< what a lost replica means

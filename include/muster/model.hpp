@@ -4,7 +4,7 @@
 // declared order. It is a function without side effects: (state, batch, key) -> (gradient, metrics). The same
 // arguments give the same bits, whatever was computed before, in whichever process.
 //
-// Spans of states and gradients are memory of the device in ModelContext. On a card all that is said below of
+// Spans of states and gradients are memory of the device in ModelContext. On a GPU all that is said below of
 // their elements holds in the order of its stream: calls put work on it and return before it is done, and who
 // reads or changes them from elsewhere waits for the stream. Batches lie on the host, and may be changed once
 // a call has returned.
@@ -84,15 +84,15 @@ struct Metrics {
 
 /// What a model is made for: the device and the threads of one replica, and what it computes in.
 struct ModelContext {
-  /// "cpu" or "cpu:K" (the caller pins the thread), or "cuda:K", the K-th visible card: then states,
-  /// gradients and all else that the model is given but for batches lie in that card's memory.
+  /// "cpu" or "cpu:K" (the caller pins the thread), or "cuda:K", the K-th visible GPU: then states,
+  /// gradients and all else that the model is given but for batches lie in that GPU's memory.
   std::string device = "cpu";
   int threads = 1;  ///< compute threads of the replica; part of the mathematics, equal on every node
   /// Forward passes in mixed precision; part of the mathematics. Asked only of a model that takes it
   /// (Model::takes_bfloat16).
   bool bfloat16 = false;
-  /// On a card: the cudaStream_t that all of the model's work is put on, in order, and that outlives the
-  /// model; null stands for the card's default stream.
+  /// On a GPU: the cudaStream_t that all of the model's work is put on, in order, and that outlives the
+  /// model; null stands for the GPU's default stream.
   void* stream = nullptr;
 };
 
@@ -121,8 +121,8 @@ class Model {
   /// refused.
   virtual bool takes_bfloat16() const { return false; }
 
-  /// Whether it can compute on a card; else a replica on one is refused.
-  virtual bool takes_cards() const { return false; }
+  /// Whether it can compute on a GPU; else a replica on one is refused.
+  virtual bool computes_on_gpus() const { return false; }
 
   /// The libraries that it computes with, and the kernels that they choose for this machine, for people: told
   /// where two replicas are found to compute other bits. Empty: none but this program.
@@ -145,7 +145,7 @@ class Model {
 
   /// As `gradient`, with the same bits; says which elements are final as soon as they are, so that they can
   /// be summed up while the backward pass goes on. All of them have been said when it returns. `ready` is
-  /// called by one thread at a time: the calling one, or, for a card, another one while the calling one
+  /// called by one thread at a time: the calling one, or, for a GPU, another one while the calling one
   /// waits. It does not throw. A model that does not know any sooner leaves it as it is.
   virtual Metrics gradient_in_parts(std::span<const float> state, const Batch& batch, const StepKey& key,
                                     std::span<float> gradient, const PartReady& ready) {

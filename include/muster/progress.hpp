@@ -89,7 +89,7 @@ struct EpochEnd {
     return std::tie(x.slot, x.epoch, x.complete, x.steps, x.samples, x.used, x.repeated, x.missed, x.dropped,
                     x.evaluated, x.loss, x.accuracy, x.train_loss, x.view);
   }
-  /// Whoever counted it, and in whichever view; to the bit, so that a loss that is not a number is the same
+  /// Whoever counted it, and in whichever view; to the bit, so that a loss that is NaN is the same
   /// as itself.
   bool same_as(const EpochEnd& other) const {
     const auto bits = [](auto value) {
@@ -108,7 +108,7 @@ struct EpochEnd {
 };
 
 /// Where a replica's time went, in seconds.
-struct Phases {
+struct PhaseTimes {
   double wait_for_batch_s = 0;        ///< without a micro-batch to compute with
   double compute_s = 0;               ///< forward, backward, sums of the node's own shards
   double reduce_s = 0;                ///< from handing in the sums to holding the result
@@ -119,7 +119,7 @@ struct Phases {
   std::int64_t waited_most_for = -1;  ///< the replica whose header came last for most of that time; -1: none
   double waited_most_s = 0;           ///< how much of that time
 
-  static auto fields(Phases& x) {
+  static auto fields(PhaseTimes& x) {
     return std::tie(x.wait_for_batch_s, x.compute_s, x.reduce_s, x.update_s, x.evaluate_s, x.wait_for_peers_s,
                     x.waited_most_for, x.waited_most_s, x.reduce_hidden_s);
   }
@@ -129,24 +129,24 @@ struct Phases {
 struct Sent {
   std::uint64_t frames = 0;  ///< each with a header, which is counted nowhere else
   std::uint64_t payload_bytes =
-      0;                         ///< of sums and results: what docs/internals/collectives.md has formulas for
-  std::uint64_t word_bytes = 0;  ///< of headers and losses
-  std::uint64_t other_bytes = 0;  ///< micro-batches, records, states
+      0;  ///< of sums and results: what docs/internals/collectives.md has formulas for
+  std::uint64_t metadata_bytes = 0;  ///< of headers and losses
+  std::uint64_t other_bytes = 0;     ///< micro-batches, records, states
 
-  static auto fields(Sent& x) { return std::tie(x.frames, x.payload_bytes, x.word_bytes, x.other_bytes); }
+  static auto fields(Sent& x) { return std::tie(x.frames, x.payload_bytes, x.metadata_bytes, x.other_bytes); }
 
   /// Adds another count.
   Sent& operator+=(const Sent& more) {
     frames += more.frames;
     payload_bytes += more.payload_bytes;
-    word_bytes += more.word_bytes;
+    metadata_bytes += more.metadata_bytes;
     other_bytes += more.other_bytes;
     return *this;
   }
   /// What was sent since an earlier count of the same.
   Sent since(const Sent& before) const {
-    return {frames - before.frames, payload_bytes - before.payload_bytes, word_bytes - before.word_bytes,
-            other_bytes - before.other_bytes};
+    return {frames - before.frames, payload_bytes - before.payload_bytes,
+            metadata_bytes - before.metadata_bytes, other_bytes - before.other_bytes};
   }
   bool operator==(const Sent&) const = default;
 };

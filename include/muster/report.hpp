@@ -26,24 +26,24 @@ namespace muster {
 /// What a run did. A value; `run` returns it, also of a run that failed. Fields are the keys of the
 /// JSON object, unless their comment says otherwise.
 struct Report {
-  static constexpr int kSchema = 1;                ///< rises when a key changes its meaning or goes
+  static constexpr int kSchema = 2;                ///< rises when a key changes its meaning or goes
   static constexpr std::size_t kEventsMax = 1000;  ///< `events` holds no more
 
-  std::string job;                         ///< name of the job
-  std::string outcome = "failed";          ///< "completed", "failed", "interrupted"
-  std::string reason;                      ///< empty if completed
-  std::uint32_t replicas = 0;              ///< cluster.replicas
-  std::uint32_t shards = 0;                ///< train.shards
-  std::uint64_t steps = 0;                 ///< updates of the weights
-  std::uint64_t samples = 0;               ///< in committed steps, over all epochs
-  std::string weights_sha256;              ///< 64 hex digits, of the final state; empty if it is not known
-  std::string ledger_unit = "sample";      ///< what the ledger counts: "sample" or "batch"
-  std::vector<EpochEnd> epochs;            ///< ledger and evaluation
-  std::vector<ProgressRow> progress;       ///< of steps (report.progress_every), at most 1,000, evenly spread
-  double samples_per_second = 0;           ///< `samples` of this run / train_seconds
-  double train_seconds = 0;                ///< from the first step to the last word, without evaluation
-  double wall_seconds = 0;                 ///< from the coordinator's start to its end
-  std::map<std::uint32_t, Phases> phases;  ///< by replica: where its time went
+  std::string job;                     ///< name of the job
+  std::string outcome = "failed";      ///< "completed", "failed", "interrupted"
+  std::string reason;                  ///< empty if completed
+  std::uint32_t replicas = 0;          ///< cluster.replicas
+  std::uint32_t shards = 0;            ///< train.shards
+  std::uint64_t steps = 0;             ///< updates of the weights
+  std::uint64_t samples = 0;           ///< in committed steps, over all epochs
+  std::string weights_sha256;          ///< 64 hex digits, of the final state; empty if it is not known
+  std::string ledger_unit = "sample";  ///< what the ledger counts: "sample" or "batch"
+  std::vector<EpochEnd> epochs;        ///< ledger and evaluation
+  std::vector<ProgressRow> progress;   ///< of steps (report.progress_every), at most 1,000, evenly spread
+  double samples_per_second = 0;       ///< `samples` of this run / train_seconds
+  double train_seconds = 0;            ///< from the first step to the last report, without evaluation
+  double wall_seconds = 0;             ///< from the coordinator's start to its end
+  std::map<std::uint32_t, PhaseTimes> phases;         ///< by replica: where its time went
   std::map<std::uint32_t, Traffic> traffic;           ///< what each replica sent
   std::string algorithm;                              ///< of the reduction, in the last view
   std::map<std::string, std::uint64_t> event_counts;  ///< by name, of all that were raised

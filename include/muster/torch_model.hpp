@@ -28,7 +28,7 @@
 namespace muster {
 
 /// A module together with its forward pass. The module's parameters and buffers must be dense CPU tensors,
-/// parameters float32, and stay the same tensors for life. For a card they are moved there with
+/// parameters float32, and stay the same tensors for life. For a GPU they are moved there with
 /// torch::nn::Module::to; what the module makes in its forward pass must be made on its inputs' device.
 struct TorchModule {
   std::shared_ptr<torch::nn::Module> module;  ///< owns parameters and buffers
@@ -71,7 +71,7 @@ enum class TorchLoss {
 /// State: named_parameters(), then named_buffers(), in declared order and with their dotted names; integer
 /// buffers are kept as float32 (exact up to 2^24). Random modules draw from a seed made of the StepKey.
 ///
-/// On a card: initial weights are drawn on the host, and are the same bits as there. Batches are copied
+/// On a GPU: initial weights are drawn on the host, and are the same bits as there. Batches are copied
 /// through pinned memory. gradient() and evaluate() wait once, for their
 /// metrics, which are there when the forward pass is over: the backward pass may still be going on when
 /// gradient() returns.
@@ -82,7 +82,7 @@ enum class TorchLoss {
 /// Threads: one object is used by one thread at a time; several objects may be used at once. Modules that
 /// draw random numbers take turns, for libtorch has one generator for all. The first model of a process sets
 /// libtorch to deterministic algorithms, without TF32, and tells malloc to keep large freed blocks
-/// (activations) instead of handing them back after each use; the first one on a card sets
+/// (activations) instead of handing them back after each use; the first one on a GPU sets
 /// CUBLAS_WORKSPACE_CONFIG where it is not set.
 ///
 /// Throws Error for a batch that does not fit or a label out of range, and at once for a device

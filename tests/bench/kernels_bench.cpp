@@ -1,6 +1,6 @@
-// What is done to elements, on the host and on the first card if there is one: bytes per second, read and
+// What is done to elements, on the host and on the first GPU if there is one: bytes per second, read and
 // written, and what part that is of a plain copy within the same memory (`of_copy`), which is measured first.
-// A card has vectors far larger than its caches.
+// A GPU has vectors far larger than its caches.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 class Arrays {
  public:
   explicit Arrays(const std::string& name)
-      : device(make_compute_device(name)), count(device->is_card() ? std::size_t{1} << 27 : 1 << 22) {
+      : device(make_compute_device(name)), count(device->is_gpu() ? std::size_t{1} << 27 : 1 << 22) {
     for (DeviceFloats& array : v) array = DeviceFloats(device, count);
     norm = DeviceArray<double>(device, norm_space(count));
     first = DeviceArray<std::uint64_t>(device, 1);
@@ -112,7 +112,7 @@ const std::vector<Kernel>& kernels() {
 
 void run(benchmark::State& bench, const Arrays& arrays, const Kernel& kernel) {
   for (const DeviceFloats& array : arrays.v) arrays.device->zero(array.span());
-  const int times = arrays.device->is_card() ? 20 : 1;
+  const int times = arrays.device->is_gpu() ? 20 : 1;
   arrays.seconds(1, [&] { kernel.put(arrays); });
   double seconds = 0;
   for (auto _ : bench) {

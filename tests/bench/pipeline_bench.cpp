@@ -57,7 +57,7 @@ void read_batch(benchmark::State& state) {
   std::uint64_t step = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        setup.reader->read(static_cast<std::uint32_t>(step % 8), {Phase::train, 1, step}));
+        setup.reader->read(static_cast<std::uint32_t>(step % 8), {Mode::train, 1, step}));
     step = (step + 1) % steps;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

@@ -51,15 +51,15 @@ std::string header(char operation, const std::string& length, char version) {
 const std::vector<std::string>& what_strangers_say() {
   static const std::vector<std::string> all = [] {
     const std::string huge = "\xff\xff\xff\xf0";
-    std::vector<std::string> words{std::string(64, '\0'), "GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n",
+    std::vector<std::string> texts{std::string(64, '\0'), "GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n",
                                    std::string(1000, '\xff')};
     for (char operation = 0; operation < 8; ++operation) {
       // A length that nothing has, and a byte of it: more would not be read.
-      words.push_back(header(operation, huge, 3) + "x");
-      words.push_back(header(operation, huge, 4) + "x");
-      words.push_back(header(operation, std::string("\0\0\0\x10", 4), 3) + std::string(16, '\x7f'));
+      texts.push_back(header(operation, huge, 3) + "x");
+      texts.push_back(header(operation, huge, 4) + "x");
+      texts.push_back(header(operation, std::string("\0\0\0\x10", 4), 3) + std::string(16, '\x7f'));
     }
-    return words;
+    return texts;
   }();
   return all;
 }
@@ -90,9 +90,9 @@ TEST(Garbage, OnTheCoordinatorsPortIsRefusedAndHarmsNobody) {
   ASSERT_TRUE(coordinator.event("view").is_object());
 
   std::vector<std::unique_ptr<Socket>> strangers;
-  for (const std::string& words : what_strangers_say()) {
+  for (const std::string& texts : what_strangers_say()) {
     strangers.push_back(std::make_unique<Socket>());
-    strangers.back()->send(port, words);
+    strangers.back()->send(port, texts);
   }
   strangers.push_back(std::make_unique<Socket>());
   strangers.back()->send(port, {});  // says nothing, and stays

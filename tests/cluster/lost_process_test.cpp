@@ -20,7 +20,7 @@ struct Loss {
   Json report;
 };
 
-/// Kills one process of a run in full course, with the signal; the run must fail within a second.
+/// Kills one process of a run under way, with the signal; the run must fail within a second.
 Loss kill_one(const std::string& kind, int number, const Arguments& more,
               const Environment& environment = {}) {
   const Folder folder;

@@ -130,7 +130,7 @@ TEST(Membership, OneJoinsWhileOthersTrain) {
   EXPECT_EQ(view["members"], 3);
   const Json report = run.end();
   expect_undisturbed(report);
-  EXPECT_EQ(report["event_counts"]["handed_over"], 1);
+  EXPECT_EQ(report["event_counts"]["state_transferred"], 1);
   ASSERT_EQ(report["phases"].size(), 3u) << report["phases"];
   for (const Json& phases : report["phases"]) {
     for (const auto& [name, value] : phases.items()) {

@@ -1,4 +1,4 @@
-// A learning rate that is too high: the step whose gradient is infinite or not a number is named, with the
+// A learning rate that is too high: the step whose gradient is NaN or Inf is named, with the
 // parameter, and the weights before it are those that are left.
 #include <gtest/gtest.h>
 

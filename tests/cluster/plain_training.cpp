@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/pipeline/stream.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "gpu/optimizer/state_hash.hpp"
 #include "muster/job_file.hpp"
 #include "muster/registry.hpp"
@@ -25,9 +25,9 @@ class PlainSgd {
     const auto keep = static_cast<float>(config_.momentum);
     const auto decay = static_cast<float>(config_.weight_decay);
     for (std::size_t i = 0; i < velocity_.size(); ++i) {
-      const float slope = gradient[i] + decay * state[i];
-      velocity_[i] = keep * velocity_[i] + slope;
-      const float direction = config_.nesterov ? slope + keep * velocity_[i] : velocity_[i];
+      const float grad = gradient[i] + decay * state[i];
+      velocity_[i] = keep * velocity_[i] + grad;
+      const float direction = config_.nesterov ? grad + keep * velocity_[i] : velocity_[i];
       state[i] = state[i] - rate * direction;
     }
   }
@@ -57,7 +57,7 @@ class PlainRun {
         job_.train.steps ? job_.data.repeat.value_or(1) : job_.train.epochs.value_or(1);
     for (std::uint64_t epoch = 1; passes == 0 || epoch <= passes; ++epoch) {
       std::uint64_t step = 0;
-      while (!enough() && one_step({Phase::train, epoch, step})) ++step;
+      while (!enough() && one_step({Mode::train, epoch, step})) ++step;
       if (enough() || step == 0) break;
     }
     result_.weights_sha256 = state_sha256(state_);

@@ -115,7 +115,7 @@ TEST(StatusAndStop, NowEndsARunThatCannotKeepItsState) {
   EXPECT_TRUE(run.process.none_left_within(2s));
 }
 
-// A second word while the last checkpoint is written costs nothing: it waits with the first one.
+// A second request while the last checkpoint is written costs nothing: it waits with the first one.
 TEST(StatusAndStop, WhoStopsTwiceLosesNothing) {
   LongRun run({"--set", "checkpoint.grace=50s", "--set", "cluster.detect.patience=50s"});
   const auto members = run.process.alive();
@@ -197,7 +197,7 @@ TEST(StatusAndStop, ACoordinatorThatIsKilledMeanwhileHasNotEndedItsRun) {
   run.process.signal(SIGKILL);
   const Outcome outcome = stop.wait();
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.err.find("has ended without its last word"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("has ended without its last report"), std::string::npos) << outcome.err;
 }
 
 TEST(StatusAndStop, WhatIsNoRunIsSaidToBeNone) {
@@ -248,8 +248,8 @@ TEST(StatusAndStop, ARunThatWaitsForItsNodesSaysForWhom) {
   EXPECT_EQ(waiting.coordinator.wait().code, 143);
 }
 
-// Who tells it to end asked for its last word first: its process is gone before anybody could ask again.
-TEST(StatusAndStop, ARunThatEndsAtOnceHasALastWord) {
+// Who tells it to end asked for its last report first: its process is gone before anybody could ask again.
+TEST(StatusAndStop, ARunThatEndsAtOnceHasALastReport) {
   WaitingRun waiting;
   muster::RemoteRun run(waiting.address);
   run.stop("muster stop, by a test");

@@ -258,7 +258,7 @@ class HeldRun {
   }
   void release() { set_held(pid_of(held_), false); }
   /// All others wait in this step for the one that is held.
-  void stand_in(int step) {
+  void wait_in_step(int step) {
     const Json late = event([&](const Json& each) { return holds_up(each) && each["step"] == step; });
     ASSERT_TRUE(late.is_object()) << coordinator_->wait().err;
   }
@@ -379,7 +379,7 @@ TEST(LateBlockOfADonor, IsComparedBeforeTheNewcomersFirstStep) {
   run.stand_at(2);
   run.flip();
   run.hold_only(0);
-  run.stand_in(kKept + 2);  // whoever misses the record of a step has no vote of its own
+  run.wait_in_step(kKept + 2);  // whoever misses the record of a step has no vote of its own
   const pid_t newcomer = run.join();
   ASSERT_TRUE(run.wait_for(4));
   EXPECT_EQ(run.pid_of(3), newcomer);

@@ -259,7 +259,7 @@ TEST(RightCommandLine, VersionNamesWhatItStandsOn) {
   expect_parts(outcome.out, {"muster ", "CAF", "UCX", "CUDA", "libtorch"});
 }
 
-// Whatever there is: each CPU under its name; cards that can be used, or the reason.
+// Whatever there is: each CPU under its name; GPUs that can be used, or the reason.
 TEST(RightCommandLine, DevicesNamesWhatAJobMayAskFor) {
   const Outcome text = run_muster({"devices"});
   EXPECT_EQ(text.code, 0) << text.err;

@@ -18,15 +18,15 @@ inline Frame with_check(Input bytes, std::uint32_t magic = kFrameMagic) {
 }
 
 /// A stream of frames and payloads, each of which takes whole multiples of `line`.
-inline Bytes with_checks(Input input, std::size_t line = 1, std::uint32_t lent_magic = kFrameMagic) {
+inline Bytes with_checks(Input input, std::size_t line = 1, std::uint32_t borrowed_magic = kFrameMagic) {
   Bytes stream(input.begin(), input.end());
   for (std::size_t at = 0; stream.size() - at >= sizeof(Frame);) {
     const Input here = std::span(stream).subspan(at);
     Frame frame = with_check(here);
-    const bool lent = frame.magic == lent_magic && lent_magic != kFrameMagic;
-    if (lent) frame = with_check(here, lent_magic);
+    const bool borrowed = frame.magic == borrowed_magic && borrowed_magic != kFrameMagic;
+    if (borrowed) frame = with_check(here, borrowed_magic);
     std::memcpy(stream.data() + at, &frame, sizeof frame);
-    const std::size_t payload = lent ? line : (frame.bytes + line - 1) / line * line;
+    const std::size_t payload = borrowed ? line : (frame.bytes + line - 1) / line * line;
     at += std::min(sizeof frame + payload, stream.size() - at);
   }
   return stream;

@@ -118,16 +118,16 @@ caf::behavior deaf(caf::event_based_actor* self, bool answers) {
 class Cluster {
  public:
   Cluster() : system_(quiet_system()), scheduler_(dynamic_cast<Scheduler&>(system_.scheduler())) {
-    CoordinatorParts parts;
-    parts.job.model.name = "linear";
-    parts.job.data.source = "synthetic";
-    parts.job.train.shards = 4;
-    parts.job.cluster.replicas = 2;
-    parts.placement.devices = {"cpu:0", "cpu:1"};
-    parts.by_hand = true;
-    parts.on_event = [](const Event& event) { to_json_line(event); };
-    parts.on_end = [this](const Report&) { ++reports_; };
-    coordinator_ = system_.spawn(coordinator, std::move(parts));
+    CoordinatorSetup setup;
+    setup.job.model.name = "linear";
+    setup.job.data.source = "synthetic";
+    setup.job.train.shards = 4;
+    setup.job.cluster.replicas = 2;
+    setup.placement.devices = {"cpu:0", "cpu:1"};
+    setup.by_hand = true;
+    setup.on_event = [](const Event& event) { to_json_line(event); };
+    setup.on_end = [this](const Report&) { ++reports_; };
+    coordinator_ = system_.spawn(coordinator, std::move(setup));
     for (auto& node : nodes_) node = system_.spawn(deaf, &node == &nodes_.back());
     caf::actor_cast<caf::abstract_actor*>(coordinator_)->attach_functor([this](const caf::error& reason) {
       dead_ = true;

@@ -23,7 +23,7 @@ std::vector<Bytes> seeds() {
   batch.tensors.push_back({DType::int64, {3}, Bytes(24)});
   batch.tensors.push_back({DType::uint8, {3, 0}, {}});
   Item full;
-  full.cursor = {Phase::evaluate, 2, 9};
+  full.cursor = {Mode::evaluate, 2, 9};
   full.range = {4, 2};
   full.batch = std::make_shared<const Batch>(batch);
   return {encode_item(ended), encode_item(full)};

@@ -3,7 +3,7 @@
 // stream (8 bytes each), and the bytes. One segment, number 1, has been handed over.
 #include "tests/fuzz/checked_frames.hpp"
 #include "tests/fuzz/placing_sink.hpp"
-#include "transport/lendable.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/shared_memory/address.hpp"
 #include "transport/shared_memory/connection.hpp"
 #include "transport/shared_memory/outbox.hpp"
@@ -18,17 +18,18 @@ constexpr int kTurnsMax = 100'000;
 constexpr PeerId kPeer = 1;
 constexpr std::size_t kSegmentBytes = 1 << 16;
 
-// One that is lent payloads, and is connected.
-class LentSink final : public PlacingSink {
+// One that borrows payloads, and is connected.
+class BorrowingSink final : public PlacingSink {
  public:
-  LentSink() : PlacingSink(8 * kCapacity) {}
-  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
+  BorrowingSink() : PlacingSink(8 * kCapacity) {}
+  bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload,
+                        BorrowedBuffer borrow) override {
     MUSTER_CHECK(payload.size() == frame.bytes && payload.size() <= kSegmentBytes, payload.size());
     sum_ += payload.empty()
                 ? 0
                 : std::to_integer<unsigned>(payload.front()) + std::to_integer<unsigned>(payload.back());
     ++accepted;
-    if (frame.view == 2) loans.push_back(loan);
+    if (frame.view == 2) borrows.push_back(borrow);
     return frame.view == 2;
   }
   void sent(PeerId, SendToken, bool) override { ++back; }
@@ -36,7 +37,7 @@ class LentSink final : public PlacingSink {
 
   std::size_t back = 0;
   bool failed = false;
-  std::vector<Loan> loans;
+  std::vector<BorrowedBuffer> borrows;
 
  private:
   unsigned sum_ = 0;
@@ -55,7 +56,7 @@ bool accepts(Input input) {
   const auto answers = choices.number<std::uint64_t>();
   const auto taken = choices.number<std::uint64_t>();
   const auto returned = choices.number<std::uint64_t>();
-  LentSink sink;
+  BorrowingSink sink;
   const auto transport = make_shared_memory_transport();
   transport->set_sink(&sink);
 
@@ -63,7 +64,7 @@ bool accepts(Input input) {
   const shm::LocalAddress self{shm::this_host(), shm::new_name()};
   shm::Descriptor listener = shm::listen_as(self.name), socket;
   shm::Outbox box(kCapacity);
-  box.put(with_checks(choices.piece(kCapacity), shm::kLine, shm::kLentMagic), false);
+  box.put(with_checks(choices.piece(kCapacity), shm::kLine, shm::kBorrowedMagic), false);
   box.head().answers = answers;
   box.head().taken = taken;
   box.head().returned = returned;
@@ -74,16 +75,17 @@ bool accepts(Input input) {
   hello.stream = 1;
   hello.capacity = kCapacity;
   std::copy(self.name.begin(), self.name.end(), hello.name);
-  MUSTER_CHECK(shm::say_hello(socket, hello, box.descriptor()));
-  static const auto* const segment = new std::vector<std::byte, LendableAllocator<std::byte>>(kSegmentBytes);
+  MUSTER_CHECK(shm::send_hello(socket, hello, box.descriptor()));
+  static const auto* const segment =
+      new std::vector<std::byte, BorrowableAllocator<std::byte>>(kSegmentBytes);
   shm::Handed handed;
   handed.segment = 1;
   handed.bytes = kSegmentBytes;
-  MUSTER_CHECK(shm::hand_over(socket, handed, shm::segment_of(*segment)->descriptor));
+  MUSTER_CHECK(shm::send_segment(socket, handed, shm::segment_of(*segment)->descriptor));
   transport->connect(kPeer, shm::seal_address(self));
-  static const auto* const lendable =
-      new std::vector<std::byte, LendableAllocator<std::byte>>(2 * shm::kRingBytes);
-  const std::span<const std::byte> payload(*lendable);
+  static const auto* const borrowable =
+      new std::vector<std::byte, BorrowableAllocator<std::byte>>(2 * shm::kRingBytes);
+  const std::span<const std::byte> payload(*borrowable);
   Frame frame;
   frame.bytes = payload.size();
   transport->send(kPeer, frame, payload, 1);
@@ -101,7 +103,7 @@ bool accepts(Input input) {
     transport->progress();
   }
   MUSTER_CHECK(sink.back == 1, sink.back);
-  for (const Loan loan : sink.loans) transport->give_back(loan);
+  for (const BorrowedBuffer borrow : sink.borrows) transport->give_back(borrow);
   return sink.accepted > 0;
 }
 
@@ -114,7 +116,7 @@ std::vector<Bytes> seeds() {
     all.push_back(said(lines, 2, 64, 0, joined({raw(frame), Bytes(shm::in_lines(bytes), std::byte{90})})));
   }
   Frame frame;
-  frame.magic = shm::kLentMagic;
+  frame.magic = shm::kBorrowedMagic;
   frame.bytes = 1 << 15;
   frame.view = 2;
   shm::Reference reference;

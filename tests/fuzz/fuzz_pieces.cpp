@@ -7,7 +7,7 @@ namespace muster::fuzz {
 namespace {
 
 constexpr std::size_t kPieceBytes = 16;
-constexpr std::uint64_t kParcelBytesMax = 100;
+constexpr std::uint64_t kTransferBytesMax = 100;
 
 enum Act : std::uint8_t { place, arrive, damage, drop, forget, kActs };
 
@@ -16,7 +16,7 @@ struct Coming {
   std::span<std::byte> place;
 };
 
-// What a parcel is made of.
+// What a transfer is made of.
 std::byte value(const Frame& frame, std::size_t at) {
   return static_cast<std::byte>(frame.round * 31 + at * 7);
 }
@@ -43,10 +43,10 @@ bool apart(std::span<std::byte> a, std::span<std::byte> b) {
 
 void put(Intake& intake, std::vector<Coming>& coming, Choices& choices) {
   const Frame frame = frame_from(choices);
-  const Intake::Place found = intake.place(frame, kParcelBytesMax);
+  const Intake::Place found = intake.place(frame, kTransferBytesMax);
   if (found.bytes.empty()) return;
   MUSTER_CHECK(found.wrong.empty() && !found.had, found.wrong);
-  MUSTER_CHECK(found.bytes.size() == frame.bytes && frame.more <= kParcelBytesMax, frame.bytes, frame.more);
+  MUSTER_CHECK(found.bytes.size() == frame.bytes && frame.more <= kTransferBytesMax, frame.bytes, frame.more);
   for (const Coming& other : coming) MUSTER_CHECK(apart(other.place, found.bytes), frame.offset);
   coming.push_back({frame, found.bytes});
 }

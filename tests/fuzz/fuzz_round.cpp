@@ -63,13 +63,13 @@ bool accepts(Input input) {
 }
 
 std::vector<Bytes> seeds() {
-  const ShardWord word{2, 0, 16, 0, 32, 16, 16.0};
+  const ShardReport report{2, 0, 16, 0, 32, 16, 16.0};
   const ShardMetrics metrics{2, 0, 0.5, 12, 16};
   RoundHeader header;
   header.round = 7;
-  header.shards = {word, word};
+  header.shards = {report, report};
   RoundRecord record;
-  record.shards = {word};
+  record.shards = {report};
   record.metrics = {metrics};
   record.weight = 16;
   const std::vector<float> result{1.0f, -0.0f, 3.5f};

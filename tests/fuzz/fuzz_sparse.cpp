@@ -17,7 +17,7 @@ Wire wire_of(std::uint32_t choice) {
   return choice == 0 ? Wire{} : choice == 1 ? Wire{WireType::float16, 3} : Wire{WireType::bfloat16, 0};
 }
 
-// On a wire of 16 bits what is no number arrives as another one that is none.
+// On a wire of 16 bits NaN arrives as another NaN.
 bool has_one_form(const Wire& wire, std::span<const float> values) {
   return !wire.rounds() ||
          std::none_of(values.begin(), values.end(), [](float value) { return std::isnan(value); });

@@ -26,7 +26,7 @@ constexpr Size kMost{40, 25};
 const std::map<std::string, Size> kTooLarge{
     {"CoordinatorState", {200, 82}},
     {"ReplicaState", {117, 56}},
-    {"Roster", {103, 14}},
+    {"Membership", {103, 14}},
     {"Reduction", {86, 32}},
     {"NodeState", {59, 48}},
     {"TreeSum", {49, 31}},
@@ -36,7 +36,7 @@ const std::map<std::string, Size> kTooLarge{
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
-    {"Workbench", {0, 28}},
+    {"TrainerState", {0, 28}},
     {"Slot", {0, 27}},
 };
 

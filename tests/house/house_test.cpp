@@ -123,7 +123,7 @@ std::string included(const std::string& line) {
   return ours ? include.path : "";
 }
 
-// "config/schema/rules.hpp" is of room "config". The public headers stand below all rooms.
+// "config/schema/constraints.hpp" is of room "config". The public headers stand below all rooms.
 std::string included_room(const std::string& line) {
   const std::string path = included(line);
   const std::string room = path.substr(0, path.find('/'));
@@ -173,19 +173,19 @@ Arrows arrows_between_folders() {
   return arrows;
 }
 
-// A way along arrows that ends where it has been before; empty: there is none from `at` on.
-std::vector<std::string> circle(const Arrows& arrows, std::vector<std::string> way,
+// A path along arrows that ends where it has been before; empty: there is none from `at` on.
+std::vector<std::string> circle(const Arrows& arrows, std::vector<std::string> trail,
                                 std::set<std::string>& done) {
-  const auto found = arrows.find(way.back());
-  if (found == arrows.end() || done.contains(way.back())) return {};
+  const auto found = arrows.find(trail.back());
+  if (found == arrows.end() || done.contains(trail.back())) return {};
   for (const std::string& next : found->second) {
-    const bool seen = std::find(way.begin(), way.end(), next) != way.end();
-    way.push_back(next);
-    if (seen) return way;
-    if (auto further = circle(arrows, way, done); !further.empty()) return further;
-    way.pop_back();
+    const bool seen = std::find(trail.begin(), trail.end(), next) != trail.end();
+    trail.push_back(next);
+    if (seen) return trail;
+    if (auto further = circle(arrows, trail, done); !further.empty()) return further;
+    trail.pop_back();
   }
-  done.insert(way.back());
+  done.insert(trail.back());
   return {};
 }
 
@@ -194,9 +194,9 @@ TEST(House, NoFolderIncludesUpwards) {
   EXPECT_GT(arrows.size(), 30u);
   std::set<std::string> done;
   for (const auto& [folder, targets] : arrows) {
-    std::string shown_way;
-    for (const std::string& each : circle(arrows, {folder}, done)) shown_way += each + " -> ";
-    ASSERT_EQ(shown_way, "") << "these folders include each other in a circle";
+    std::string shown_trail;
+    for (const std::string& each : circle(arrows, {folder}, done)) shown_trail += each + " -> ";
+    ASSERT_EQ(shown_trail, "") << "these folders include each other in a circle";
   }
 }
 
@@ -343,7 +343,7 @@ TEST(House, NothingIsPutOffOrTiedToOneMachine) {
   for (const auto& file : files_below(folders, all)) {
     for (const std::string& line : lines_of(file)) {
       if (line.find("<< here.cuda_reason;") != std::string::npos)
-        continue;  // there is no card, and it says why
+        continue;  // there is no GPU, and it says why
       for (const std::string& word : kWords) {
         EXPECT_EQ(line.find(word), std::string::npos) << shown(file) << ": " << line;
       }

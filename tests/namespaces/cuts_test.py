@@ -152,7 +152,7 @@ def loses(cut, allowed, said, most=False):
 
 
 def expect_majority_doubted(paused, silent):
-    expect("it waits for most members", f"word from {silent} of {len(HOSTS)} members" in paused["waits_for"], True)
+    expect("it waits for most members", f"message from {silent} of {len(HOSTS)} members" in paused["waits_for"], True)
     expect("for so much longer, in ms", paused["give_up_ms"], 1000 * MAJORITY_PATIENCES * PATIENCE_S)
 
 

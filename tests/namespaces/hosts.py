@@ -128,7 +128,7 @@ class Hosts:
         """A host as it is when it has started: nothing runs on it."""
         name = self._name(host)
         _command("ip", "netns", "add", name)
-        # A network card keeps its address when its host is started again; others remember it.
+        # A network adapter keeps its address when its host is started again; others remember it.
         _command("ip", "link", "add", "eth0", "address", f"02:00:0a:4d:00:{host:02x}", "netns", name, "type", "veth", "peer", "name",
                  f"port{host}", "netns", self._switch)
         _command("ip", "-n", self._switch, "link", "set", f"port{host}", "master", "one", "up")

@@ -7,7 +7,7 @@ to. Each run must end with the same weights, and:
 - what the transport counted (`traffic` of the report) is, to the byte, what `muster plan --per-host` foretold for a step, times
   the number of steps, between hosts and within them;
 - the network interfaces sent at least that, and at most a tenth more, from the first process to the last. Nothing is taken off:
-  the rest is the headers of Ethernet, IP, TCP, UCX and of Muster's frames, acknowledgements, repeated packets, the words of rounds,
+  the rest is the headers of Ethernet, IP, TCP, UCX and of Muster's frames, acknowledgements, repeated packets, the reports of rounds,
   heartbeats and the start of the processes. What goes within a host is not among it, nor did it go over the host's loopback
   interface: it took shared memory;
 - no algorithm sends less between hosts than `hierarchical`, which is what `auto` takes.

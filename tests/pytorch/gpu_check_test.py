@@ -18,9 +18,9 @@ muster, folder = sys.argv[1], fresh(sys.argv[2])
 
 
 class OnTheCpu:
-    """What gpu_check.Check is on a machine with a card."""
+    """What gpu_check.Check is on a machine with a GPU."""
 
-    device, quick, card = "cpu:0", True, {"bus": "none"}
+    device, quick, gpu = "cpu:0", True, {"bus": "none"}
 
     def __init__(self):
         self.muster, self.kept, self.deps = pathlib.Path(muster), folder, folder / "deps"
@@ -63,23 +63,23 @@ for model, batch, options in (("resnet18", 4, "channels = 1\nside = 32\nwidth = 
     report = models.train(check, models.write_job(check, small, 1, 2))
     assert report["steps"] == 6 and models.speed(report, small) > 0, report
 
-# Sums between two cards beside another library's; of one card it is said that there is none.
-assert "NCCL needs two cards" in reduction.beside_nccl(argparse.Namespace(card={"count": 1}))
-check.card = {"count": 2}
-reduction.two_cards = lambda _: "replicas = 2\n"
+# Sums between two GPUs beside another library's; of one GPU it is said that there is none.
+assert "NCCL needs two GPUs" in reduction.beside_nccl(argparse.Namespace(gpu={"count": 1}))
+check.gpu = {"count": 2}
+reduction.two_gpus = lambda _: "replicas = 2\n"
 assert stage.check("beside NCCL", reduction.beside_nccl, check, 64)
 
-# Sums from card to card: without a UCX for it that is said, and where they went another way it fails.
+# Sums from GPU to GPU: without a UCX for it that is said, and where they went another way it fails.
 check.given.ucx = None
-assert "no UCX" in reduction.from_card_to_card(check, SMALL)
+assert "no UCX" in reduction.from_gpu_to_gpu(check, SMALL)
 check.given.ucx = folder / "ucx"
-assert not stage.check("a folder without UCX", reduction.from_card_to_card, check, SMALL)
+assert not stage.check("a folder without UCX", reduction.from_gpu_to_gpu, check, SMALL)
 check.given.ucx.mkdir()
 for name in ("ucm", "ucs", "uct", "ucp"):
     (check.given.ucx / f"lib{name}.so.0").symlink_to(f"/usr/lib/x86_64-linux-gnu/lib{name}.so.0")
 try:
-    reduction.from_card_to_card(check, SMALL)
-    sys.exit("sums through the host passed for sums from card to card")
+    reduction.from_gpu_to_gpu(check, SMALL)
+    sys.exit("sums through the host passed for sums from GPU to GPU")
 except Failed as reason:
     assert "went through pinned memory" in str(reason), reason
 

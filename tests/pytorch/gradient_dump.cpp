@@ -71,13 +71,13 @@ void write_batch(const std::filesystem::path& path, const Batch& batch) {
 void write_clipped(const std::filesystem::path& path, const muster::Layout& layout,
                    std::vector<float> gradient) {
   const auto host = muster::make_host_device();
-  const std::span<float> slopes = std::span(gradient).first(layout.parameters);
-  muster::Clipping whole(host, slopes.size(), 1);
-  whole.measure(slopes);
+  const std::span<float> grads = std::span(gradient).first(layout.parameters);
+  muster::Clipping whole(host, grads.size(), 1);
+  whole.measure(grads);
   const double bound = whole.norm() / 2;
-  muster::Clipping half(host, slopes.size(), bound);
-  half.measure(slopes);
-  half.clip(slopes, slopes);
+  muster::Clipping half(host, grads.size(), bound);
+  half.measure(grads);
+  half.clip(grads, grads);
   char text[2][32];
   std::snprintf(text[0], sizeof text[0], "%.17g", bound);
   std::snprintf(text[1], sizeof text[1], "%.17g", half.norm());

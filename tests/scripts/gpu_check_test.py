@@ -1,4 +1,4 @@
-"""What scripts/gpu-check does beside the card: the table, the verdicts, the time limit, the refusal of a machine without a card."""
+"""What scripts/gpu-check does beside the GPU: the table, the verdicts, the time limit, the refusal of a machine without a GPU."""
 import json
 import os
 import pathlib
@@ -152,13 +152,13 @@ class Verdicts(InFolder):
     def test_a_test_that_was_left_out_is_named(self):
         (self.folder / "a.xml").write_text('<testsuites><testsuite><testcase name="Adds" classname="Kernels" result="completed"/>'
                                            '<testcase name="Copies" classname="Kernels" result="skipped"><skipped message='
-                                           '"a.cpp:3&#x0A;no card"/></testcase></testsuite></testsuites>')
-        self.assertEqual((build.skipped_cases(self.folder), build.cases(self.folder)), (["Kernels.Copies (no card)"], 1))
+                                           '"a.cpp:3&#x0A;no GPU"/></testcase></testsuite></testsuites>')
+        self.assertEqual((build.skipped_cases(self.folder), build.cases(self.folder)), (["Kernels.Copies (no GPU)"], 1))
 
     def test_only_our_own_kernels_are_sanitized(self):
-        text = json.dumps({"tests": [{"name": "test_cards", "command": ["/b/bin/test_cards", "--x"]}, {"name": "not_built"},
+        text = json.dumps({"tests": [{"name": "test_cuda", "command": ["/b/bin/test_cuda", "--x"]}, {"name": "not_built"},
                                      {"name": "kernels_bench_runs", "command": ["/b/bin/kernels_bench"]}]})
-        self.assertEqual(build.sanitized_commands(text, build.SANITIZED), {"test_cards": ["/b/bin/test_cards", "--x"]})
+        self.assertEqual(build.sanitized_commands(text, build.SANITIZED), {"test_cuda": ["/b/bin/test_cuda", "--x"]})
 
     def test_the_summary_of_every_ctest_is_understood(self):
         old = "Test project /b\n1/2 Test #1: a ... Passed 0.01 sec\n\n"
@@ -244,11 +244,11 @@ class Verdicts(InFolder):
 
 
 class Refusal(InFolder):
-    def test_without_a_card_it_says_so(self):
+    def test_without_a_gpu_it_says_so(self):
         done = subprocess.run([str(SCRIPTS / "gpu-check"), "--deps", str(self.folder), "--build", str(self.folder / "build")],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, "^gpu-check: no CUDA device: (no driver|the driver sees no card|the driver fails with error)")
+        self.assertRegex(done.stderr, "^gpu-check: no CUDA device: (no driver|the driver sees no GPU|the driver fails with error)")
         self.assertFalse((self.folder / "build").exists())
 
 

@@ -50,10 +50,10 @@ std::uint32_t WrongBits::next_odd() {
   return ((++gradients * kMix) >> 63) == 1 ? odd : 0;
 }
 
-void WrongBits::record_has_come(Workbench& bench, const RoundRecord& record) {
+void WrongBits::record_has_come(TrainerState& trainer, const RoundRecord& record) {
   if (flip == Flip::none || record.kind != RoundKind::train || record.weight == 0) return;
   const std::span<float> values =
-      flip == Flip::weights ? bench.state.span() : std::span<float>(bench.gradient);
+      flip == Flip::weights ? trainer.state.span() : std::span<float>(trainer.gradient);
   flip = Flip::none;
   flip_bit(values[chosen / kBitsPerNumber % values.size()], kFirstBit + chosen % kBitsPerNumber);
   flipped();

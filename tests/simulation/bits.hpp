@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 
 namespace muster::simulation {
 
@@ -25,7 +25,7 @@ struct WrongBits {
 
   /// What the next gradient is changed by.
   std::uint32_t next_odd();
-  void record_has_come(Workbench& bench, const RoundRecord& record);
+  void record_has_come(TrainerState& trainer, const RoundRecord& record);
 };
 
 /// The linear model, as this process computes it.

@@ -7,10 +7,10 @@ namespace muster::simulation {
 namespace {
 
 // What becomes of the parts of a sharded optimiser, and of the states of shards.
-std::vector<Branch> dealt_table(const std::string& what, bool handed_out, bool before_the_last) {
+std::vector<Branch> dealt_table(const std::string& what, bool transferred, bool before_the_last) {
   return {
       {what + ": a newcomer is given some", true},
-      {what + ": a record is handed out", handed_out},
+      {what + ": a record is transferred", transferred},
       {what + ": back to a checkpoint", false},
       {what + ": back to the beginning", true},
       {what + ": dealt anew", true},
@@ -34,8 +34,8 @@ std::vector<Branch> sums_table() {
       {"sums: compressed", true},
       {"sums: of low rank", true},
       {"sums: clipped", true},
-      {"sums: on cards", true},
-      {"sums: on cards, and one is behind", false},
+      {"sums: on GPUs", true},
+      {"sums: on GPUs, and one is behind", false},
   };
 }
 
@@ -95,7 +95,7 @@ std::vector<Branch> make_table() {
       {"straggler: a step goes on without it", false},
       {"view: a change", true},
       {"view: a member is behind", true},
-      {"view: a record is handed out", true},
+      {"view: a record is transferred", true},
       {"view: a record is taken by one left behind", false},
       {"view: a record is taken while the view is being closed", true},
       {"view: a step is done again that a lost replica held", false},

@@ -8,8 +8,8 @@
 #include "base/disk.hpp"
 #include "muster/job.hpp"
 #include "muster/registry.hpp"
+#include "tests/simulation/invariant_rules.hpp"
 #include "tests/simulation/oracle.hpp"
-#include "tests/simulation/rules.hpp"
 
 namespace muster::simulation {
 

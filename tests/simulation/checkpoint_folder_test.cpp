@@ -58,7 +58,7 @@ class WatchedRun final : public Watch {
   }
 
   Cluster& cluster() { return *cluster_; }
-  // The first word of a checkpoint in the spare folder is lost, and the connection breaks.
+  // The first report of a checkpoint in the spare folder is lost, and the connection breaks.
   void sent(ProcessId, ProcessId, const caf::message& message) override {
     if (!message.match_elements<Checkpointed>() || message.get_as<Checkpointed>(0).folder.empty() ||
         std::exchange(cut_, true))
@@ -315,8 +315,8 @@ TEST(CheckpointFolder, WhereItIsMountedNowhereNoneIsPassedOver) {
   EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
 }
 
-// It knows of the older one by word alone.
-void goes_back_further_by_word(Away from_coordinator) {
+// It knows of the older one by a report alone.
+void goes_back_further_by_report(Away from_coordinator) {
   std::uint64_t older = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto disk = std::make_shared<FaultyDisk>(seed);
@@ -338,11 +338,11 @@ void goes_back_further_by_word(Away from_coordinator) {
 }
 
 TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereNoneIsShared) {
-  goes_back_further_by_word(Away::unmounted);
+  goes_back_further_by_report(Away::unmounted);
 }
 
 TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereItCannotBeListed) {
-  goes_back_further_by_word(Away::all);
+  goes_back_further_by_report(Away::all);
 }
 
 // Told to end while it waits for what may be better than a checkpoint that is damaged.
@@ -394,7 +394,7 @@ TEST(CheckpointFolder, AnEpochThatIsDoneAgainIsCountedAgain) {
   EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
 }
 
-// The word of it is lost with the connection: the run would say that nothing was kept.
+// The report of it is lost with the connection: the run would say that nothing was kept.
 TEST(CheckpointFolder, OneInTheSpareFolderIsToldAgain) {
   Job job = job_in_parts();
   job.cluster.replicas = 1;

@@ -29,7 +29,7 @@ Cluster::Cluster(const Job& job, const Registry& registry, const ClusterOptions&
       options_(options),
       watch_(watch),
       system_(std::make_unique<caf::actor_system>(configured(config_))) {
-  if (options.cards) registry_.add_model("linear", linear_options(), testing::make_late_linear);
+  if (options.gpus) registry_.add_model("linear", linear_options(), testing::make_late_linear);
   shared_registry_ = std::make_shared<const Registry>(registry_);
   system_->await_actors_before_shutdown(false);
   world_ = std::make_unique<World>(*system_, options.seed);
@@ -57,8 +57,8 @@ void Cluster::start() {
 
 // ---- a node's process
 
-SeamParts Cluster::seams_of(const NodeProcess& started) {
-  SeamParts seams;
+SeamSetup Cluster::seams_of(const NodeProcess& started) {
+  SeamSetup seams;
   seams.world = world_.get();
   seams.network = network_.get();
   seams.process = started.process;
@@ -67,42 +67,42 @@ SeamParts Cluster::seams_of(const NodeProcess& started) {
   seams.watch = watch_;
   seams.alive = things_;
   seams.show_frames = options_.show_frames;
-  seams.cards = options_.cards;
-  seams.carries_cards = options_.cards && options_.carries_cards;
+  seams.gpus = options_.gpus;
+  seams.carries_gpu_memory = options_.gpus && options_.carries_gpu_memory;
   if (options_.disk) seams.disk = mounted(started.blind, away_from_nodes_);
   seams.spare = options_.spare ? options_.spare : seams.disk;
   seams.spawn_replica = options_.spawn_replica;
   seams.named = [this, process = started.process](const NodeName& name) { named(process, name); };
-  seams.bench = started.bench;
+  seams.trainer = started.trainer;
   seams.arrivals = started.arrivals;
   seams.bits = started.bits;
   return seams;
 }
 
-NodeParts Cluster::parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link) {
-  NodeParts parts;
-  parts.name = started.node;
-  parts.pid = started.pid;
-  parts.incarnation = parts.launched = started.number;
-  parts.joins = started.joins;
+NodeSetup Cluster::setup_of(const NodeProcess& started, const caf::strong_actor_ptr& link) {
+  NodeSetup setup;
+  setup.name = started.node;
+  setup.pid = started.pid;
+  setup.incarnation = setup.launched = started.number;
+  setup.joins = started.joins;
   auto registry = std::make_shared<Registry>(*shared_registry_);
-  if (!options_.cards) {
+  if (!options_.gpus) {
     registry->add_model("linear", linear_options(),
                         [bits = started.bits](const Options& options, const ModelContext& context) {
                           return make_odd_linear(bits, options, context);
                         });
   }
-  parts.registry = with_errors(registry, started.errors);
-  parts.seams = simulated_seams(seams_of(started));
-  parts.coordinator = caf::actor_cast<coordinator_actor>(link);
-  parts.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
-  if (!started.joins) return parts;
-  parts.on_orphaned = [this, process = started.process](milliseconds of_job) {
+  setup.registry = with_errors(registry, started.errors);
+  setup.seams = simulated_seams(seams_of(started));
+  setup.coordinator = caf::actor_cast<coordinator_actor>(link);
+  setup.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
+  if (!started.joins) return setup;
+  setup.on_orphaned = [this, process = started.process](milliseconds of_job) {
     at(process).orphan_since = world_->now();
     at(process).orphan_after = of_job;
     look_for_coordinator(process);
   };
-  return parts;
+  return setup;
 }
 
 // As `muster join` does: it tries until there is a coordinator that can be reached.
@@ -128,13 +128,13 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off,
   started.joins = joins;
   started.back_off = back_off;
   started.pace = std::make_shared<Pace>(options_.pace);
-  started.bench = std::make_shared<std::weak_ptr<Workbench>>();
+  started.trainer = std::make_shared<std::weak_ptr<TrainerState>>();
   if (options_.lag_max.count() > 0) world_->set_lag(started.process, options_.lag_max);
   if (watch_) watch_->process_began(started.process, started.node, started.number);
   const auto link = control_->connect(started.process, coordinator_process_,
                                       caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
   nodes_.push_back(started);
-  world_->as(started.process, [&] { nodes_.back().actor = system_->spawn(node, parts_of(started, link)); });
+  world_->as(started.process, [&] { nodes_.back().actor = system_->spawn(node, setup_of(started, link)); });
   // When its node actor has ended, a process has nothing left to do, and exits.
   caf::actor_cast<caf::abstract_actor*>(nodes_.back().actor)
       ->attach_functor([this, process = started.process] { node_ended(process); });
@@ -273,14 +273,15 @@ void Cluster::resume(const std::string& name) {
   if (!who || !world_->alive(who->process)) return;
   if (!who->frozen->stands_still(kProgressThread)) network_->resume(name);
   // It may go on for some time before it hears what has become of it.
-  if (options_.network.lends) control_->deaf_for(who->process, world_->up_to(std::chrono::milliseconds(10)));
+  if (options_.network.supports_borrowing)
+    control_->deaf_for(who->process, world_->up_to(std::chrono::milliseconds(10)));
   world_->resume(who->process);
 }
 
 // What is wrong with a way while several faults of it last.
-Disturbance Cluster::Ways::set(const std::string& from, const std::string& to, std::uint64_t fault,
-                               const Disturbance& disturbance) {
-  auto& faults = ways_[{from, to}];
+Disturbance Cluster::Paths::set(const std::string& from, const std::string& to, std::uint64_t fault,
+                                const Disturbance& disturbance) {
+  auto& faults = paths_[{from, to}];
   if (disturbance.none())
     faults.erase(fault);
   else
@@ -297,12 +298,12 @@ Disturbance Cluster::Ways::set(const std::string& from, const std::string& to, s
 }
 
 void Cluster::disturb_data(const std::string& from, const std::string& to, const Disturbance& disturbance) {
-  network_->disturb(from, to, data_ways_.set(from, to, fault_, disturbance));
+  network_->disturb(from, to, data_paths_.set(from, to, fault_, disturbance));
 }
 
 void Cluster::disturb_control(const std::string& from, const std::string& to,
                               const Disturbance& disturbance) {
-  control_->disturb(from, to, control_ways_.set(from, to, fault_, disturbance));
+  control_->disturb(from, to, control_paths_.set(from, to, fault_, disturbance));
 }
 
 void Cluster::sever(const std::string& a, const std::string& b) {
@@ -473,9 +474,9 @@ std::string Cluster::tear_down() {
   expect_none("actors", system_->registry().running());
   expect_none("engines", things_->engines);
   expect_none("proxies", control_->proxies_alive());
-  expect_none("workbenches",
+  expect_none("trainer_states",
               static_cast<std::size_t>(std::count_if(
-                  nodes_.begin(), nodes_.end(), [](const NodeProcess& n) { return !n.bench->expired(); })));
+                  nodes_.begin(), nodes_.end(), [](const NodeProcess& n) { return !n.trainer->expired(); })));
   control_.reset();
   network_.reset();
   world_.reset();

@@ -1,6 +1,6 @@
 // A whole run in one thread and in virtual time: the production actors and rules, a process for each node and
 // one for the coordinator, the simulated network between their data planes, and control links between the
-// coordinator and the nodes. One seed, one course of things.
+// coordinator and the nodes. One seed, one sequence of events.
 //
 // What faults are made of is here: processes that die, stop or slow down, come and go; ways that are blocked
 // or clogged; a coordinator that is started anew.
@@ -32,8 +32,8 @@ struct ClusterOptions {
   /// Nodes come by themselves, as with `muster join`: they outlive the coordinator, and join again when they
   /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
   bool by_hand = false;
-  bool cards = false;                     ///< replicas compute on played cards; for model linear
-  bool carries_cards = false;             ///< whose memory the network carries
+  bool gpus = false;                      ///< replicas compute on played GPUs; for model linear
+  bool carries_gpu_memory = false;        ///< whose memory the network carries
   std::shared_ptr<Disk> disk;             ///< where checkpoints are written; null: the job must ask for none
   std::shared_ptr<Disk> spare = nullptr;  ///< where the last one goes if `disk` takes none; null: the same
   bool resume = false;                    ///< go on from the newest checkpoint; throws NothingToResume
@@ -41,7 +41,7 @@ struct ClusterOptions {
   ControlOptions control;
   bool show_frames = true;  ///< to the watch; costs much where there are many
   /// What stands in a replica's place; empty: a replica.
-  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
+  std::function<replica_actor(caf::actor_system& system, ReplicaSetup setup)> spawn_replica = nullptr;
 };
 
 /// What is wrong with a process that comes by itself.
@@ -65,12 +65,12 @@ class Cluster {
   /// One thing happens; false if nothing is left to happen.
   bool step() { return world_->step(); }
   World& world() { return *world_; }
-  /// Set when the coordinator has said its last word.
+  /// Set when the coordinator has sent its last report.
   const std::optional<Report>& report() const { return report_; }
-  /// The coordinator died behind its last word to the journal: nobody starts it again.
+  /// The coordinator died behind its last write to the journal: nobody starts it again.
   bool ended_unseen() const { return ended_unseen_; }
 
-  bool has_cards() const { return options_.cards; }
+  bool has_gpus() const { return options_.gpus; }
 
   // ---- what can go wrong. Names are "replica 1", "loader 0", "coordinator"; of the gone: no call.
   /// The process is killed. `told`: its kernel says so; else its machine is gone, too.
@@ -148,7 +148,7 @@ class Cluster {
   void kill_all(bool power);
   bool all_killed() const { return all_killed_; }
   bool power_lost() const { return power_lost_; }
-  /// A person starts one again that has given up, for want of a word from anybody.
+  /// A person starts one again that has given up, for want of a message from anybody.
   void start_again_after_silence() { starts_again_after_silence_ = true; }
   JournalDisk& journal() { return *journal_; }
   bool by_hand() const { return options_.by_hand; }
@@ -176,7 +176,7 @@ class Cluster {
   SimulatedCounts frames() const { return network_->counts(); }
   const Alive& things() const { return *things_; }
 
-  /// The coordinator's process ends, as it does after its last word; nobody comes any more.
+  /// The coordinator's process ends, as it does after its last report; nobody comes any more.
   void end_coordinator();
   /// Ends everything at once, and says what is still there that should have gone; empty: nothing.
   std::string tear_down();
@@ -193,7 +193,7 @@ class Cluster {
     Nanoseconds back_off{0};  // before it joins again
     std::shared_ptr<Pace> pace;
     std::shared_ptr<FrozenThreads> frozen = std::make_shared<FrozenThreads>();
-    std::shared_ptr<std::weak_ptr<Workbench>> bench;
+    std::shared_ptr<std::weak_ptr<TrainerState>> trainer;
     std::shared_ptr<WrongBits> bits = std::make_shared<WrongBits>();
     std::shared_ptr<Stop> stop = std::make_shared<Stop>();
     std::optional<Nanoseconds> orphan_since;
@@ -206,13 +206,13 @@ class Cluster {
     std::string walled_from;
   };
 
-  class Ways {
+  class Paths {
    public:
     Disturbance set(const std::string& from, const std::string& to, std::uint64_t fault,
                     const Disturbance& disturbance);
 
    private:
-    std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, Disturbance>> ways_;
+    std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, Disturbance>> paths_;
   };
 
   static caf::actor_system_config& configured(caf::actor_system_config& config);
@@ -225,8 +225,8 @@ class Cluster {
   void end_usurped();
   void reinstate();
   void start_node(const NodeName& name, bool joins, Nanoseconds back_off, const Oddity& oddity = {});
-  SeamParts seams_of(const NodeProcess& started);
-  NodeParts parts_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
+  SeamSetup seams_of(const NodeProcess& started);
+  NodeSetup setup_of(const NodeProcess& started, const caf::strong_actor_ptr& link);
   void named(ProcessId process, const NodeName& name);
   void build_wall(const NodeProcess& who);
   void cut_off_by_its_new_name(const std::string& node);
@@ -263,7 +263,7 @@ class Cluster {
   Nanoseconds coordinator_back_after_{std::chrono::seconds(1)};
   std::set<std::uint64_t> coordinator_cuts_;  // faults that cut it from everybody
   std::uint64_t fault_ = 0;
-  Ways data_ways_, control_ways_;
+  Paths data_paths_, control_paths_;
   std::vector<NodeProcess> nodes_;
   std::shared_ptr<CursedBatch> cursed_ = std::make_shared<CursedBatch>();
   std::shared_ptr<SpoiledBatch> spoiled_ = std::make_shared<SpoiledBatch>();

@@ -14,61 +14,61 @@ namespace {
 
 const std::string kUsurped = "coordinator before";
 
-CoordinatorParts coordinator_parts(const Job& job, const Registry& registry) {
-  CoordinatorParts parts;
-  parts.job = job;
-  parts.job_toml = to_toml(job);
-  parts.job_hash = job_hash(job, registry.declarations());
+CoordinatorSetup coordinator_setup(const Job& job, const Registry& registry) {
+  CoordinatorSetup setup;
+  setup.job = job;
+  setup.job_toml = to_toml(job);
+  setup.job_hash = job_hash(job, registry.declarations());
   for (std::uint32_t slot = 0; slot < job.cluster.replicas; ++slot)
-    parts.placement.devices.push_back("cpu:0");
-  parts.placement.loader_threads = 1;
-  return parts;
+    setup.placement.devices.push_back("cpu:0");
+  setup.placement.loader_threads = 1;
+  return setup;
 }
 
-// Its word at the end is none of the run.
+// Its report at the end is none of the run.
 bool taken_over(const Report& report) {
   return report.reason.rfind("another coordinator has taken", 0) == 0;
 }
 
 bool gave_up_silence(const Report& report) {
-  return report.reason.rfind("no word from any member", 0) == 0;
+  return report.reason.rfind("no message from any member", 0) == 0;
 }
 
 }  // namespace
 
 void Cluster::start_coordinator() {
   const ProcessId process = coordinator_process_ = world_->add_process(kCoordinator);
-  CoordinatorParts parts = coordinator_parts(job_, registry_);
-  parts.on_end = [this, process](const Report& report) {
+  CoordinatorSetup setup = coordinator_setup(job_, registry_);
+  setup.on_end = [this, process](const Report& report) {
     if (world_->alive(process)) coordinator_ended(process, report);
   };
-  parts.on_event = [this, process](const Event& event) {
+  setup.on_event = [this, process](const Event& event) {
     if (!world_->alive(process)) return;
     world_->trace(to_json_line(event));
     if (process != coordinator_process_) return;
     if (event.name == "view" && two_coordinators()) second_leads_ = true;
     if (watch_) watch_->event(event);
   };
-  parts.by_hand = options_.by_hand;
+  setup.by_hand = options_.by_hand;
   // In a run the folder holds the journal, too: one that is started again has it mounted.
   if (*away_from_coordinator_ == Away::unmounted) *away_from_coordinator_ = Away::no;
-  if (options_.disk) parts.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);
-  if (options_.resume) parts.resume = find_resume(job_, registry_, options_.disk);
+  if (options_.disk) setup.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);
+  if (options_.resume) setup.resume = find_resume(job_, registry_, options_.disk);
   if (options_.by_hand) {
-    parts.journal = std::make_shared<MemoryJournal>(
+    setup.journal = std::make_shared<MemoryJournal>(
         journal_, [this, process] { return world_->alive(process); },
         [this, process] { usurped(process) ? end_usurped() : crash_coordinator(); });
   }
-  world_->as(process, [&] { coordinator_ = system_->spawn(coordinator, std::move(parts)); });
+  world_->as(process, [&] { coordinator_ = system_->spawn(coordinator, std::move(setup)); });
 }
 
-// The word of one that another has taken the place of counts, unless it has lost its nodes to that one.
+// The report of one that another has taken the place of counts, unless it has lost its nodes to that one.
 void Cluster::coordinator_ended(ProcessId process, const Report& report) {
   const bool usurped_ends = usurped(process);
   const bool lost_to_other = taken_over(report) || (usurped_ends && gave_up_silence(report));
   if (usurped_ends && lost_to_other) return end_usurped();
   if (gave_up_silence(report) && !two_coordinators() && std::exchange(starts_again_after_silence_, false)) {
-    return world_->after(Nanoseconds(0), [this, process] {  // its last word to the journal follows
+    return world_->after(Nanoseconds(0), [this, process] {  // its last write to the journal follows
       end_process(process, coordinator_, true);
       start_after_silence(process);
     });
@@ -115,7 +115,7 @@ void Cluster::crash_coordinator(bool told) {
   if (!coordinator_alive() || !options_.by_hand) return;
   const ProcessId process = coordinator_process_;
   end_process(process, coordinator_, told);
-  // One that died before it wrote a word has taken nothing over.
+  // One that died before it wrote an entry has taken nothing over.
   if (two_coordinators() && journal_->writes == writes_before_usurper_) return reinstate();
   start_again(process);
 }

@@ -53,7 +53,7 @@ ControlNet::~ControlNet() {
 void ControlNet::close_all() {
   for (const ConnectionPtr& connection : connections_) {
     for (Side& side : connection->sides) {
-      side.way.clear();
+      side.in_flight.clear();
       close(side);
     }
   }
@@ -89,22 +89,22 @@ caf::strong_actor_ptr ControlNet::proxy(const ConnectionPtr& connection, int sid
   return known;
 }
 
-const Disturbance* ControlNet::way(const Side& from, const Side& to) const {
-  if (ways_.empty()) return nullptr;
-  const auto found = ways_.find({world_.name(from.process), world_.name(to.process)});
-  return found == ways_.end() ? nullptr : &found->second;
+const Disturbance* ControlNet::in_flight(const Side& from, const Side& to) const {
+  if (paths_.empty()) return nullptr;
+  const auto found = paths_.find({world_.name(from.process), world_.name(to.process)});
+  return found == paths_.end() ? nullptr : &found->second;
 }
 
 bool ControlNet::blocked(ProcessId a, ProcessId b) const {
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    const auto found = ways_.find({world_.name(from), world_.name(to)});
-    if (found != ways_.end() && found->second.blocked) return true;
+    const auto found = paths_.find({world_.name(from), world_.name(to)});
+    if (found != paths_.end() && found->second.blocked) return true;
   }
   return false;
 }
 
 void ControlNet::disturb(const std::string& from, const std::string& to, const Disturbance& disturbance) {
-  ways_[{from, to}] = disturbance;
+  paths_[{from, to}] = disturbance;
   if (disturbance.blocked) return;
   for (const ConnectionPtr& connection : connections_) {
     for (int side = 0; side < 2; ++side) {
@@ -128,7 +128,7 @@ void ControlNet::go_on(const ConnectionPtr& connection, int side) {
     again = std::min(again, std::max(sender.stalled_at + options_.stall_max - now, Nanoseconds(0)));
     return world_.after(sender.process, again, [this, connection, side] { close(connection->sides[side]); });
   }
-  for (Packet& packet : sender.way) packet.ready = std::max(packet.ready, now + again);
+  for (Packet& packet : sender.in_flight) packet.ready = std::max(packet.ready, now + again);
   world_.after(receiver.process, again, [this, connection, side] { pump(connection, side); });
 }
 
@@ -194,15 +194,15 @@ void ControlNet::push(const ConnectionPtr& connection, int side, Packet packet) 
   Side& from = connection->sides[side];
   const ProcessId to = connection->sides[1 - side].process;
   Nanoseconds delay = world_.between(options_.delay_min, options_.delay_max);
-  if (const Disturbance* how = way(from, connection->sides[1 - side])) {
+  if (const Disturbance* how = in_flight(from, connection->sides[1 - side])) {
     delay = Nanoseconds(static_cast<std::int64_t>(static_cast<double>(delay.count()) * how->slower));
     if (how->loss > 0 && world_.chance(how->loss)) delay += world_.up_to(options_.again_max);
   }
   packet.ready = world_.now() + delay;
-  if (!from.way.empty()) packet.ready = std::max(packet.ready, from.way.back().ready);
-  from.way.push_back(std::move(packet));
+  if (!from.in_flight.empty()) packet.ready = std::max(packet.ready, from.in_flight.back().ready);
+  from.in_flight.push_back(std::move(packet));
   // Whether its receiver lives or not, its way may be blocked.
-  world_.after(world_.alive(to) ? to : kNobody, from.way.back().ready - world_.now(),
+  world_.after(world_.alive(to) ? to : kNobody, from.in_flight.back().ready - world_.now(),
                [this, connection, side] { pump(connection, side); });
 }
 
@@ -213,11 +213,11 @@ void ControlNet::pump(const ConnectionPtr& connection, int side) {
   if (const auto deaf = deaf_until_.find(to); deaf != deaf_until_.end() && deaf->second > world_.now())
     return world_.after(to, deaf->second - world_.now(),
                         [this, connection, side] { pump(connection, side); });
-  while (!from.way.empty() && from.way.front().ready <= world_.now()) {
-    const Disturbance* how = way(from, connection->sides[1 - side]);
+  while (!from.in_flight.empty() && from.in_flight.front().ready <= world_.now()) {
+    const Disturbance* how = in_flight(from, connection->sides[1 - side]);
     if ((how && how->blocked) || connection->sides[1 - side].vanished) return stall(connection, side);
-    Packet packet = std::move(from.way.front());
-    from.way.pop_front();
+    Packet packet = std::move(from.in_flight.front());
+    from.in_flight.pop_front();
     deliver(connection, side, packet);
   }
 }
@@ -258,7 +258,7 @@ void ControlNet::stall(const ConnectionPtr& connection, int side) {
     Side& stuck = connection->sides[side];
     if (!stuck.stalled || stuck.stalls != number || stuck.open != lives) return;
     if (lives) close(stuck);
-    stuck.way.clear();
+    stuck.in_flight.clear();
     if (!world_.alive(connection->sides[1 - side].process)) return;
     Packet packet;
     packet.kind = Packet::Kind::end;

@@ -75,7 +75,7 @@ class ControlNet {
   const std::map<std::string, ControlCount>& counts() const { return counts_; }
   std::size_t proxies_alive() const { return *proxies_alive_; }
 
-  /// Ends every connection without a word; for the end, while the actor system still is.
+  /// Ends every connection without a message; for the end, while the actor system still is.
   void close_all();
 
  private:
@@ -93,7 +93,7 @@ class ControlNet {
     ProcessId process = kNobody;
     bool open = true;
     std::map<caf::actor_id, caf::strong_actor_ptr> proxies;  // of the other side's actors, by their id
-    std::deque<Packet> way;                                  // to the other side
+    std::deque<Packet> in_flight;                            // to the other side
     std::uint64_t stalls = 0;
     bool stalled = false;
     Nanoseconds stalled_at{0};
@@ -104,7 +104,7 @@ class ControlNet {
   };
   using ConnectionPtr = std::shared_ptr<Connection>;
 
-  const Disturbance* way(const Side& from, const Side& to) const;
+  const Disturbance* in_flight(const Side& from, const Side& to) const;
   caf::strong_actor_ptr proxy(const ConnectionPtr& connection, int side, const caf::strong_actor_ptr& target);
   void send(const ConnectionPtr& connection, int side, const caf::strong_actor_ptr& target,
             caf::mailbox_element& what);
@@ -121,7 +121,7 @@ class ControlNet {
   ControlOptions options_;
   Spy sent_, delivered_;
   std::vector<ConnectionPtr> connections_;
-  std::map<std::pair<std::string, std::string>, Disturbance> ways_;
+  std::map<std::pair<std::string, std::string>, Disturbance> paths_;
   std::map<std::string, ControlCount> counts_;
   std::map<ProcessId, Nanoseconds> deaf_until_;
   std::shared_ptr<std::size_t> proxies_alive_ = std::make_shared<std::size_t>(0);

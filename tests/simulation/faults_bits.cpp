@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::uint64_t kChoices = kByMuch;
 
-// Of cards a block is hashed a step late: that is shown by tests of their own.
+// Of GPUs a block is hashed a step late: that is shown by tests of their own.
 bool draw_victim(Dice& dice, const Scene& scene, Fault& fault) {
-  if (scene.job.cluster.replicas < 2 || scene.cluster.cards) return false;
+  if (scene.job.cluster.replicas < 2 || scene.cluster.gpus) return false;
   fault.a = NodeName{false, static_cast<std::uint32_t>(dice.below(scene.job.cluster.replicas))}.text();
   fault.costs = {fault.a};
   fault.strength = static_cast<double>(dice.below(kChoices));

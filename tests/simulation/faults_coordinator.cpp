@@ -31,7 +31,7 @@ std::vector<FaultKind> deaths_of_it() {
        crash(JournalDisk::Death::none), kNothing},
       {"coordinator-torn", "the coordinator dies before its next write to the journal has any effect",
        draw_crash, crash(JournalDisk::Death::before), kNothing},
-      {"coordinator-mid-commit", "the coordinator dies between its next write to the journal and its word",
+      {"coordinator-mid-commit", "the coordinator dies between its next write to the journal and its message",
        draw_crash, crash(JournalDisk::Death::behind), kNothing},
       {"coordinator-power", "the coordinator's machine is gone, nobody says so, and it is started anew",
        [](Dice& dice, const Scene& scene, Fault& fault) {

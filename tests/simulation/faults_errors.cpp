@@ -61,7 +61,7 @@ std::vector<FaultKind> errors_everywhere() {
       {"hang-everywhere", "one gradient does not return, wherever it is tried",
        [](Dice&, const Scene&, Fault&) { return true; },
        [](Cluster& cluster, const Fault&) { cluster.cursed().planted = Planted::hangs; }, nullptr},
-      {"not-finite", "the loss of one micro-batch is not a number, whoever computes it",
+      {"not-finite", "the loss of one micro-batch is NaN, whoever computes it",
        [](Dice&, const Scene& scene, Fault&) { return !scene.job.checkpoint.folder.empty(); },
        [](Cluster& cluster, const Fault&) { cluster.spoiled().planted = true; }, nullptr}};
 }

@@ -5,7 +5,7 @@ namespace muster::simulation {
 
 namespace {
 
-// Of the header of a frame, or of a word of a round; there are more of these bits.
+// Of the header of a frame, or of a report of a round; there are more of these bits.
 constexpr std::uint64_t kBits = 4096;
 
 // A replica, and a node whose frames come to it.
@@ -30,7 +30,7 @@ std::vector<FaultKind> faults_of_frames() {
        },
        [](Cluster& cluster, const Fault& fault) { cluster.repeat_frames(fault.a, fault.b, true); },
        [](Cluster& cluster, const Fault& fault) { cluster.repeat_frames(fault.a, fault.b, false); }},
-      {"damaged-frame", "a bit flips in the header of a frame to a replica, or in a word of a round",
+      {"damaged-frame", "a bit flips in the header of a frame to a replica, or in a report of a round",
        [](Dice& dice, const Scene& scene, Fault& fault) {
          fault.strength = static_cast<double>(dice.below(kBits));
          if (!draw_receiver(dice, scene, fault)) return false;

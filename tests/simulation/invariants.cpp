@@ -41,7 +41,7 @@ const std::map<int, std::string>& invariant_list() {
       {10, "everything has gone at the end"},
       {11, "without lasting faults, steps commit in time; who has no fault is not evicted"},
       {12, "every failure reaches everyone in time"},
-      {13, "the same seed has the same course"},
+      {13, "the same seed has the same sequence of events"},
       {14, "every fault and every rare branch is seen"}};
   return list;
 }
@@ -90,7 +90,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   say(views_.committed(who.name.slot, view, index));
   if (who.replica.is_astray()) return;  // it is out of the run
   const auto [known, first] = record_hashes_.emplace(index, std::pair(view, record.hash));
-  if (known->second.first != view && (is_alone_on_card(view) || is_alone_on_card(known->second.first)))
+  if (known->second.first != view && (is_alone_on_gpu(view) || is_alone_on_gpu(known->second.first)))
     known->second = {view, record.hash};
   if (known->second.second != record.hash && !differs_by_wrong_bits(view, known->second.first))
     say(process, {2, "its record " + std::to_string(index) + " is not the one that others have"});
@@ -107,8 +107,8 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
     if (job_.train.clip_norm) tally_.count("sums: clipped");
     if (job_.train.wire != GradientWire::float32) tally_.count("sums: in 16 bits");
-    if (const auto of = views_.views().find(view); of != views_.views().end() && of->second.sums_on_cards)
-      tally_.count("sums: on cards");
+    if (const auto of = views_.views().find(view); of != views_.views().end() && of->second.sums_on_gpus)
+      tally_.count("sums: on GPUs");
   }
   if (record.kind == RoundKind::train && record.weight == 0) tally_.count("round: end of an epoch");
   const View* latest = views_.latest();
@@ -160,10 +160,10 @@ void Invariants::observes(ProcessId process) {
   if (bits_lost_) who.replica.strays();
 }
 
-void Invariants::handed_out(ProcessId process) {
+void Invariants::transferred(ProcessId process) {
   seen(process).half_a_state = false;
-  seen(process).replica.handed_out();
-  tally_.count("view: a record is handed out");
+  seen(process).replica.transferred();
+  tally_.count("view: a record is transferred");
 }
 
 // ---- frames
@@ -370,7 +370,7 @@ void Invariants::made(const View& view) {
     }
   }
   count_view(view);
-  if (view.number > 1 && views_.goes_back(view)) began_course(view);
+  if (view.number > 1 && views_.goes_back(view)) began_attempt(view);
   newest_at_verdict_.reset();
   say(views_.made(view, holds));
   if (!view.back && !bits_lost_ && all_tainted()) lose_bits();  // whoever could tell is lost
@@ -381,7 +381,7 @@ void Invariants::made(const View& view) {
 
 void Invariants::count_view(const View& view) {
   if (!view.behind.empty()) tally_.count("view: a member is behind");
-  if (!view.behind.empty() && view.sums_on_cards) tally_.count("sums: on cards, and one is behind");
+  if (!view.behind.empty() && view.sums_on_gpus) tally_.count("sums: on GPUs, and one is behind");
   if (view.number > 3) tally_.count("view: the fourth or later");
   if (view.records < oracle_.records.size() && view.number > 1) {
     const OracleRecord& next = oracle_.records[view.records];
@@ -404,7 +404,7 @@ void Invariants::count_parts(const View& view) {
                         (view.source.checkpoint.empty() ? "back to the beginning" : "back to a checkpoint"));
   }
   tally_.count(of + "dealt anew");
-  if (!view.behind.empty()) tally_.count(of + "a record is handed out");
+  if (!view.behind.empty()) tally_.count(of + "a record is transferred");
   if (view.source.view + 1 < view.number) tally_.count(of + "those of the view before the last");
   const auto holds = [&](std::uint32_t slot) { return view.holds({false, slot}); };
   for (const PartHolder& holder : view.source.holders) {
@@ -440,12 +440,12 @@ void Invariants::event(const Event& event) {
   if (event.name == "state_kept") expect_keeps_all(event);
   if (event.name == "failed") expect_no_denial(event.text("reason"));
   if (event.name == "left") left_.insert(node_of(event));
-  if (event.name == "handed_over") {
+  if (event.name == "state_transferred") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
     gave(node_of(event), to.text());
   }
   if (event.name == "paused")
-    (event.text("waits_for").rfind("word from", 0) == 0 ? unheard_ : paused_) = true;
+    (event.text("waits_for").rfind("message from", 0) == 0 ? unheard_ : paused_) = true;
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   const bool given_up = event.name == "lost" && event.text("reason").rfind("silent", 0) == 0;
   if (event.name == "heard_again" || given_up || event.name == "restarted") unheard_ = false;

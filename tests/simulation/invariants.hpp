@@ -11,7 +11,7 @@
 
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/cluster.hpp"
-#include "tests/simulation/rules.hpp"
+#include "tests/simulation/invariant_rules.hpp"
 #include "tests/simulation/tally.hpp"
 #include "tests/simulation/watch.hpp"
 
@@ -89,7 +89,7 @@ class Invariants final : public Watch {
     seen(process).named = true;
   }
   void record(ProcessId process, std::uint32_t view, const RoundRecord& record) override;
-  void handed_out(ProcessId process) override;
+  void transferred(ProcessId process) override;
   void view_entered(ProcessId process, std::uint32_t view) override;
   void view_closed(ProcessId process, std::uint32_t view) override;
   void applied(ProcessId process, std::uint64_t step, std::span<const float> state) override;
@@ -98,7 +98,9 @@ class Invariants final : public Watch {
   void send_ended(ProcessId process, std::uint64_t number, bool ok) override;
   void placed(ProcessId process, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId process, const Frame& frame, std::span<std::byte> payload) override;
-  void lent(ProcessId, const Frame&) override { tally_.count("frame: read where its sender has it"); }
+  void arrived_in_place(ProcessId, const Frame&) override {
+    tally_.count("frame: read where its sender has it");
+  }
   void revoked(ProcessId process, const Frame& frame) override {
     tally_.count("frame: taken back before it was read");
     seen(process).frames.revoked(frame);
@@ -143,8 +145,8 @@ class Invariants final : public Watch {
   void expect_marked(const Event& event);
   void suspects_noted(const std::string& text);
   void expect_nothing_to_go_back_to(std::uint64_t before);
-  void told_of(ProcessId coordinator, const Checkpointed& word);
-  std::optional<std::uint64_t> newest_told() const;
+  void told_of(ProcessId coordinator, const Checkpointed& entry);
+  std::optional<std::uint64_t> newest_reported() const;
   bool leader_knows_of(std::uint64_t step) const;
   bool leader_sees_folder() const;
   bool taint(ProcessId process);
@@ -193,10 +195,10 @@ class Invariants final : public Watch {
   std::uint64_t incarnation_of(std::uint32_t view, PeerId peer) const;
   void turned_away(const std::string& who);
   void expect_newcomers_fed();
-  void began_course(const View& view);
+  void began_attempt(const View& view);
   void expect_keeps_all(const Event& event);
   void expect_counts_on_no_abandoned(const Pulse& pulse);
-  bool is_of_the_course(std::uint64_t step) const;
+  bool is_of_this_attempt(std::uint64_t step) const;
   bool is_excused(const WrongCheckpoint& checkpoint);
 
   const Job job_;
@@ -213,7 +215,7 @@ class Invariants final : public Watch {
   Nanoseconds restarted_at_{0};      // the coordinator, the last time
   std::set<ProcessId> stood_still_;  // from before that until it was, or was soon to be, given up
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
-  bool is_alone_on_card(std::uint32_t view) const;
+  bool is_alone_on_gpu(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force
   std::uint64_t faults_ = 0;                        // that have begun
   Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
@@ -228,15 +230,14 @@ class Invariants final : public Watch {
   Nanoseconds asked_to_leave_at_{0};             // the last of them
   std::map<std::string, Nanoseconds> welcomed_;  // since when
   bool paused_ = false;                          // for want of nodes, as the coordinator has said
-  bool unheard_ = false;                         // for want of a word from the nodes
-  std::map<ProcessId, Nanoseconds> heard_at_;    // by a coordinator: the last word of a node
+  bool unheard_ = false;                         // for want of a message from the nodes
+  std::map<ProcessId, Nanoseconds> heard_at_;    // by a coordinator: the last message of a node
   bool ends_ = false;                            // as the coordinator has said
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;
-  std::set<ProcessId> given_the_state_;  // newcomers that are to close this view with its members
-  std::map<std::string, std::uint64_t>
-      kept_from_;  // the oldest record that a member can hand out, as it closed
+  std::set<ProcessId> given_the_state_;             // newcomers that are to close this view with its members
+  std::map<std::string, std::uint64_t> kept_from_;  // the oldest record that a member can send, as it closed
   std::uint32_t replicas_at_error_ = 0, loaders_at_error_ = 0;  // members, when one had an error of its own
   bool adopting_ = false;  // a coordinator that was started anew waits for members
   bool in_force_ = false;  // a view is, and is not being closed
@@ -268,9 +269,9 @@ class Invariants final : public Watch {
   std::optional<std::uint64_t> counts_to_;
   std::uint32_t back_view_ = 0;
   // By step of a checkpoint: when a coordinator was told of it; when the one that leads now was. It hears at
-  // once what comes at one moment, and acts on one word after the other.
+  // once what comes at one moment, and acts on one message after the other.
   std::map<std::uint64_t, Nanoseconds> told_at_, told_leader_at_;
-  bool leader_saw_folder_ = false;  // with a checkpoint in it: it looks at its start, and with each word
+  bool leader_saw_folder_ = false;  // with a checkpoint in it: it looks at its start, and with each message
   bool leader_was_restarted_ = false;
   // Of the durable ones, when a coordinator decided first to go back: a journal may take the view much later.
   std::optional<std::uint64_t> newest_at_verdict_;

@@ -134,12 +134,12 @@ void Invariants::suspects_noted(const std::string& text) {
   expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
 }
 
-void Invariants::told_of(ProcessId coordinator, const Checkpointed& word) {
+void Invariants::told_of(ProcessId coordinator, const Checkpointed& entry) {
   const bool leads = !cluster_->usurped(coordinator);
   if (leads) leader_saw_folder_ = leader_saw_folder_ || leader_sees_folder();
-  if (!word.folder.empty()) return;
-  told_at_.try_emplace(word.step, now());
-  if (leads && word.view >= back_view_) told_leader_at_.try_emplace(word.step, now());
+  if (!entry.folder.empty()) return;
+  told_at_.try_emplace(entry.step, now());
+  if (leads && entry.view >= back_view_) told_leader_at_.try_emplace(entry.step, now());
 }
 
 bool Invariants::leader_sees_folder() const {
@@ -148,7 +148,7 @@ bool Invariants::leader_sees_folder() const {
          holds_any_checkpoint(*disk, job_hash(job_, cluster_->registry().declarations()));
 }
 
-std::optional<std::uint64_t> Invariants::newest_told() const {
+std::optional<std::uint64_t> Invariants::newest_reported() const {
   for (const auto& [step, when] : told_at_ | std::views::reverse) {
     if (when < now()) return step;
   }
@@ -176,7 +176,8 @@ void Invariants::expect_nothing_to_go_back_to(std::uint64_t before) {
   const bool some_cannot_read =
       tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0;
   const std::shared_ptr<Disk>& disk = cluster_->disk();
-  if (!disk || !newest_told() || some_cannot_read || cluster_->two_coordinators() || disk_was_away_for_long())
+  if (!disk || !newest_reported() || some_cannot_read || cluster_->two_coordinators() ||
+      disk_was_away_for_long())
     return;
   const std::string hash = job_hash(job_, cluster_->registry().declarations());
   for (const ListedCheckpoint& each : list_checkpoints(*disk, hash)) {
@@ -362,7 +363,7 @@ void Invariants::expect_odd_found(std::uint32_t view, const RoundRecord& record)
   const std::vector<ProcessId> members = members_of(view);
   const bool may = std::find(members.begin(), members.end(), *odd_) != members.end() && members.size() > 1;
   const bool all_present = std::all_of(record.shards.begin(), record.shards.end(),
-                                       [](const ShardWord& word) { return word.present(); });
+                                       [](const ShardReport& entry) { return entry.present(); });
   if (!may || record.kind != RoundKind::train || !all_present) return;
   odd_steps_.insert(record.step);
   const std::uint64_t window = audit_window(job_.train.audit.every, members.size());
@@ -373,7 +374,7 @@ void Invariants::expect_odd_found(std::uint32_t view, const RoundRecord& record)
 
 // Where two differ, or all of them are new, nobody can tell who is right; nor of a backup task.
 bool Invariants::stopped_by_wrong_bits(const Report& report) {
-  const bool of_a_backup = report.reason.find("by one that stood in for it, differ") != std::string::npos;
+  const bool of_a_backup = report.reason.find("by its backup worker, differ") != std::string::npos;
   if ((report.reason.rfind("diverged: ", 0) != 0 && !of_a_backup) || (!flips_ && !odd_)) return false;
   // All count an epoch from the same records, wrong ones too.
   if (report.reason.find("the ledger or evaluation of epoch") != std::string::npos) return false;
@@ -381,9 +382,9 @@ bool Invariants::stopped_by_wrong_bits(const Report& report) {
   return true;
 }
 
-// The replica of a job for one leaves its sums on its card, and forms no mean that could be hashed.
-bool Invariants::is_alone_on_card(std::uint32_t view) const {
-  return cluster_->has_cards() && job_.cluster.replicas == 1 && members_of(view).size() == 1;
+// The replica of a job for one leaves its sums on its GPU, and forms no mean that could be hashed.
+bool Invariants::is_alone_on_gpu(std::uint32_t view) const {
+  return cluster_->has_gpus() && job_.cluster.replicas == 1 && members_of(view).size() == 1;
 }
 
 bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {

@@ -16,9 +16,12 @@ constexpr const char* kNoneHoldsIt = "no replica that holds the state";
 constexpr const char* kNotFinite = "the weights are still those of the step before";
 
 bool says_who_is_missing(const std::string& reason) {
-  static constexpr const char* kReasons[] = {
-      "no replica of the last view is left", "no nodes came",           kNoneHoldsIt,
-      "no loader process is left",           "no word from any member", "the nodes were not ready within"};
+  static constexpr const char* kReasons[] = {"no replica of the last view is left",
+                                             "no nodes came",
+                                             kNoneHoldsIt,
+                                             "no loader process is left",
+                                             "no message from any member",
+                                             "the nodes were not ready within"};
   return std::ranges::any_of(kReasons, [&](const char* each) { return reason.starts_with(each); });
 }
 
@@ -179,8 +182,8 @@ void Invariants::expect_good_end(const Report& report) {
     tally_.count("run: fails without its journal");
   } else if (tally_.of("fault: coordinator-second") > 0) {
     tally_.count("run: fails with two coordinators");  // what the first one saw is not looked at
-  } else if (report.reason.rfind("no word from any member", 0) == 0 && all_excused()) {
-    tally_.count("run: gives up without a word from anybody");
+  } else if (report.reason.rfind("no message from any member", 0) == 0 && all_excused()) {
+    tally_.count("run: gives up without a message from anybody");
   } else if (tally_.of("fault: coordinator-old-journal") > 0 && all_told_to_end()) {
     tally_.count("run: had ended, of which an older journal knows nothing");
   } else if ((too_few || no_loader) && says_who_is_missing(report.reason)) {
@@ -227,8 +230,8 @@ void Invariants::expect_kept_before_it(const Report& report) {
   expect_kept(report);
 }
 
-// A coordinator that hears nobody ends: a word that comes when the link is good again would throw away what
-// its members have done since, and another coordinator can find them. Who was to join holds nothing.
+// A coordinator that hears nobody ends: a message that comes when the link is good again would throw away
+// what its members have done since, and another coordinator can find them. Who was to join holds nothing.
 void Invariants::expect_unheard_are_left_alone(ProcessId member, const Stop& stop) {
   const bool leaves = stop.good && leaving_.contains(seen(member).name.text());
   const bool of_the_end =
@@ -373,14 +376,14 @@ std::optional<std::uint64_t> Invariants::newest_durable() const {
   if (newest_at_verdict_) return newest_at_verdict_;
   const bool counts = !told_back_ && !counts_to_ && !suspects_stay_ &&
                       tally_.of("fault: damaged-checkpoints") == 0 && !flips_ && !odd_;
-  return counts ? newest_told() : std::nullopt;
+  return counts ? newest_reported() : std::nullopt;
 }
 
 // All steps from here on are done again: what was written of them before, or is written late, counts no more.
-void Invariants::began_course(const View& view) {
+void Invariants::began_attempt(const View& view) {
   const View* before = views_.latest();
   if (before && before->history == view.history && !views_.goes_back(*before))
-    say({8, "view " + std::to_string(view.number) + " goes back, and begins no course of its own"});
+    say({8, "view " + std::to_string(view.number) + " goes back, and begins no attempt of its own"});
   const bool can_be_read = tally_.of("fault: unshared-folder") + tally_.of("fault: coordinator-old-journal") +
                                tally_.of("fault: coordinator-second") ==
                            0;
@@ -390,7 +393,7 @@ void Invariants::began_course(const View& view) {
                 ", and there is a checkpoint of step " + std::to_string(*newest)});
   counts_to_ = view.source.step;
   back_view_ = view.number;
-  // Where a checkpoint cannot be read it goes back further, in the same course. A verdict has a step of its
+  // Where a checkpoint cannot be read it goes back further, in the same attempt. A verdict has a step of its
   // own.
   if (!view.back) went_back_.try_emplace(view.history, view.source.step);
 }
@@ -410,7 +413,7 @@ void Invariants::turned_away(const std::string& who) {
 }
 
 // A coordinator that was started again finds on the disk what members have written meanwhile.
-bool Invariants::is_of_the_course(std::uint64_t step) const {
+bool Invariants::is_of_this_attempt(std::uint64_t step) const {
   const std::shared_ptr<Disk>& disk = cluster_->disk();
   const View* view = views_.latest();
   if (!disk || !view) return false;
@@ -424,14 +427,14 @@ bool Invariants::is_of_the_course(std::uint64_t step) const {
 void Invariants::expect_counts_on_no_abandoned(const Pulse& pulse) {
   const bool knows =
       tally_.of("fault: coordinator-old-journal") + tally_.of("fault: coordinator-second") == 0;
-  if (!knows || !counts_to_ || pulse.kept_step <= *counts_to_ || is_of_the_course(pulse.kept_step)) return;
+  if (!knows || !counts_to_ || pulse.kept_step <= *counts_to_ || is_of_this_attempt(pulse.kept_step)) return;
   say({8, "the coordinator counts on the checkpoint of step " + std::to_string(pulse.kept_step) +
               ", which is from before all went back to step " + std::to_string(*counts_to_)});
 }
 
 // A newcomer that was given the state in a view before is given it in this one, and not only when somebody
 // stays: or nobody who is to leave can ever go.
-// A coordinator that is cut off may have lost one without a word to it.
+// A coordinator that is cut off may have lost one without a message to it.
 void Invariants::expect_newcomers_fed() {
   const auto of_coordinator = [](const auto& counted) {
     return counted.first.starts_with("fault: coordinator-");

@@ -35,13 +35,13 @@ struct WhenItJoined final : Watch {
     if (message.get_as<Prepared>(0).name == NodeName{false, 2}) ready = now();
   }
   void event(const Event& event) override {
-    if (event.name == "handed_over") handed_over = event;
+    if (event.name == "state_transferred") state_transferred = event;
     if (event.name == "joined" && event.integer("replica") == 2) member = now();
   }
 
   std::function<Nanoseconds()> now;
   std::optional<Nanoseconds> ready, member;
-  std::optional<Event> handed_over;
+  std::optional<Event> state_transferred;
 };
 
 TEST(JoinTime, ANewcomerWithASmallStateIsSoonAMemberAndCostsAStepAtMost) {
@@ -62,9 +62,9 @@ TEST(JoinTime, ANewcomerWithASmallStateIsSoonAMemberAndCostsAStepAtMost) {
     }
     ASSERT_TRUE(cluster.report());
     EXPECT_EQ(cluster.report()->outcome, "completed") << cluster.report()->reason;
-    ASSERT_TRUE(watch.ready && watch.member && watch.handed_over);
+    ASSERT_TRUE(watch.ready && watch.member && watch.state_transferred);
     EXPECT_LE(*watch.member - *watch.ready, kSoon);
-    const double busy = watch.handed_over->number("seconds") * watch.handed_over->number("share");
+    const double busy = watch.state_transferred->number("seconds") * watch.state_transferred->number("share");
     EXPECT_LE(busy, std::chrono::duration<double>(kStep).count());
   }
 }

@@ -11,58 +11,58 @@ std::string stamp(Nanoseconds time) {
 }
 
 void Watches::process_began(ProcessId p, const NodeName& name, std::uint64_t incarnation) {
-  tell(&Watch::process_began, p, name, incarnation);
+  forward(&Watch::process_began, p, name, incarnation);
 }
 void Watches::process_named(ProcessId p, const NodeName& name) {
-  tell(&Watch::process_named, p, name);
+  forward(&Watch::process_named, p, name);
 }
 void Watches::process_ended(ProcessId p) {
-  tell(&Watch::process_ended, p);
+  forward(&Watch::process_ended, p);
 }
 void Watches::record(ProcessId p, std::uint32_t view, const RoundRecord& record) {
-  tell(&Watch::record, p, view, record);
+  forward(&Watch::record, p, view, record);
 }
-void Watches::handed_out(ProcessId p) {
-  tell(&Watch::handed_out, p);
+void Watches::transferred(ProcessId p) {
+  forward(&Watch::transferred, p);
 }
 void Watches::view_entered(ProcessId p, std::uint32_t view) {
-  tell(&Watch::view_entered, p, view);
+  forward(&Watch::view_entered, p, view);
 }
 void Watches::view_closed(ProcessId p, std::uint32_t view) {
-  tell(&Watch::view_closed, p, view);
+  forward(&Watch::view_closed, p, view);
 }
 void Watches::applied(ProcessId p, std::uint64_t step, std::span<const float> state) {
-  tell(&Watch::applied, p, step, state);
+  forward(&Watch::applied, p, step, state);
 }
 void Watches::sending(ProcessId p, const Frame& f, std::span<const std::byte> payload, std::uint64_t n) {
-  tell(&Watch::sending, p, f, payload, n);
+  forward(&Watch::sending, p, f, payload, n);
 }
 void Watches::send_ended(ProcessId p, std::uint64_t number, bool ok) {
-  tell(&Watch::send_ended, p, number, ok);
+  forward(&Watch::send_ended, p, number, ok);
 }
 void Watches::placed(ProcessId p, const Frame& frame, std::span<std::byte> place) {
-  tell(&Watch::placed, p, frame, place);
+  forward(&Watch::placed, p, frame, place);
 }
 void Watches::taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) {
-  tell(&Watch::taken, p, frame, payload);
+  forward(&Watch::taken, p, frame, payload);
 }
-void Watches::lent(ProcessId p, const Frame& frame) {
-  tell(&Watch::lent, p, frame);
+void Watches::arrived_in_place(ProcessId p, const Frame& frame) {
+  forward(&Watch::arrived_in_place, p, frame);
 }
 void Watches::dropped(ProcessId p, const Frame& frame) {
-  tell(&Watch::dropped, p, frame);
+  forward(&Watch::dropped, p, frame);
 }
 void Watches::sent(ProcessId from, ProcessId to, const caf::message& message) {
-  tell(&Watch::sent, from, to, message);
+  forward(&Watch::sent, from, to, message);
 }
 void Watches::delivered(ProcessId from, ProcessId to, const caf::message& message) {
-  tell(&Watch::delivered, from, to, message);
+  forward(&Watch::delivered, from, to, message);
 }
 void Watches::event(const Event& event) {
-  tell(&Watch::event, event);
+  forward(&Watch::event, event);
 }
 void Watches::mistake(const std::string& what) {
-  tell(&Watch::mistake, what);
+  forward(&Watch::mistake, what);
 }
 
 void Narrator::say(ProcessId who, const std::string& what) {
@@ -83,7 +83,7 @@ void Narrator::applied(ProcessId p, std::uint64_t step, std::span<const float>) 
 
 void Narrator::frame(ProcessId p, const std::string& what, const Frame& frame) {
   static const char* const kinds[] = {"?",       "header", "metrics", "contribution", "result",   "batch",
-                                      "demand",  "record", "state",   "ping",         "word",     "taken",
+                                      "demand",  "record", "state",   "ping",         "status",   "taken",
                                       "reduced", "kept",   "part",    "gathered",     "received", "carried"};
   const auto kind = static_cast<std::size_t>(frame.kind);
   say(p, what + " " + (kind < std::size(kinds) ? kinds[kind] : "frame") + " of view " +
@@ -108,8 +108,8 @@ void Narrator::taken(ProcessId p, const Frame& f, std::span<std::byte>) {
   frame(p, "takes", f);
 }
 
-void Narrator::lent(ProcessId p, const Frame& f) {
-  frame(p, "is lent", f);
+void Narrator::arrived_in_place(ProcessId p, const Frame& f) {
+  frame(p, "borrows", f);
 }
 
 void Narrator::dropped(ProcessId p, const Frame& f) {

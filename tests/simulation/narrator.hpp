@@ -22,7 +22,7 @@ class Watches final : public Watch {
   void process_named(ProcessId p, const NodeName& name) override;
   void process_ended(ProcessId p) override;
   void record(ProcessId p, std::uint32_t view, const RoundRecord& record) override;
-  void handed_out(ProcessId p) override;
+  void transferred(ProcessId p) override;
   void view_entered(ProcessId p, std::uint32_t view) override;
   void view_closed(ProcessId p, std::uint32_t view) override;
   void applied(ProcessId p, std::uint64_t step, std::span<const float> state) override;
@@ -30,20 +30,20 @@ class Watches final : public Watch {
   void send_ended(ProcessId p, std::uint64_t number, bool ok) override;
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
-  void lent(ProcessId p, const Frame& frame) override;
-  void revoked(ProcessId p, const Frame& frame) override { tell(&Watch::revoked, p, frame); }
+  void arrived_in_place(ProcessId p, const Frame& frame) override;
+  void revoked(ProcessId p, const Frame& frame) override { forward(&Watch::revoked, p, frame); }
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
-  void flipped(ProcessId p) override { tell(&Watch::flipped, p); }
-  void computes_odd(ProcessId p, bool at_times) override { tell(&Watch::computes_odd, p, at_times); }
-  void keeps_alone(ProcessId p) override { tell(&Watch::keeps_alone, p); }
+  void flipped(ProcessId p) override { forward(&Watch::flipped, p); }
+  void computes_odd(ProcessId p, bool at_times) override { forward(&Watch::computes_odd, p, at_times); }
+  void keeps_alone(ProcessId p) override { forward(&Watch::keeps_alone, p); }
   void event(const Event& event) override;
   void mistake(const std::string& what) override;
 
  private:
   template <class... Parameters, class... Arguments>
-  void tell(void (Watch::*what)(Parameters...), const Arguments&... arguments) {
+  void forward(void (Watch::*what)(Parameters...), const Arguments&... arguments) {
     for (Watch* watch : all_) (watch->*what)(arguments...);
   }
   std::vector<Watch*> all_;
@@ -56,7 +56,7 @@ class Narrator final : public Watch {
   void process_named(ProcessId p, const NodeName& name) override { say(p, "is " + name.text()); }
   void process_ended(ProcessId p) override { say(p, "its process has ended"); }
   void record(ProcessId p, std::uint32_t view, const RoundRecord& record) override;
-  void handed_out(ProcessId p) override { say(p, "a record has been handed to it"); }
+  void transferred(ProcessId p) override { say(p, "a record has been transferred to it"); }
   void view_entered(ProcessId p, std::uint32_t view) override {
     say(p, "enters view " + std::to_string(view));
   }
@@ -68,7 +68,7 @@ class Narrator final : public Watch {
   void send_ended(ProcessId p, std::uint64_t number, bool ok) override;
   void placed(ProcessId p, const Frame& frame, std::span<std::byte> place) override;
   void taken(ProcessId p, const Frame& frame, std::span<std::byte> payload) override;
-  void lent(ProcessId p, const Frame& frame) override;
+  void arrived_in_place(ProcessId p, const Frame& frame) override;
   void revoked(ProcessId p, const Frame& f) override { frame(p, "has read what was taken back of", f); }
   void dropped(ProcessId p, const Frame& frame) override;
   void sent(ProcessId from, ProcessId to, const caf::message& message) override;

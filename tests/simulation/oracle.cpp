@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "gpu/optimizer/state_hash.hpp"
 #include "tests/simulation/plain_mathematics.hpp"
 #include "tests/support/norm_oracle.hpp"
@@ -94,13 +94,13 @@ class Plain {
     const std::uint64_t before = result_.steps;
     OracleEpoch row;
     const auto count = [&](const OracleRecord& record) {
-      for (const ShardWord& word : record.shards) row.used += word.count;
+      for (const ShardReport& report : record.shards) row.used += report.count;
     };
     std::vector<Owed> owed;
     for (std::uint64_t turn = 0; !row.complete && !enough(); ++turn) {
       const auto late = left_out_.extract(result_.records.size() + 1);
       OracleRecord record = read(epoch, turn, [&](std::uint32_t shard) {
-        return late.empty() || !late.mapped().contains(shard) ? 0u : ShardWord::kLeftOut;
+        return late.empty() || !late.mapped().contains(shard) ? 0u : ShardReport::kLeftOut;
       });
       if (!late.empty()) owed.emplace_back(turn, late.mapped());
       count(record);
@@ -125,8 +125,8 @@ class Plain {
     return result_.steps > before;
   }
 
-  // One turn of all shards: their words, and the sum of their gradients. `absent` gives the word of a shard
-  // that takes no part; 0 of one that does.
+  // One turn of all shards: their reports, and the sum of their gradients. `absent` gives the report of a
+  // shard that takes no part; 0 of one that does.
   template <class Absent>
   OracleRecord read(std::uint64_t epoch, std::uint64_t turn, Absent&& absent) {
     OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0, 0};
@@ -139,7 +139,7 @@ class Plain {
       }
       const plain::MicroBatch batch = data_.train(shard, epoch, turn);
       const auto rows = static_cast<std::uint32_t>(batch.rows.size());
-      ShardWord word{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, batch.count, 0};
+      ShardReport report{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, batch.count, 0};
       if (rows > 0) {
         leaves_[shard] = model_.gradient(state_, batch);
         if (powersgd_) {
@@ -148,12 +148,12 @@ class Plain {
         } else if (job_.train.shards_have_state())
           keep_largest(*leaves_[shard], parameters(), job_.train.compression.ratio,
                        oracle::numbers_of(wire_of(job_)), next_left_out_[shard]);
-        word.rows = rows;
-        word.is_short = rows < job_.train.batch && !data_.counts_batches() ? 1 : 0;
-        word.weight = rows;
-        record.weight += word.weight;
+        report.rows = rows;
+        report.is_short = rows < job_.train.batch && !data_.counts_batches() ? 1 : 0;
+        report.weight = rows;
+        record.weight += report.weight;
       }
-      record.shards.push_back(word);
+      record.shards.push_back(report);
     }
     return record;
   }
@@ -246,10 +246,10 @@ class Plain {
 
 }  // namespace
 
-std::set<std::uint32_t> left_out_of(std::span<const ShardWord> words) {
+std::set<std::uint32_t> left_out_of(std::span<const ShardReport> reports) {
   std::set<std::uint32_t> shards;
-  for (const ShardWord& word : words) {
-    if (word.ended == ShardWord::kLeftOut) shards.insert(word.shard);
+  for (const ShardReport& report : reports) {
+    if (report.ended == ShardReport::kLeftOut) shards.insert(report.shard);
   }
   return shards;
 }

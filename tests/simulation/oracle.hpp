@@ -23,7 +23,7 @@ struct OracleRecord {
   bool is_step = false;    ///< else the end of an epoch, or an evaluation
   std::uint64_t step = 0;  ///< steps applied after it
   double weight = 0;
-  std::vector<ShardWord> shards;      ///< train
+  std::vector<ShardReport> shards;    ///< train
   std::vector<ShardMetrics> metrics;  ///< evaluate
   std::uint64_t state = 0;            ///< fingerprint after it
   std::uint64_t optimizer = 0;        ///< fingerprint of the optimiser's vectors after it, in declared order
@@ -45,7 +45,7 @@ struct OracleResult {
 using LeftOut = std::map<std::uint64_t, std::set<std::uint32_t>>;
 
 /// The shards that a record went on without.
-std::set<std::uint32_t> left_out_of(std::span<const ShardWord> words);
+std::set<std::uint32_t> left_out_of(std::span<const ShardReport> reports);
 
 /// Trains the job to its end. For jobs with `epochs`, or with `steps` within a bounded `repeat`, with the
 /// source "synthetic" and the model "linear". The registry serves PowerSGD alone, whose arithmetic is the

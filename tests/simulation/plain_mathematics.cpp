@@ -273,11 +273,11 @@ void Optimizer::descend(double rate, std::span<float> state, std::span<const flo
   const auto lr = static_cast<float>(rate), decay = static_cast<float>(config_.weight_decay),
              keep = static_cast<float>(config_.momentum);
   for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const float slope = gradient[i] + decay * state[i];
-    first_[i] = keep * first_[i] + slope;
-    float way = slope;
-    if (config_.momentum != 0) way = config_.nesterov ? slope + keep * first_[i] : first_[i];
-    state[i] = state[i] - lr * way;
+    const float grad = gradient[i] + decay * state[i];
+    first_[i] = keep * first_[i] + grad;
+    float step_size = grad;
+    if (config_.momentum != 0) step_size = config_.nesterov ? grad + keep * first_[i] : first_[i];
+    state[i] = state[i] - lr * step_size;
   }
 }
 
@@ -294,9 +294,9 @@ void Optimizer::adam(std::uint64_t step, double rate, std::span<float> state,
   const auto scale = static_cast<float>(std::sqrt(1 - whole_power(config_.beta2, step)));
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const float weight = state[i] * shrink;
-    const float slope = gradient[i] + decay * weight;
-    first_[i] = b1 * first_[i] + r1 * slope;
-    second_[i] = b2 * second_[i] + r2 * slope * slope;
+    const float grad = gradient[i] + decay * weight;
+    first_[i] = b1 * first_[i] + r1 * grad;
+    second_[i] = b2 * second_[i] + r2 * grad * grad;
     state[i] = weight - size * first_[i] / (std::sqrt(second_[i]) / scale + epsilon);
   }
 }

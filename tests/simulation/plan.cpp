@@ -224,11 +224,11 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
 }
 
 // What processes of one host read in each other's memory. A replica may stand still while it does, and go on
-// with that when it wakes; or the lender lets go, and the reader does not know.
-void draw_loans(std::uint64_t seed, Plan& plan) {
+// with that when it wakes; or the owner lets go, and the reader does not know.
+void draw_borrows(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 47);
   if (!dice.one_in(2)) return;
-  plan.cluster.network.lends = true;
+  plan.cluster.network.supports_borrowing = true;
   plan.cluster.network.at_once_bytes = dice.between(0, 40);
   const auto patience = plan.job.cluster.detect.patience;
   for (Fault& fault : plan.faults) {
@@ -337,13 +337,13 @@ void draw_join_share(std::uint64_t seed, Plan& plan) {
   plan.job.cluster.join_share = dice.one_of(std::vector{0.01, 0.1, 0.1, 0.5, 1.0});
 }
 
-// Cards do not do all that the host does.
-void draw_cards(std::uint64_t seed, Plan& plan) {
+// GPUs do not do all that the host does.
+void draw_gpus(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 23);
   const TrainConfig& train = plan.job.train;
-  plan.cluster.cards = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
-  plan.cluster.carries_cards = plan.cluster.cards && dice.one_in(2);
-  plan.job.reduce.gpu_direct = plan.cluster.carries_cards && !dice.one_in(4);
+  plan.cluster.gpus = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
+  plan.cluster.carries_gpu_memory = plan.cluster.gpus && dice.one_in(2);
+  plan.job.reduce.gpu_direct = plan.cluster.carries_gpu_memory && !dice.one_in(4);
 }
 
 // One in five has trouble with the disk of its checkpoints, or is told to end, or both.
@@ -465,13 +465,13 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   const Nanoseconds span = (plan.cluster.pace.compute_max + milliseconds(3)) * dice.between(5, 60);
   plan.faults = draw_faults(dice, {plan.job, plan.cluster}, options, span);
   draw_straggler_action(seed, plan);
-  draw_loans(seed, plan);
+  draw_borrows(seed, plan);
   draw_algorithm(seed, plan);
   draw_sharding(seed, plan);
   draw_compression(seed, plan);
   draw_clipping(seed, plan);
   draw_join_share(seed, plan);
-  draw_cards(seed, plan);
+  draw_gpus(seed, plan);
   draw_ending(seed, options, plan);
   draw_stuck_after(seed, plan);
   draw_suspended(seed, plan);

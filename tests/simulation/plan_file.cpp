@@ -57,7 +57,7 @@ void network_fields(Fields&& field, Options& network) {
   field("stall_min", network.stall_min);
   field("stall_max", network.stall_max);
   field("window_bytes", network.window_bytes);
-  field("lends", network.lends);
+  field("lends", network.supports_borrowing);
 }
 
 template <class Fields, class Options>
@@ -81,8 +81,8 @@ template <class Fields, class Options>
 void cluster_fields(Fields&& field, Options& cluster) {
   field("lag_max", cluster.lag_max);
   field("by_hand", cluster.by_hand);
-  field("cards", cluster.cards);
-  field("carries_cards", cluster.carries_cards);
+  field("cards", cluster.gpus);
+  field("carries_cards", cluster.carries_gpu_memory);
 }
 
 template <class Fields, class TheFault>
@@ -150,7 +150,7 @@ Plan read_fields(const Json& json, const std::string& file_name) {
     plan.faults.push_back(std::move(fault));
   }
   plan.job = read_job(json.at("job"), file_name);
-  plan.job.reduce.gpu_direct = plan.cluster.carries_cards;  // as in plans from before the key
+  plan.job.reduce.gpu_direct = plan.cluster.carries_gpu_memory;  // as in plans from before the key
   top("gpu_direct", plan.job.reduce.gpu_direct);
   return plan;
 }

@@ -37,7 +37,7 @@ TEST(PlanFile, IsReadBackAsItWasWritten) {
   }
 }
 
-TEST(PlanFile, TakesTheCourseOfItsSeed) {
+TEST(PlanFile, TakesTheSameEventsAsItsSeed) {
   const Registry registry = simulation_registry();
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const Plan plan = draw_plan(seed, all_faults());

@@ -157,7 +157,7 @@ void one_hangs_when_the_run_is_to_end(Dice& dice, Together& together) {
   together.add("told-to-end", {"commit", commit, later});
 }
 
-// A word of the end waits in the connections until the link is good again.
+// A message of the end waits in the connections until the link is good again.
 void the_coordinator_is_to_end_while_it_hears_nobody(Dice& dice, Together& together) {
   Job& job = together.job();
   keep_all(job);

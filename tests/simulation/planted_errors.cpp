@@ -35,7 +35,7 @@ class FailingModel final : public Model {
   double weight(const Batch& batch) const override { return model_->weight(batch); }
   bool mixes_samples() const override { return model_->mixes_samples(); }
   bool takes_bfloat16() const override { return model_->takes_bfloat16(); }
-  bool takes_cards() const override { return model_->takes_cards(); }
+  bool computes_on_gpus() const override { return model_->computes_on_gpus(); }
   std::string libraries() const override { return model_->libraries(); }
   void check_batch(const Batch& batch) const override { model_->check_batch(batch); }
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey& key,

@@ -1,5 +1,5 @@
 // Errors of one process, or of one micro-batch wherever it is tried: a model that throws, or does not return,
-// a source that cannot be read, a loss that is not a number.
+// a source that cannot be read, a loss that is NaN.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct CursedBatch {
   std::optional<std::uint64_t> sample;  ///< that cannot be read, likewise
 };
 
-/// A micro-batch whose loss is not a number, whoever computes it: of a step that nobody has tried before it
+/// A micro-batch whose loss is NaN, whoever computes it: of a step that nobody has tried before it
 /// is planted, so that all who compare it find the same.
 struct SpoiledBatch {
   bool planted = false;

@@ -54,8 +54,8 @@ class Schedule final : public Watch {
     if (message.match_elements<CaughtUp>()) moment("caught-up");
     if (message.match_elements<Checkpointed>()) moment("checkpointed");
   }
-  void lent(ProcessId process, const Frame& frame) override {
-    lender_ = NodeName{false, frame.from}.text();
+  void arrived_in_place(ProcessId process, const Frame& frame) override {
+    owner_ = NodeName{false, frame.from}.text();
     moment("lent to " + cluster_.world().name(process));
   }
   void event(const Event& event) override {
@@ -71,7 +71,7 @@ class Schedule final : public Watch {
         continue;
       }
       if (fault->kind == "sever" && what.rfind("lent to ", 0) == 0)
-        fault->b = lender_, fault->costs.insert(lender_);
+        fault->b = owner_, fault->costs.insert(owner_);
       cluster_.world().after(fault->moment.later, [this, now = *fault] { begin(now); });
       fault = waiting_.erase(fault);
     }
@@ -137,7 +137,7 @@ class Schedule final : public Watch {
   std::uint64_t begun_ = 0;
   int lasting_ = 0;
   bool over_ = false;
-  std::string lender_;  // of the last loan
+  std::string owner_;  // of the last borrowed buffer
 };
 
 // Until the run has ended, or something is wrong.
@@ -327,7 +327,7 @@ RunResult run_plan(const Plan& plan, const Registry& registry, std::ostream* tra
     result.hash = cluster.world().hash();
     result.deliveries = cluster.world().deliveries();
     result.virtual_time = cluster.world().now();
-    if (cluster.frames().revoked > 0) result.tally.count("frame: taken back while it was on loan");
+    if (cluster.frames().revoked > 0) result.tally.count("frame: taken back while it was borrowed");
     newest = invariants.newest_durable();
     const std::string left = cluster.tear_down();
     invariants.expect_nothing_left(left);
@@ -368,7 +368,7 @@ RunResult run_plan_checked(const Plan& plan, const Registry& registry, std::ostr
   if (result.wrong || plan.seed % kTwiceOneIn != 0) return result;
   const RunResult again = run_plan(plan, registry, nullptr);
   if (again.hash != result.hash || again.deliveries != result.deliveries)
-    result.wrong = {13, "a second run of the seed took another course"};
+    result.wrong = {13, "a second run of the seed took another sequence of events"};
   return result;
 }
 

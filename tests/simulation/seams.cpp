@@ -16,8 +16,8 @@ namespace {
 // Jobs one after the other, each after a seeded time of virtual work.
 class SimulatedExecutor final : public Executor {
  public:
-  SimulatedExecutor(SeamParts parts, std::string thread, Nanoseconds Pace::*most)
-      : parts_(std::move(parts)), thread_(std::move(thread)), most_(most) {}
+  SimulatedExecutor(SeamSetup setup, std::string thread, Nanoseconds Pace::*most)
+      : setup_(std::move(setup)), thread_(std::move(thread)), most_(most) {}
 
   void submit(std::function<void()> job) override {
     queue_->push_back(std::move(job));
@@ -28,10 +28,10 @@ class SimulatedExecutor final : public Executor {
   using Queue = std::deque<std::function<void()>>;
 
   void schedule() {
-    const Pace& pace = *parts_.pace;
-    const Nanoseconds time = parts_.world->up_to(pace.*most_);
+    const Pace& pace = *setup_.pace;
+    const Nanoseconds time = setup_.world->up_to(pace.*most_);
     const Nanoseconds slowed(static_cast<std::int64_t>(static_cast<double>(time.count()) * pace.slower));
-    parts_.world->after(parts_.process, slowed, [this, alive = std::weak_ptr<Queue>(queue_)] {
+    setup_.world->after(setup_.process, slowed, [this, alive = std::weak_ptr<Queue>(queue_)] {
       if (alive.lock()) run_first(alive);
     });
   }
@@ -41,15 +41,15 @@ class SimulatedExecutor final : public Executor {
       if (alive.lock()) run_first(alive);
     };
     const auto queue = alive.lock();
-    if (queue->empty() || parts_.frozen->holds(thread_, again)) return;
+    if (queue->empty() || setup_.frozen->holds(thread_, again)) return;
     try {
       queue->front()();
     } catch (const DoesNotReturn& call) {
       return stay_in(call);
     }
-    if (const auto bench = parts_.bench->lock(); bench && parts_.watch) {
-      bench->device->synchronize();
-      parts_.watch->applied(parts_.process, bench->applied, bench->state.span());
+    if (const auto trainer = setup_.trainer->lock(); trainer && setup_.watch) {
+      trainer->device->synchronize();
+      setup_.watch->applied(setup_.process, trainer->applied, trainer->state.span());
     }
     queue->pop_front();
     if (!queue->empty()) schedule();
@@ -57,14 +57,14 @@ class SimulatedExecutor final : public Executor {
 
   // What was thrown has left the call.
   void stay_in(const DoesNotReturn& call) {
-    parts_.frozen->freeze(thread_);
-    const auto bench = parts_.bench->lock();
-    if (!bench) return;
-    board_ = bench->progress;
+    setup_.frozen->freeze(thread_);
+    const auto trainer = setup_.trainer->lock();
+    if (!trainer) return;
+    board_ = trainer->progress;
     call_.emplace(*board_, ThreadCall{ThreadCall::Kind::computes, call.key.shard, call.key.step});
   }
 
-  SeamParts parts_;
+  SeamSetup setup_;
   std::string thread_;
   Nanoseconds Pace::*most_;
   std::shared_ptr<ProgressBoard> board_;       // of a call that does not return,
@@ -75,24 +75,24 @@ class SimulatedExecutor final : public Executor {
 // Commands run in order, each after a moment.
 class SimulatedDataPlane final : public DataPlane {
  public:
-  SimulatedDataPlane(const SeamParts& parts, const std::string& name, Engine::Hooks hooks,
-                     const HandoverOptions& handover)
-      : parts_(parts), transport_(parts.network->attach(name)) {
+  SimulatedDataPlane(const SeamSetup& setup, const std::string& name, Engine::Hooks hooks,
+                     const TransferOptions& transfer_sender)
+      : setup_(setup), transport_(setup.network->attach(name)) {
     Transport* transport = transport_.get();
-    if (parts.watch) look_on(hooks);
-    if (parts.watch && parts.show_frames) {
-      spy_ = std::make_unique<SpyTransport>(*transport_, parts.process, *parts.watch, parts.arrivals);
+    if (setup.watch) look_on(hooks);
+    if (setup.watch && setup.show_frames) {
+      spy_ = std::make_unique<SpyTransport>(*transport_, setup.process, *setup.watch, setup.arrivals);
       transport = spy_.get();
     }
-    engine_ = std::make_shared<Engine>(*transport, std::move(hooks), handover);
-    ++parts_.alive->engines;
-    if (parts.carries_cards) *parts.card_works = CardWatch{parts.world, parts.process, engine_};
+    engine_ = std::make_shared<Engine>(*transport, std::move(hooks), transfer_sender);
+    ++setup_.alive->engines;
+    if (setup.carries_gpu_memory) *setup.gpu_works = GpuWatch{setup.world, setup.process, engine_};
   }
-  ~SimulatedDataPlane() override { --parts_.alive->engines; }
+  ~SimulatedDataPlane() override { --setup_.alive->engines; }
 
   void post(std::function<void(Engine&)> command) override {
     commands_->push_back(std::move(command));
-    parts_.world->after(parts_.process, std::chrono::microseconds(1),
+    setup_.world->after(setup_.process, std::chrono::microseconds(1),
                         [this, alive = std::weak_ptr<Engine>(engine_)] { run_next(alive); });
   }
 
@@ -100,11 +100,11 @@ class SimulatedDataPlane final : public DataPlane {
   std::string host_of(const std::string& address) const override { return simulated_host(address); }
   std::string describe() const override { return transport_->describe(); }
   bool shares_memory() const override { return true; }
-  bool carries_cards() const override { return parts_.carries_cards; }
+  bool carries_gpu_memory() const override { return setup_.carries_gpu_memory; }
 
  private:
-  // Goes on with what a card has added up, again and again, as the progress thread does.
-  struct CardWatch {
+  // Goes on with what a GPU has added up, again and again, as the progress thread does.
+  struct GpuWatch {
     World* world;
     ProcessId process;
     std::weak_ptr<Engine> engine;
@@ -125,7 +125,7 @@ class SimulatedDataPlane final : public DataPlane {
   // The next command; when the thread is thawed, if it stands still.
   void run_next(const std::weak_ptr<Engine>& alive) {
     const auto engine = alive.lock();
-    if (!engine || parts_.frozen->holds(kProgressThread, [this, alive] { run_next(alive); })) return;
+    if (!engine || setup_.frozen->holds(kProgressThread, [this, alive] { run_next(alive); })) return;
     const auto next = std::move(commands_->front());
     commands_->pop_front();
     run(*engine, next);
@@ -134,30 +134,30 @@ class SimulatedDataPlane final : public DataPlane {
   void run(Engine& engine, const std::function<void(Engine&)>& command) {
     const std::uint32_t before = engine.view();
     command(engine);
-    if (parts_.watch && engine.view() != before) parts_.watch->view_entered(parts_.process, engine.view());
-    parts_.alive->batches = std::max(parts_.alive->batches, engine.batches_in_flight());
+    if (setup_.watch && engine.view() != before) setup_.watch->view_entered(setup_.process, engine.view());
+    setup_.alive->batches = std::max(setup_.alive->batches, engine.batches_in_flight());
   }
 
   void look_on(Engine::Hooks& hooks) {
     hooks.round_done = [this, done = std::move(hooks.round_done)](std::shared_ptr<const RoundRecord> record) {
-      parts_.watch->record(parts_.process, engine_->view(), *record);
-      if (const auto bench = parts_.bench->lock()) parts_.bits->record_has_come(*bench, *record);
+      setup_.watch->record(setup_.process, engine_->view(), *record);
+      if (const auto trainer = setup_.trainer->lock()) setup_.bits->record_has_come(*trainer, *record);
       done(std::move(record));
     };
-    hooks.handed_out = [this, handed = std::move(hooks.handed_out)](const Frame& frame,
-                                                                    std::vector<std::byte> payload) {
+    hooks.transferred = [this, handed = std::move(hooks.transferred)](const Frame& frame,
+                                                                      std::vector<std::byte> payload) {
       if (frame.kind == FrameKind::record || frame.kind == FrameKind::state)
-        parts_.watch->handed_out(parts_.process);
+        setup_.watch->transferred(setup_.process);
       handed(frame, std::move(payload));
     };
     hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view, bool result_begun,
                                                             bool result_abandoned) {
-      parts_.watch->view_closed(parts_.process, view);
+      setup_.watch->view_closed(setup_.process, view);
       closed(view, result_begun, result_abandoned);
     };
   }
 
-  SeamParts parts_;
+  SeamSetup setup_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<SpyTransport> spy_;
   std::shared_ptr<Engine> engine_;
@@ -176,56 +176,56 @@ namespace {
 using Done = std::function<void(std::vector<NotReached>)>;
 
 // Who does not answer at once is waited for.
-void dial(const SeamParts& parts, const std::string& own, const std::vector<Member>& peers, bool again,
+void dial(const SeamSetup& setup, const std::string& own, const std::vector<Member>& peers, bool again,
           const Done& done) {
   std::vector<Member> closed;
   for (const Member& peer : peers) {
-    if (!parts.network->reaches(own, peer.address)) closed.push_back(peer);
+    if (!setup.network->reaches(own, peer.address)) closed.push_back(peer);
   }
   std::vector<NotReached> found;
   for (const Member& peer : closed) found.push_back({peer.name, peer.address, "no answer"});
   if (closed.empty() || again) return done(std::move(found));
-  parts.world->after(parts.process, kDialPatience,
-                     [parts, own, closed, done] { dial(parts, own, closed, true, done); });
+  setup.world->after(setup.process, kDialPatience,
+                     [setup, own, closed, done] { dial(setup, own, closed, true, done); });
 }
 
 }  // namespace
 
-NodeSeams simulated_seams(const SeamParts& parts) {
+NodeSeams simulated_seams(const SeamSetup& setup) {
   NodeSeams seams;
-  seams.make_executor = [parts](const std::string& thread, const std::string&) {
+  seams.make_executor = [setup](const std::string& thread, const std::string&) {
     const auto most = thread == "muster-load"   ? &Pace::loading_max
                       : thread == "muster-disk" ? &Pace::disk_max
                                                 : &Pace::compute_max;
-    return std::make_shared<SimulatedExecutor>(parts, thread, most);
+    return std::make_shared<SimulatedExecutor>(setup, thread, most);
   };
   // States are small here, and cut into small pieces.
-  seams.make_data_plane = [parts](const Job& job, const NodeName& name, const std::string&,
+  seams.make_data_plane = [setup](const Job& job, const NodeName& name, const std::string&,
                                   Engine::Hooks hooks) {
-    if (parts.named) parts.named(name);
-    return std::make_shared<SimulatedDataPlane>(parts, name.text(), std::move(hooks),
-                                                HandoverOptions{job.cluster.join_share, 128, 32});
+    if (setup.named) setup.named(name);
+    return std::make_shared<SimulatedDataPlane>(setup, name.text(), std::move(hooks),
+                                                TransferOptions{job.cluster.join_share, 128, 32});
   };
-  if (parts.cards)
-    seams.make_device = [works = parts.card_works](const std::string&, const DeviceMemory&) {
+  if (setup.gpus)
+    seams.make_device = [works = setup.gpu_works](const std::string&, const DeviceMemory&) {
       auto device = std::make_shared<testing::LateDevice>();
       device->works = [works] {
         if (*works) (*works)();
       };
       return device;
     };
-  seams.dial_ports = [parts](const std::string& own, const std::vector<Member>& peers, const Done& done) {
-    parts.world->after(parts.process, parts.world->up_to(std::chrono::milliseconds(1)),
-                       [parts, own, peers, done] { dial(parts, own, peers, false, done); });
+  seams.dial_ports = [setup](const std::string& own, const std::vector<Member>& peers, const Done& done) {
+    setup.world->after(setup.process, setup.world->up_to(std::chrono::milliseconds(1)),
+                       [setup, own, peers, done] { dial(setup, own, peers, false, done); });
   };
-  seams.open_disk = [disk = parts.disk, spare = parts.spare](const std::string& folder) {
+  seams.open_disk = [disk = setup.disk, spare = setup.spare](const std::string& folder) {
     return disk && folder != disk->folder() ? spare : disk;
   };
-  // A replica as ever; its workbench is looked at.
-  seams.spawn_replica = [parts](caf::actor_system& system, ReplicaParts replica_parts) {
-    *parts.bench = replica_parts.bench;
-    if (parts.spawn_replica) return parts.spawn_replica(system, std::move(replica_parts));
-    return system.spawn(muster::replica, std::move(replica_parts));
+  // A replica as ever; its trainer state is looked at.
+  seams.spawn_replica = [setup](caf::actor_system& system, ReplicaSetup replica_setup) {
+    *setup.trainer = replica_setup.trainer;
+    if (setup.spawn_replica) return setup.spawn_replica(system, std::move(replica_setup));
+    return system.spawn(muster::replica, std::move(replica_setup));
   };
   return seams;
 }

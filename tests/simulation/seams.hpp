@@ -34,7 +34,7 @@ struct Alive {
 /// The thread of a process that its data plane lives on.
 inline constexpr const char* kProgressThread = "muster-progress";
 
-struct SeamParts {
+struct SeamSetup {
   World* world = nullptr;
   SimulatedNetwork* network = nullptr;
   ProcessId process = kNobody;
@@ -43,23 +43,23 @@ struct SeamParts {
   Watch* watch = nullptr;  ///< may be null
   std::shared_ptr<Alive> alive;
   bool show_frames = true;
-  bool cards = false;                          ///< replicas compute on played cards (late_device.hpp)
-  bool carries_cards = false;                  ///< whose memory the network carries
+  bool gpus = false;                           ///< replicas compute on played GPUs (late_device.hpp)
+  bool carries_gpu_memory = false;             ///< whose memory the network carries
   std::shared_ptr<Disk> disk;                  ///< where checkpoints are written; may be null
   std::shared_ptr<Disk> spare;                 ///< any other folder; may be null
   std::function<void(const NodeName&)> named;  ///< called when the node has its name; or empty
-  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica;  ///< or empty
-  /// Of a played card: work was put on it. Set by the data plane, which then asks what has ended.
-  std::shared_ptr<std::function<void()>> card_works = std::make_shared<std::function<void()>>();
+  std::function<replica_actor(caf::actor_system& system, ReplicaSetup setup)> spawn_replica;  ///< or empty
+  /// Of a fake GPU: work was put on it. Set by the data plane, which then asks what has ended.
+  std::shared_ptr<std::function<void()>> gpu_works = std::make_shared<std::function<void()>>();
   std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
   std::shared_ptr<WrongBits> bits = std::make_shared<WrongBits>();
-  /// The workbench of the process's replica, once it has one.
-  std::shared_ptr<std::weak_ptr<Workbench>> bench = std::make_shared<std::weak_ptr<Workbench>>();
+  /// The trainer state of the process's replica, once it has one.
+  std::shared_ptr<std::weak_ptr<TrainerState>> trainer = std::make_shared<std::weak_ptr<TrainerState>>();
 };
 
 /// Two hosts; replicas come to them in no order.
 std::string simulated_host(const std::string& address);
 
-NodeSeams simulated_seams(const SeamParts& parts);
+NodeSeams simulated_seams(const SeamSetup& setup);
 
 }  // namespace muster::simulation

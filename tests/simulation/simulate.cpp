@@ -25,11 +25,11 @@ SimulationResult simulate(const Job& job, const Registry& registry, const Simula
   of_cluster.pace.disk_max = options.disk_max;
   of_cluster.disk = options.disk;
   of_cluster.resume = options.resume;
-  of_cluster.cards = of_cluster.carries_cards = options.cards;
+  of_cluster.gpus = of_cluster.carries_gpu_memory = options.gpus;
   of_cluster.spawn_replica = options.spawn_replica;
   EventWatch watch(options);
   Job of_run = job;
-  of_run.reduce.gpu_direct = options.cards;
+  of_run.reduce.gpu_direct = options.gpus;
   Cluster cluster(of_run, registry, of_cluster, &watch);
   watch.cluster = &cluster;
   cluster.start();

@@ -25,10 +25,10 @@ struct SimulationOptions {
   Nanoseconds disk_max = std::chrono::milliseconds(5);  ///< for writing a checkpoint
   /// Where checkpoints are written; null: the job must ask for none.
   std::shared_ptr<Disk> disk = nullptr;
-  bool cards = false;   ///< replicas compute on played cards, whose memory the network carries
+  bool gpus = false;    ///< replicas compute on played GPUs, whose memory the network carries
   bool resume = false;  ///< go on from the newest checkpoint; throws NothingToResume
   /// What stands in a replica's place; empty: a replica.
-  std::function<replica_actor(caf::actor_system& system, ReplicaParts parts)> spawn_replica = nullptr;
+  std::function<replica_actor(caf::actor_system& system, ReplicaSetup setup)> spawn_replica = nullptr;
   /// Called for each event, in virtual time; may kill nodes by name ("replica 1").
   std::function<void(const Event&, const std::function<void(const std::string&)>& kill)> on_event = nullptr;
 };

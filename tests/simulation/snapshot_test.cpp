@@ -22,9 +22,9 @@ struct Wrapping {
 };
 
 // A replica that keeps a snapshot of every round.
-replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts, Wrapping wrapping) {
+replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaSetup setup, Wrapping wrapping) {
   auto& state = self->state;
-  state.start(self, std::move(parts));
+  state.start(self, std::move(setup));
   if (wrapping.from) state.restore(wrapping.from);
   const auto keep = [self] {
     if (self->state.between_rounds()) self->state.take_snapshot(SnapshotUse::donation);
@@ -52,18 +52,18 @@ replica_actor::behavior_type wrapped(ReplicaState::Self self, ReplicaParts parts
           [=](const Written& message) { self->state.on(message); },
           [=](const ViewClosed& message) { self->state.on(message); },
           [=](const Assignment& message) { self->state.on(message); },
-          [=](const HandedOut& message) { self->state.on(message); },
+          [=](const TransferIn& message) { self->state.on(message); },
           [=](const Observing& message) { self->state.on(message); },
           [=](const DonateTo& message) { self->state.on(message); },
           [=](const StateCopied& message) { self->state.on(message); },
           [=](const Restored& message) { self->state.on(message); },
           [=](const Adopted& message) { self->state.on(message); },
-          [](const StandIn&) {},
+          [](const RunBackupTask&) {},
           [=](const KeepState&) { self->state.keep_state(); },
           [=](const PartTaken& message) { self->state.on(message); },
           [=](const WriteAgain& message) { self->state.on(message); },
           [=](const ReadAgain& message) { self->state.on(message); },
-          [=](const Borrowed& message) { self->state.on(message); },
+          [=](const AuditShardReply& message) { self->state.on(message); },
           [=](const Audited& message) { self->state.on(message); },
           [=](const Weighed& message) { self->state.on(message); }};
 }
@@ -78,8 +78,8 @@ Outcome run_from(const Job& job, std::shared_ptr<const Snapshot> from, std::uint
   const Registry registry = builtin_registry();
   Outcome outcome;
   SimulationOptions options{.seed = seed};
-  options.spawn_replica = [&](caf::actor_system& system, ReplicaParts parts) {
-    return system.spawn(wrapped, std::move(parts), Wrapping{from, &outcome.kept});
+  options.spawn_replica = [&](caf::actor_system& system, ReplicaSetup setup) {
+    return system.spawn(wrapped, std::move(setup), Wrapping{from, &outcome.kept});
   };
   options.on_event = [&](const Event& event, const auto&) {
     if (event.name != "short" && event.name != "exhausted") return;

@@ -35,27 +35,28 @@ class SpyTransport final : public Transport, public FrameSink {
     below_.send(peer, frame, payload, number);
   }
 
-  bool lends() const override { return below_.lends(); }
-  bool stands(Loan loan) const override {
-    if (below_.stands(loan)) return true;
-    watch_.revoked(process_, loans_.at(loan.number));
+  bool supports_borrowing() const override { return below_.supports_borrowing(); }
+  bool stands(BorrowedBuffer borrow) const override {
+    if (below_.stands(borrow)) return true;
+    watch_.revoked(process_, borrows_.at(borrow.number));
     return false;
   }
-  void give_back(Loan loan) override {
-    loans_.erase(loan.number);
-    below_.give_back(loan);
+  void give_back(BorrowedBuffer borrow) override {
+    borrows_.erase(borrow.number);
+    below_.give_back(borrow);
   }
 
-  // What is spoiled on its way is not lent.
-  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override {
+  // What is spoiled on its way is not borrowed.
+  bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload,
+                        BorrowedBuffer borrow) override {
     const Arrivals::Of& of = arrivals_->of[frame.from];
     if (of.flips || of.twice || arrivals_->twice) return false;
-    loans_[loan.number] = frame;
-    if (!sink_->lent(frame, payload, loan)) {
-      loans_.erase(loan.number);
+    borrows_[borrow.number] = frame;
+    if (!sink_->arrived_in_place(frame, payload, borrow)) {
+      borrows_.erase(borrow.number);
       return false;
     }
-    watch_.lent(process_, frame);
+    watch_.arrived_in_place(process_, frame);
     return true;
   }
   std::span<std::byte> place(const Frame& frame) override {
@@ -133,7 +134,7 @@ class SpyTransport final : public Transport, public FrameSink {
   Watch& watch_;
   std::shared_ptr<Arrivals> arrivals_;
   FrameSink* sink_ = nullptr;
-  std::map<std::uint64_t, Frame> loans_;
+  std::map<std::uint64_t, Frame> borrows_;
   std::map<SendToken, SendToken> tokens_;  // the engine's, by a number of its own for each send
   SendToken sends_ = 0;
 };

@@ -46,7 +46,7 @@ TEST(ViewChange, OneIsLostAtAnyMomentAndTheBitsAreTheSame) {
   const auto oracle = train_plainly(job, registry);
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 600; seed += kSanitized ? 4 : 1) {
-    SimulationOptions options{.seed = seed, .cards = seed > 300};
+    SimulationOptions options{.seed = seed, .gpus = seed > 300};
     options.losses = {
         {std::chrono::milliseconds(20 + seed * 3 % 420), "replica " + std::to_string(seed % 3)}};
     const auto result = simulate(job, registry, options);
@@ -64,7 +64,7 @@ TEST(ViewChange, AllButOneAreLostOneAfterTheOtherOrTogether) {
     const auto oracle = train_plainly(job, registry);
     for (std::uint64_t seed = 1; seed <= 150; seed += kSanitized ? 3 : 1) {
       std::mt19937_64 random(seed * 77);
-      SimulationOptions options{.seed = seed, .cards = seed % 2 == 0};
+      SimulationOptions options{.seed = seed, .gpus = seed % 2 == 0};
       std::uint32_t spared = static_cast<std::uint32_t>(random() % 4);
       auto when = std::chrono::milliseconds(20 + random() % 700);
       for (std::uint32_t slot = 0; slot < 4; ++slot) {

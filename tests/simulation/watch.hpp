@@ -9,7 +9,7 @@
 #include <caf/all.hpp>
 
 #include "actors/messages/messages.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "tests/simulation/world.hpp"
 #include "transport/collective/rounds/round.hpp"
 #include "transport/frame.hpp"
@@ -26,9 +26,9 @@ class Watch {
   virtual void process_named(ProcessId, const NodeName&) {}
   virtual void process_ended(ProcessId) {}
 
-  /// The data plane of a process: a round is over in this view; a record has been handed to it.
+  /// The data plane of a process: a round is over in this view; a record has been transferred to it.
   virtual void record(ProcessId, std::uint32_t /*view*/, const RoundRecord&) {}
-  virtual void handed_out(ProcessId) {}
+  virtual void transferred(ProcessId) {}
   virtual void view_entered(ProcessId, std::uint32_t /*view*/) {}
   virtual void view_closed(ProcessId, std::uint32_t /*view*/) {}
   /// An executor of a process has finished a job, after which this many steps are applied.
@@ -39,8 +39,8 @@ class Watch {
   virtual void send_ended(ProcessId, std::uint64_t /*number*/, bool /*ok*/) {}
   virtual void placed(ProcessId, const Frame&, std::span<std::byte> /*place*/) {}
   virtual void taken(ProcessId, const Frame&, std::span<std::byte>) {}
-  virtual void lent(ProcessId, const Frame&) {}
-  /// It has read what it was lent, and is told that its owner had taken it back.
+  virtual void arrived_in_place(ProcessId, const Frame&) {}
+  /// It has read what it had borrowed, and is told that its owner had taken it back.
   virtual void revoked(ProcessId, const Frame&) {}
   virtual void dropped(ProcessId, const Frame&) {}
 

@@ -134,9 +134,9 @@ class Regression : public Model {
     const float* x = batch.tensors[0].as<float>().data() + row * inputs_;
     float error = state[inputs_] - batch.tensors[1].as<float>()[row] + drawn.noise;
     for (std::size_t i = 0; i < inputs_; ++i) error += state[i] * drawn.keep * x[i];
-    const float slope = has("kink") ? (error < 0 ? -1.0F : 1.0F) : 2 * error;
-    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += slope * drawn.keep * x[i];
-    gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : slope;
+    const float grad = has("kink") ? (error < 0 ? -1.0F : 1.0F) : 2 * error;
+    for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += grad * drawn.keep * x[i];
+    gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : grad;
     metrics.loss += has("kink") ? std::abs(error) : error * error;
   }
 

@@ -1,4 +1,4 @@
-// A card for tests without one: the host's arithmetic, done as late as it may be. Work waits until somebody
+// A GPU for tests without one: the host's arithmetic, done as late as it may be. Work waits until somebody
 // waits for it, copies aside longest of all, and device memory that nobody has written holds NaN. Whoever
 // reads too early, or changes what is still to be read, gets other numbers than on the host.
 #pragma once
@@ -21,8 +21,8 @@ namespace muster::testing {
 class LateDevice final : public ComputeDevice {
  public:
   const std::string& name() const override { return name_; }
-  std::string hardware() const override { return "a played card on " + host_->hardware(); }
-  bool is_card() const override { return true; }
+  std::string hardware() const override { return "a fake GPU on " + host_->hardware(); }
+  bool is_gpu() const override { return true; }
   /// Itself: its models wait for it.
   void* stream() const override { return const_cast<LateDevice*>(this); }
   void* take(std::size_t bytes) override { return host_->take(bytes); }
@@ -182,11 +182,11 @@ class LateDevice final : public ComputeDevice {
     return begin + bytes <= range->first + range->second;
   }
 
-  // What a card reads from memory that is not pinned it has read when the call returns.
-  void put_copy(const void* from, void* to, std::size_t bytes, Way way) override {
+  // What a GPU reads from memory that is not pinned it has read when the call returns.
+  void put_copy(const void* from, void* to, std::size_t bytes, Direction direction) override {
     const auto* const begin = static_cast<const std::byte*>(from);
     auto* const out = static_cast<std::byte*>(to);
-    if (way == Way::in && !is_pinned(begin, bytes)) {
+    if (direction == Direction::in && !is_pinned(begin, bytes)) {
       put([kept = std::vector<std::byte>(begin, begin + bytes), out] { std::ranges::copy(kept, out); });
     } else {
       put([=] { std::copy_n(begin, bytes, out); });
@@ -208,7 +208,7 @@ class LateDevice final : public ComputeDevice {
                     static_cast<std::byte*>(host) + i * width);
     });
   }
-  // New memory is set to zeros by whoever takes it; until that is done it holds no number.
+  // New memory is set to zeros by whoever takes it; until that is done it holds NaN.
   void put_zeros(void* to, std::size_t bytes) override {
     auto* const out = static_cast<std::byte*>(to);
     std::fill_n(out, bytes, std::byte{0xff});

@@ -1,4 +1,4 @@
-// The linear model as on a card (late_device.hpp): what it is to read is there when it reads it, what it
+// The linear model as on a GPU (late_device.hpp): what it is to read is there when it reads it, what it
 // writes is in order. On the host it is the linear model.
 #pragma once
 
@@ -15,7 +15,7 @@ class LateLinear final : public Model {
   LateLinear(const Options& options, const ModelContext& context)
       : model_(make_linear(options, context)), device_(static_cast<LateDevice*>(context.stream)) {}
   const Layout& layout() const override { return model_->layout(); }
-  bool takes_cards() const override { return true; }
+  bool computes_on_gpus() const override { return true; }
   void initialize(std::uint64_t seed, std::span<float> state) override {
     settle();
     model_->initialize(seed, state);

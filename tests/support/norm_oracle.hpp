@@ -31,7 +31,7 @@ inline double squared_norm(std::span<const float> values) {
 inline void clip(std::span<float> gradient, double norm_max) {
   const double factor = static_cast<float>(norm_max) / (std::sqrt(squared_norm(gradient)) + 1e-6);
   if (factor >= 1) return;
-  for (float& slope : gradient) slope = slope * static_cast<float>(factor);
+  for (float& grad : gradient) grad = grad * static_cast<float>(factor);
 }
 
 }  // namespace muster::oracle

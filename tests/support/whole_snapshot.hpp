@@ -12,9 +12,9 @@
 namespace muster {
 
 inline std::vector<std::byte> encode_snapshot(const Snapshot& snapshot) {
-  const auto parcel = snapshot_parcel(std::make_shared<const Snapshot>(snapshot));
-  std::vector<std::byte> bytes(parcel->bytes());
-  parcel->copy(0, bytes);
+  const auto transfer = snapshot_transfer(std::make_shared<const Snapshot>(snapshot));
+  std::vector<std::byte> bytes(transfer->bytes());
+  transfer->copy(0, bytes);
   return bytes;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/canary.hpp"
 #include "base/check.hpp"
-#include "transport/graveyard.hpp"
+#include "transport/quarantine.hpp"
 
 namespace muster {
 
@@ -24,19 +24,19 @@ bool is_loaded(FrameKind kind) {
 
 }  // namespace
 
-Engine::Engine(Transport& transport, Hooks hooks, const HandoverOptions& handover)
+Engine::Engine(Transport& transport, Hooks hooks, const TransferOptions& transfer_sender)
     : transport_(transport),
       hooks_(std::move(hooks)),
-      handover_(handover,
-                [this](PeerId to, const Frame& frame, std::vector<std::byte> bytes) {
-                  send_loading(to, frame, std::move(bytes));
-                }),
-      intake_(handover.piece_bytes) {
+      transfer_sender_(transfer_sender,
+                       [this](PeerId to, const Frame& frame, std::vector<std::byte> bytes) {
+                         send_loading(to, frame, std::move(bytes));
+                       }),
+      intake_(transfer_sender.piece_bytes) {
   transport_.set_sink(this);
 }
 
 Engine::~Engine() {
-  if (reduction_abandoned_) bury(std::move(reduction_));
+  if (reduction_abandoned_) quarantine(std::move(reduction_));
 }
 
 void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
@@ -44,9 +44,9 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
   const bool again = view == view_ && !reduction_ && !shape;
   MUSTER_CHECK(again || (view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained()))),
                view, view_);
-  say_what_was_given(peers);
-  handover_.forget_all(now());
-  handover_.enter(handover_window(bounds.record));
+  report_what_was_given(peers);
+  transfer_sender_.forget_all(now());
+  transfer_sender_.enter(transfer_window(bounds.record));
   intake_.forget();
   const std::uint32_t left = std::exchange(view_, view);
   self_ = self;
@@ -64,7 +64,7 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
     if (!stays) disconnect(peer);
   }
   for (const Peer& peer : peers) connect(peer);
-  if (std::exchange(reduction_abandoned_, false)) bury(std::move(reduction_));
+  if (std::exchange(reduction_abandoned_, false)) quarantine(std::move(reduction_));
   if (shape) {
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
     reduction_ = std::make_unique<Reduction>(
@@ -79,9 +79,9 @@ void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
 }
 
 // Those who were given the state, and now are members.
-void Engine::say_what_was_given(const std::vector<Peer>& members) {
+void Engine::report_what_was_given(const std::vector<Peer>& members) {
   for (const Peer& member : members) {
-    const auto given = handover_.given(member.number, now());
+    const auto given = transfer_sender_.given(member.number, now());
     if (given && hooks_.gave) hooks_.gave(member.number, *given);
   }
 }
@@ -91,13 +91,13 @@ void Engine::round_is_over(std::shared_ptr<RoundRecord> record) {
   told_of_ += record->sent;
   const bool step = record->kind == RoundKind::train && record->weight != 0;
   liveness_.round_done(step, now());
-  handover_.round_over(step, now());
+  transfer_sender_.round_over(step, now());
   hooks_.round_done(std::move(record));
   go_on_giving();  // the link is idle, and others compute
 }
 
 void Engine::accept(const Peer& peer) {
-  handover_.newcomer(peer.number);
+  transfer_sender_.newcomer(peer.number);
   blamed_.erase(peer.number);
   connect(peer);
 }
@@ -109,7 +109,7 @@ void Engine::connect(const Peer& peer) {
 }
 
 void Engine::disconnect(PeerId peer) {
-  handover_.forget(peer, now());
+  transfer_sender_.forget(peer, now());
   incarnations_.erase(peer);
   if (connected_.erase(peer) == 0) return;
   for (auto& [token, sending] : sending_) sending.let_go |= sending.to == peer;
@@ -121,10 +121,10 @@ void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
   closing_ = view;
   if (reduction_ && !canary("keeps-going")) reduction_->close();
   for (const PeerId peer : lost) disconnect(peer);
-  say_closed_if_drained();
+  report_closed_if_drained();
 }
 
-void Engine::say_closed_if_drained() {
+void Engine::report_closed_if_drained() {
   const bool drained = placed_ == 0 && (!reduction_ || reduction_->drained());
   if (!closing_ || (!drained && !canary("closes-at-once"))) return;
   hooks_.closed(*std::exchange(closing_, std::nullopt), reduction_ && reduction_->result_begun(),
@@ -166,21 +166,21 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
 
 bool Engine::fold_on() {
   const bool any = reduction_ && reduction_->fold_on();
-  if (any) say_closed_if_drained();
+  if (any) report_closed_if_drained();
   return any;
 }
 
-void Engine::hand_over(PeerId to, FrameKind kind, std::uint64_t number,
-                       std::shared_ptr<const Parcel> parcel) {
+void Engine::transfer_state(PeerId to, FrameKind kind, std::uint64_t number,
+                            std::shared_ptr<const TransferPayload> transfer) {
   if (!connected_.contains(to)) return;  // it is gone
-  handover_.give(to, kind, number, std::move(parcel), now(), liveness_.median_step());
+  transfer_sender_.give(to, kind, number, std::move(transfer), now(), liveness_.median_step());
   go_on_giving();
 }
 
 void Engine::go_on_giving() {
-  if (handover_.idle()) return;
+  if (transfer_sender_.idle()) return;
   const bool steps_run = reduction_ && !reduction_->failed();
-  handover_.pump({now(), liveness_.median_step(), steps_run, steps_run && reduction_->sending()});
+  transfer_sender_.pump({now(), liveness_.median_step(), steps_run, steps_run && reduction_->sending()});
 }
 
 std::chrono::nanoseconds Engine::now() const {
@@ -230,18 +230,18 @@ void Engine::look_while_closing() {
 
 // Every frame of a peer is a sign of life. Those that are nothing else end here.
 bool Engine::about_life(const Frame& frame) {
-  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::status;
   if (!known(frame)) return life;
   liveness_.heard(frame.from);
   if (!life) return false;
   if (frame.kind == FrameKind::ping) {
-    Frame word;
-    word.kind = FrameKind::word;
-    if (hooks_.progress) put_word(hooks_.progress(), word);
-    word.offset = demands_.owed(frame.from);
-    send_loading(frame.from, word, {});
-  } else if (const auto word = word_in(frame)) {
-    liveness_.told(frame.from, *word, now(), frame.offset);
+    Frame answer;
+    answer.kind = FrameKind::status;
+    if (hooks_.progress) put_status(hooks_.progress(), answer);
+    answer.offset = demands_.owed(frame.from);
+    send_loading(frame.from, answer, {});
+  } else if (const auto answer = status_in(frame)) {
+    liveness_.told(frame.from, *answer, now(), frame.offset);
   }
   return true;
 }
@@ -268,7 +268,7 @@ std::span<std::byte> Engine::place_piece(const Frame& frame) {
   if (!known(frame)) return {};
   const Intake::Place place =
       intake_.place(frame, frame.kind == FrameKind::record ? bounds_.record : bounds_.state);
-  if (place.had) say_received(frame);
+  if (place.had) acknowledge(frame);
   if (!place.wrong.empty()) refuse(frame.from, place.wrong);
   return place.bytes;
 }
@@ -279,21 +279,21 @@ void Engine::refuse(PeerId peer, const std::string& reason) {
   blame(peer, reason);
 }
 
-void Engine::say_received(const Frame& piece) {
-  Frame word;
-  word.kind = FrameKind::received;
-  word.round = piece.round;
-  word.offset = piece.offset;
-  word.node = static_cast<std::uint32_t>(piece.kind);
-  send_loading(piece.from, word, {});
+void Engine::acknowledge(const Frame& piece) {
+  Frame answer;
+  answer.kind = FrameKind::received;
+  answer.round = piece.round;
+  answer.offset = piece.offset;
+  answer.node = static_cast<std::uint32_t>(piece.kind);
+  send_loading(piece.from, answer, {});
 }
 
 void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece) {
   Intake::Taken taken = intake_.arrived(frame, piece);
   if (!taken.known || !known(frame)) return;  // its view ended while it came
   if (!taken.wrong.empty()) return refuse(frame.from, taken.wrong);
-  say_received(frame);
-  if (taken.whole) hooks_.handed_out(frame, std::move(*taken.whole));
+  acknowledge(frame);
+  if (taken.whole) hooks_.transferred(frame, std::move(*taken.whole));
 }
 
 // What is refused here does not come again: this node then counts as lost, when its time to enter the view is
@@ -321,11 +321,12 @@ std::span<std::byte> Engine::place(const Frame& frame) {
   return target;
 }
 
-bool Engine::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
-  if (frame.kind != FrameKind::contribution || !reduction_ || !reduction_->lent(frame, payload, loan))
+bool Engine::arrived_in_place(const Frame& frame, std::span<const std::byte> payload, BorrowedBuffer borrow) {
+  if (frame.kind != FrameKind::contribution || !reduction_ ||
+      !reduction_->arrived_in_place(frame, payload, borrow))
     return false;
   liveness_.heard(frame.from);
-  say_closed_if_drained();
+  report_closed_if_drained();
   return true;
 }
 
@@ -342,19 +343,19 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
       demands_.answered(frame.from, frame);
       return hooks_.batch(frame, std::move(bytes));
     }
-    return hooks_.handed_out(frame, std::move(bytes));
+    return hooks_.transferred(frame, std::move(bytes));
   }
   if (frame.kind == FrameKind::demand) {
     if (known(frame) && demands_.taken(frame.from, frame)) hooks_.demand(frame);
     return;
   }
   if (frame.kind == FrameKind::taken) {
-    if (known(frame)) hooks_.handed_out(frame, {});
+    if (known(frame)) hooks_.transferred(frame, {});
     return;
   }
   if (frame.kind == FrameKind::received) {
     if (!known(frame)) return;
-    handover_.arrived(frame.from, frame, now());
+    transfer_sender_.arrived(frame.from, frame, now());
     return go_on_giving();
   }
   for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
@@ -368,7 +369,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (!reduction_) return;
   if (!payload.empty()) --placed_;
   reduction_->arrived(frame, payload);
-  say_closed_if_drained();
+  report_closed_if_drained();
 }
 
 void Engine::dropped(const Frame& frame) {
@@ -389,20 +390,20 @@ void Engine::dropped(const Frame& frame) {
     --placed_;
     reduction_->close();
   }
-  say_closed_if_drained();
+  report_closed_if_drained();
 }
 
 // Dropped, but where it was to go may still be written to: that memory is given up.
 void Engine::abandoned(const Frame& frame) {
   if (comes_in_pieces(frame.kind)) intake_.dropped(frame, true);
   for (auto& [where, arriving] : arriving_) {
-    if (std::memcmp(&arriving.frame, &frame, sizeof frame) == 0) bury(std::move(arriving.bytes));
+    if (std::memcmp(&arriving.frame, &frame, sizeof frame) == 0) quarantine(std::move(arriving.bytes));
   }
   for (auto& early : early_) {
     if (early->whole || std::memcmp(&early->frame, &frame, sizeof frame) != 0) continue;
     std::vector<std::byte> bytes(early->payload.size());
     bytes.swap(early->payload);
-    bury(std::move(bytes));
+    quarantine(std::move(bytes));
   }
   if (!is_loaded(frame.kind) && reduction_) {
     reduction_->abandoned(frame);
@@ -425,7 +426,7 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
     reduction_->sent(to, token, ok);
     if (!reduction_->sending()) go_on_giving();
   }
-  say_closed_if_drained();
+  report_closed_if_drained();
 }
 
 void Engine::peer_failed(PeerId peer, const std::string& reason) {

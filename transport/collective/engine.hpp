@@ -15,8 +15,8 @@
 
 #include "transport/collective/demand_book.hpp"
 #include "transport/collective/reduction/reduction.hpp"
-#include "transport/collective/transfer/handover.hpp"
 #include "transport/collective/transfer/intake.hpp"
+#include "transport/collective/transfer/transfer_sender.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {
@@ -38,19 +38,19 @@ class Engine final : public FrameSink {
     /// The view of this number is closed on this node: no frame of it changes anything any more, and every
     /// buffer that was given to its reduction is free. `result_begun`: a part of the result of a round that
     /// was not finished has been written; `result_abandoned`: and may still be, so that its memory must not
-    /// be used again (graveyard.hpp).
+    /// be used again (quarantine.hpp).
     std::function<void(std::uint32_t view, bool result_begun, bool result_abandoned)> closed;
     /// A round waits for longer than a tick: what this member sees of the others. Comes at each tick.
     std::function<void(RoundSight)> stalled = nullptr;
     /// This node waits for micro-batches of a loader elsewhere for longer than a tick. Comes at each tick.
     std::function<void(LoadingSight)> starved = nullptr;
     /// What this node is doing now; called on the engine's thread.
-    std::function<ProgressWord()> progress = nullptr;
+    std::function<ProgressStatus()> progress = nullptr;
     /// The clock: real or virtual. Looked at at each tick, and when something comes.
     std::function<std::chrono::nanoseconds()> now = nullptr;
     /// A record (frame.kind) that this node missed, a whole state, or elements of an optimiser, from a member
-    /// that has it; or the word of one that it was given to.
-    std::function<void(const Frame& frame, std::vector<std::byte> payload)> handed_out;
+    /// that has it; or the answer of one that it was given to.
+    std::function<void(const Frame& frame, std::vector<std::byte> payload)> transferred;
     /// A newcomer that this node gave its state to is part of the view that is entered.
     std::function<void(PeerId newcomer, const Given& given)> gave = nullptr;
     /// Members of the view hold other bits (round_check.hpp); at most once in a view.
@@ -61,7 +61,7 @@ class Engine final : public FrameSink {
   static constexpr std::size_t kEarlyFramesMax = std::size_t{1} << 16;
   static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
 
-  Engine(Transport& transport, Hooks hooks, const HandoverOptions& handover = {});
+  Engine(Transport& transport, Hooks hooks, const TransferOptions& transfer_sender = {});
   ~Engine();
 
   struct Peer {
@@ -113,7 +113,8 @@ class Engine final : public FrameSink {
 
   /// Gives a record, or a whole state, to a peer, in pieces. A newcomer gets them at the pace that leaves the
   /// steps of the others their time; a member of the view, who is waited for, at once.
-  void hand_over(PeerId to, FrameKind kind, std::uint64_t number, std::shared_ptr<const Parcel> parcel);
+  void transfer_state(PeerId to, FrameKind kind, std::uint64_t number,
+                      std::shared_ptr<const TransferPayload> transfer);
 
   /// The view that was installed last; 0 before the first.
   std::uint32_t view() const { return view_; }
@@ -121,7 +122,7 @@ class Engine final : public FrameSink {
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
 
-  /// Sends a batch or demand frame, or a word; fills in view, sender and incarnation. The engine keeps the
+  /// Sends a batch or demand frame, or a status; fills in view, sender and incarnation. The engine keeps the
   /// bytes until they are sent.
   void send_loading(PeerId to, Frame frame, std::vector<std::byte> payload);
 
@@ -130,7 +131,8 @@ class Engine final : public FrameSink {
   std::size_t batches_in_flight() const { return sending_.size(); }
 
   std::span<std::byte> place(const Frame& frame) override;
-  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) override;
+  bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload,
+                        BorrowedBuffer borrow) override;
   void arrived(const Frame& frame, std::span<std::byte> payload) override;
   void dropped(const Frame& frame) override;
   void abandoned(const Frame& frame) override;
@@ -149,7 +151,7 @@ class Engine final : public FrameSink {
     std::vector<std::byte> bytes;
   };
 
-  void say_closed_if_drained();
+  void report_closed_if_drained();
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
   void replay(const Early& held);
@@ -158,7 +160,7 @@ class Engine final : public FrameSink {
   bool about_life(const Frame& frame);
   std::chrono::nanoseconds now() const;
   void connect(const Peer& peer);
-  void say_what_was_given(const std::vector<Peer>& members);
+  void report_what_was_given(const std::vector<Peer>& members);
   void round_is_over(std::shared_ptr<RoundRecord> record);
   void go_on_giving();
   void look_at_loaders();
@@ -170,7 +172,7 @@ class Engine final : public FrameSink {
   std::span<std::byte> place_whole(const Frame& frame);
   std::span<std::byte> place_piece(const Frame& frame);
   void piece_arrived(const Frame& frame, std::span<const std::byte> piece);
-  void say_received(const Frame& piece);
+  void acknowledge(const Frame& piece);
   void refuse(PeerId peer, const std::string& reason);
 
   Transport& transport_;
@@ -182,15 +184,15 @@ class Engine final : public FrameSink {
   std::set<PeerId> blamed_;
   Liveness liveness_;
   DemandBook demands_;
-  ProgressWord loading_;                       // this node's own word while it loads, at the last tick
+  ProgressStatus loading_;                     // this node's own status while it loads, at the last tick
   std::chrono::nanoseconds loading_since_{0};  // since when it says so
   Traffic told_of_;                            // what the records so far say was sent
   std::unique_ptr<Reduction> reduction_;
   bool reduction_abandoned_ = false;  // something may still be written to its buffers
   bool result_abandoned_ = false;     // or to the result of its round
   Bounds bounds_;
-  Handover handover_;  // to others
-  Intake intake_;      // from others
+  TransferSender transfer_sender_;  // to others
+  Intake intake_;                   // from others
   std::set<PeerId> connected_;
   std::size_t placed_ = 0;  // payloads of the reduction that are arriving
   std::optional<std::uint32_t> closing_;
@@ -201,7 +203,7 @@ class Engine final : public FrameSink {
     std::vector<std::byte> payload;
     bool let_go = false;  // its connection was cut by this side
   };
-  std::map<SendToken, Sending> sending_;  // batches, demands and words, by token
+  std::map<SendToken, Sending> sending_;  // batches, demands and statuses, by token
   SendToken next_batch_token_ = kBatchTokens;
   std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
   std::size_t early_bytes_ = 0;

@@ -7,10 +7,10 @@ namespace muster {
 
 // Whether this node does nothing but wait for micro-batches, and none has come since the last tick.
 bool Engine::loads_still() {
-  const ProgressWord word = hooks_.progress ? hooks_.progress() : ProgressWord{};
-  const bool still = word.activity == Activity::loading && word == loading_;
+  const ProgressStatus status = hooks_.progress ? hooks_.progress() : ProgressStatus{};
+  const bool still = status.activity == Activity::loading && status == loading_;
   if (!still) loading_since_ = now();
-  loading_ = word;
+  loading_ = status;
   return still;
 }
 

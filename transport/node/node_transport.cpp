@@ -26,18 +26,18 @@ namespace {
 
 constexpr std::string_view kMark = "muster-node-2:";
 // How often a far transport without connections is polled beside a near one with some: its polls are calls of
-// the kernel, and nothing but a first word can come.
+// the kernel, and nothing but a first message can come.
 constexpr unsigned kPollsPerIdlePoll = 64;
 
 struct NodeAddress {
   std::string near, far;
-  bool carries_cards = false;
+  bool carries_gpu_memory = false;
 };
 
-// Sealed: whether it carries the memory of cards, the length of the near address in 16 bits, both addresses.
+// Sealed: whether it carries the memory of GPUs, the length of the near address in 16 bits, both addresses.
 std::string seal_address(const NodeAddress& address) {
   const auto length = static_cast<std::uint16_t>(address.near.size());
-  std::string bytes(1, address.carries_cards ? '\1' : '\0');
+  std::string bytes(1, address.carries_gpu_memory ? '\1' : '\0');
   bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
   return seal(kMark, bytes + address.near + address.far);
 }
@@ -73,7 +73,7 @@ class JoinedTransport final : public Transport {
   }
 
   std::string address() const override {
-    return seal_address({near_->address(), far_->address(), carries_cards()});
+    return seal_address({near_->address(), far_->address(), carries_gpu_memory()});
   }
   std::string describe() const override {
     const std::string near = near_->describe();
@@ -87,37 +87,41 @@ class JoinedTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override {
     const NodeAddress other = open_address(address);
     const bool reaches = reaches_(other.near);
-    const bool cards_go_far = far_->carries_cards() && other.carries_cards;
-    const Way way{reaches && !cards_go_far ? near_.get() : far_.get(), reaches};
-    auto old = ways_.find(peer);
-    if (old != ways_.end() && old->second.by != way.by) {  // its process has another host now
+    const bool gpus_go_far = far_->carries_gpu_memory() && other.carries_gpu_memory;
+    const Path path{reaches && !gpus_go_far ? near_.get() : far_.get(), reaches};
+    auto old = paths_.find(peer);
+    if (old != paths_.end() && old->second.by != path.by) {  // its process has another host now
       disconnect(peer);
-      old = ways_.end();
+      old = paths_.end();
     }
-    way.by->connect(peer, way.by == near_.get() ? other.near : other.far);
-    if (old != ways_.end() && old->second.by == way.by) return;
-    ways_[peer] = way;
-    far_peers_ += way.by == far_.get() ? 1 : 0;
+    path.by->connect(peer, path.by == near_.get() ? other.near : other.far);
+    if (old != paths_.end() && old->second.by == path.by) return;
+    paths_[peer] = path;
+    far_peers_ += path.by == far_.get() ? 1 : 0;
   }
   void disconnect(PeerId peer) override {
-    const auto found = ways_.find(peer);
-    if (found == ways_.end()) return;
+    const auto found = paths_.find(peer);
+    if (found == paths_.end()) return;
     found->second.by->disconnect(peer);
     far_peers_ -= found->second.by == far_.get() ? 1 : 0;
-    ways_.erase(found);
+    paths_.erase(found);
     far_leaves_ = true;
   }
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
-    const auto found = ways_.find(peer);
-    if (found == ways_.end()) return sink_->sent(peer, token, false);
+    const auto found = paths_.find(peer);
+    if (found == paths_.end()) return sink_->sent(peer, token, false);
     count(found->second.is_near ? traffic_.within_host : traffic_.between_hosts, frame, payload.size());
     found->second.by->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
-  bool lends() const override { return near_->lends(); }
-  bool carries_cards() const override { return near_->carries_cards() || far_->carries_cards(); }
-  bool stands(Loan loan) const override { return near_->stands(loan); }
-  void give_back(Loan loan) override { near_->give_back(loan); }  // the far one lends nothing
+  bool supports_borrowing() const override { return near_->supports_borrowing(); }
+  bool carries_gpu_memory() const override {
+    return near_->carries_gpu_memory() || far_->carries_gpu_memory();
+  }
+  bool stands(BorrowedBuffer borrow) const override { return near_->stands(borrow); }
+  void give_back(BorrowedBuffer borrow) override {
+    near_->give_back(borrow);
+  }  // the far one has no borrowed buffers
   bool progress() override {
     const bool any = near_->progress();
     const bool woken = far_armed_ && !any;  // by what, nobody says
@@ -135,7 +139,7 @@ class JoinedTransport final : public Transport {
   }
 
  private:
-  struct Way {
+  struct Path {
     Transport* by;
     bool is_near;  // although it may go by the far one
   };
@@ -144,7 +148,7 @@ class JoinedTransport final : public Transport {
   bool (*const reaches_)(const std::string&);
   const shm::Descriptor waiter_;
   FrameSink* sink_ = nullptr;
-  std::map<PeerId, Way> ways_;
+  std::map<PeerId, Path> paths_;
   Traffic traffic_;
   std::size_t far_peers_ = 0;
   bool far_leaves_ = false;  // what was disconnected may still end
@@ -196,9 +200,9 @@ class FarTransport final : public Transport {
     far_->send(peer, frame, payload, token);
   }
   Traffic traffic() const override { return traffic_; }
-  bool carries_cards() const override { return far_->carries_cards(); }
-  bool stands(Loan loan) const override { return far_->stands(loan); }
-  void give_back(Loan loan) override { far_->give_back(loan); }
+  bool carries_gpu_memory() const override { return far_->carries_gpu_memory(); }
+  bool stands(BorrowedBuffer borrow) const override { return far_->stands(borrow); }
+  void give_back(BorrowedBuffer borrow) override { far_->give_back(borrow); }
   bool progress() override { return far_->progress(); }
   int event_descriptor() const override { return far_->event_descriptor(); }
   bool arm() override { return far_->arm(); }
@@ -257,8 +261,8 @@ bool names_only_tcp(const std::string& networks) {
 }  // namespace
 
 std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& options) {
-  UcxOptions ucx{.listen = options.listen, .between_hosts = true, .on_card = options.on_card};
-  ucx.between_hosts = !ucx_carries_cards(ucx);
+  UcxOptions ucx{.listen = options.listen, .between_hosts = true, .on_gpu = options.on_gpu};
+  ucx.between_hosts = !ucx_carries_gpu_memory(ucx);
   auto tcp = make_tcp_transport(tcp_options(options));
   if (ucx.between_hosts && !std::getenv("UCX_NET_DEVICES") && !ucx_finds_fabric(ucx))
     return join_transports(std::make_unique<NoTransport>(), std::move(tcp),
@@ -274,7 +278,7 @@ std::unique_ptr<Transport> make_node_transport(const NodeTransportOptions& optio
   if (names_only_tcp(networks) && !std::getenv("UCX_NET_DEVICES"))
     return std::make_unique<FarTransport>(make_tcp_transport(tcp_options(options)));
   return std::make_unique<FarTransport>(
-      make_ucx_transport({.listen = options.listen, .on_card = options.on_card}));
+      make_ucx_transport({.listen = options.listen, .on_gpu = options.on_gpu}));
 }
 
 }  // namespace muster

@@ -18,10 +18,10 @@ struct NodeTransportOptions {
   std::uint16_t first_port = 0, last_port = 0;
   /// Of TCP: TcpOptions::silence_max.
   std::chrono::milliseconds silence_max{0};
-  /// Of a replica that computes on a card: whether memory is a card's. Where UCX moves such memory, it
+  /// Of a replica that computes on a GPU: whether memory is a GPU's. Where UCX moves such memory, it
   /// carries all between nodes that both do so, of one host as well; their sums then need not come to the
-  /// host (Transport::carries_cards). Null: of all others.
-  bool (*on_card)(const void* memory) = nullptr;
+  /// host (Transport::carries_gpu_memory). Null: of all others.
+  bool (*on_gpu)(const void* memory) = nullptr;
 };
 
 /// Makes them. If the user has set UCX_TLS, what is named there carries everything: UCX, or, where it names
@@ -40,7 +40,7 @@ std::unique_ptr<Transport> make_far_transport(const NodeTransportOptions& option
 std::string host_of(const std::string& address);
 
 /// Two transports as one: `near` to whom it can reach, `far` to all others, and to those on both sides of
-/// whom it carries the memory of cards. Both addresses are told as one. `reaches` says of an address of a
+/// whom it carries the memory of GPUs. Both addresses are told as one. `reaches` says of an address of a
 /// near transport whether this one can connect to it.
 std::unique_ptr<Transport> join_transports(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
                                            bool (*reaches)(const std::string& near_address));

@@ -19,15 +19,15 @@ namespace muster::shm {
 
 struct Outgoing;
 
-/// In a stream, the first word of a line says what it is: a frame, a frame whose payload is lent (in the next
-/// line a Reference says where it lies), or that a segment is not used any more.
-inline constexpr std::uint32_t kLentMagic = 0x4c54534d;    // "MSTL"
-inline constexpr std::uint32_t kForgetMagic = 0x4654534d;  // "MSTF"
+/// In a stream, the first word of a line says what it is: a frame, a frame whose payload is borrowed (in the
+/// next line a Reference says where it lies), or that a segment is not used any more.
+inline constexpr std::uint32_t kBorrowedMagic = 0x4c54534d;  // "MSTL"
+inline constexpr std::uint32_t kForgetMagic = 0x4654534d;    // "MSTF"
 
 struct Reference {
   std::uint64_t segment = 0;
   std::uint64_t offset = 0;
-  std::uint64_t number = 0;  ///< of the loan: 1, 2, 3, ... within the stream
+  std::uint64_t number = 0;  ///< of the borrowed buffer: 1, 2, 3, ... within the stream
   std::uint64_t unused[5] = {};
 };
 static_assert(sizeof(Reference) == kLine);
@@ -52,25 +52,25 @@ struct Incoming {
   std::optional<Frame> frame;  // whose payload is being read
   std::span<std::byte> place;  // where it goes; empty: thrown away
   std::size_t read = 0;        // of the payload
-  bool lent = false;           // the frame's payload: a reference follows
+  bool borrowed = false;       // the frame's payload: a reference follows
   std::map<std::uint64_t, std::shared_ptr<const ForeignSegment>> segments;
-  // From the first loan that is not given back to the last one; none: given back.
-  Ring<std::shared_ptr<const ForeignSegment>> loans;
-  std::uint64_t last_loan = 0;
+  // From the first borrowed buffer that is not given back to the last one; none: given back.
+  Ring<std::shared_ptr<const ForeignSegment>> borrows;
+  std::uint64_t last_borrow = 0;
 
-  /// All loans up to this one have been given back.
-  std::uint64_t returned() const { return last_loan - loans.size(); }
+  /// All borrowed buffers up to this one have been given back.
+  std::uint64_t returned() const { return last_borrow - borrows.size(); }
   /// False if it is none, or was given back before.
-  bool give_back(std::uint64_t loan) {
-    if (loan <= returned() || loan > last_loan || !loans[loan - returned() - 1]) return false;
-    loans[loan - returned() - 1].reset();
-    while (!loans.empty() && !loans.front()) loans.pop_front();
+  bool give_back(std::uint64_t borrow) {
+    if (borrow <= returned() || borrow > last_borrow || !borrows[borrow - returned() - 1]) return false;
+    borrows[borrow - returned() - 1].reset();
+    while (!borrows.empty() && !borrows.front()) borrows.pop_front();
     return true;
   }
 };
 
 /// What the other side wants to be woken for, if it rests.
-enum class News : std::uint8_t { none, room, words };
+enum class News : std::uint8_t { none, room, frames };
 
 struct Pending {
   Frame frame;
@@ -80,7 +80,7 @@ struct Pending {
   std::size_t put = 0;  // of the payload
 };
 
-struct Lent {
+struct BorrowedSend {
   std::uint64_t number = 0;
   SendToken token = 0;
 };
@@ -94,8 +94,8 @@ struct Outgoing {
   std::uint64_t number = 0;
   Outbox box;
   Ring<Pending> queue;
-  Ring<Lent> lent;  // not returned
-  std::uint64_t last_loan = 0;
+  Ring<BorrowedSend> borrowed;  // not returned
+  std::uint64_t last_borrow = 0;
   std::set<std::uint64_t> handed;  // segments that the other process has
   std::uint64_t freed = 0;         // segments_freed(), when it was last told
   Incoming* in = nullptr;          // what the other process says to this one, once it has connected

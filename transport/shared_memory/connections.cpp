@@ -54,7 +54,7 @@ Dialled SharedMemoryTransport::dial(Outgoing& out) {
   hello.stream = out.stream;
   hello.capacity = out.box.capacity();
   std::memcpy(hello.name, self_.name.data(), sizeof hello.name);
-  if (!say_hello(out.socket, hello, out.box.descriptor())) {
+  if (!send_hello(out.socket, hello, out.box.descriptor())) {
     out.socket = Descriptor();
     return Dialled::nobody;
   }
@@ -86,9 +86,9 @@ void SharedMemoryTransport::disconnect(PeerId peer) {
   outgoing_.erase(found);
   out->closed = true;
   out->box.revoke();
-  for (const Lent& lent : out->lent) ended_sends_.emplace_back(peer, lent.token);
+  for (const BorrowedSend& borrowed : out->borrowed) ended_sends_.emplace_back(peer, borrowed.token);
   for (const Pending& pending : out->queue) ended_sends_.emplace_back(peer, pending.token);
-  out->lent.clear();
+  out->borrowed.clear();
   out->queue.clear();
   if (out->in == nullptr) return;
   Incoming& in = *out->in;
@@ -186,7 +186,7 @@ void SharedMemoryTransport::hear(const In& in) {
                   "memory that another process hands over cannot be taken: no file descriptor is left "
                   "(`ulimit -n`)");
   if (heard.strange || heard.hello || heard.handed)
-    return refuse(in, "a word of another protocol on a socket for shared memory");
+    return refuse(in, "a message of another protocol on a socket for shared memory");
   if (!heard.ended) return;
   while (in->box != nullptr && !in->closed && read(in)) {  // what it said before it ended
   }
@@ -224,7 +224,7 @@ void SharedMemoryTransport::break_off(Incoming& in) {
   if (in.back != nullptr) in.back->in = nullptr;
   in.back = nullptr;
   const std::uint64_t number = in.number;
-  if (in.loans.empty()) lenders_.erase(number);
+  if (in.borrows.empty()) owners_.erase(number);
   incoming_.erase(number);
 }
 
@@ -250,14 +250,14 @@ void SharedMemoryTransport::fail(const Out& out, const std::string& reason) {
   out->failed = true;
   out->box.revoke();
   out->socket = Descriptor();
-  const auto lent = std::exchange(out->lent, {});
+  const auto borrowed = std::exchange(out->borrowed, {});
   const auto queue = std::exchange(out->queue, {});
   sink_->peer_failed(out->peer, reason);
-  for (const Lent& loan : lent) sink_->sent(out->peer, loan.token, false);
+  for (const BorrowedSend& borrow : borrowed) sink_->sent(out->peer, borrow.token, false);
   for (const Pending& pending : queue) sink_->sent(out->peer, pending.token, false);
 }
 
-bool SharedMemoryTransport::tell_ends() {
+bool SharedMemoryTransport::report_ends() {
   if (ended_sends_.empty() && ended_frames_.empty()) return false;
   for (const auto& [peer, token] : std::exchange(ended_sends_, {})) sink_->sent(peer, token, false);
   for (const Frame& frame : std::exchange(ended_frames_, {})) sink_->dropped(frame);

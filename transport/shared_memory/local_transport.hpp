@@ -26,9 +26,9 @@ class SharedMemoryTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override;
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
-  bool lends() const override { return true; }
-  bool stands(Loan loan) const override;
-  void give_back(Loan loan) override;
+  bool supports_borrowing() const override { return true; }
+  bool stands(BorrowedBuffer borrow) const override;
+  void give_back(BorrowedBuffer borrow) override;
   bool progress() override;
   int event_descriptor() const override { return sockets_.get(); }
   bool arm() override;
@@ -40,7 +40,7 @@ class SharedMemoryTransport final : public Transport {
   void watch(const Descriptor& socket, std::uint64_t number);
   Dialled dial(Outgoing& out);
   bool dial_again();
-  bool tell_ends();
+  bool report_ends();
   bool look();
   void welcome();
   void hear(const In& in);
@@ -50,7 +50,7 @@ class SharedMemoryTransport final : public Transport {
   bool read_frame(const In& in, std::size_t unread);
   bool read_payload(Incoming& in, std::size_t unread);
   bool read_reference(const In& in, std::size_t unread);
-  bool take_loan(const In& in, const Frame& frame, const Reference& reference);
+  bool take_borrow(const In& in, const Frame& frame, const Reference& reference);
   std::shared_ptr<const ForeignSegment> segment_of(Incoming& in, std::uint64_t number);
   static void keep(Incoming& in, const Heard& heard);
   void refuse(const In& in, const std::string& why);
@@ -58,15 +58,15 @@ class SharedMemoryTransport final : public Transport {
   bool write_all();
   bool write(const Out& out);
   bool write_queue(Outgoing& out);
-  bool lend(Outgoing& out);
+  bool offer(Outgoing& out);
   static void forget_freed(Outgoing& out);
   static void look_what_was_taken(Outgoing& out);
-  bool tell_returned(Outgoing& out);
+  bool report_returned(Outgoing& out);
   void pair(Incoming& in, Outgoing& out);
   void end(const In& in);
   void break_off(Incoming& in);
   void fail(const Out& out, const std::string& reason);
-  void tell(Outgoing& out, News news);
+  void notify(Outgoing& out, News news);
   void poke_all();
   static void poke(Outgoing& out, News news);
   void rest(bool resting);
@@ -77,7 +77,7 @@ class SharedMemoryTransport final : public Transport {
   std::map<PeerId, Out> outgoing_;
   std::map<std::uint64_t, In> incoming_;  // by the number of their socket
   std::map<std::uint64_t, In>
-      lenders_;  // who has lent something; also such as have ended, until it is given back
+      owners_;  // whose buffers are borrowed; also such as have ended, until all are given back
   std::uint64_t next_number_ = 1;
   AcceptPause accept_pause_;
   // What disconnect has ended, to be told by the next progress.

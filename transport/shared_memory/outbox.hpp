@@ -1,5 +1,5 @@
 // What one process says to another one through shared memory: a ring that only the sayer writes. A process
-// that dies in the middle of a word spoils nobody's but its own.
+// that dies in the middle of a message spoils nobody's but its own.
 //
 // Each direction of a connection is the outbox of its writer, mapped read-only by its reader. The reader's
 // answer, how far it has read, lies in its own outbox for the way back. (A ring with one writer and one
@@ -22,10 +22,10 @@ struct OutboxHead {
   /// How far the owner has read the other side's stream, and which stream that is.
   alignas(128) std::atomic<std::uint64_t> answers;
   std::atomic<std::uint64_t> taken;
-  /// Of that stream: all loans up to this one have been given back.
+  /// Of that stream: all borrowed buffers up to this one have been given back.
   std::atomic<std::uint64_t> returned;
-  /// Not 0: the owner has ended the connection, and may change what it has lent. As the sequence word of a
-  /// seqlock: written before the memory changes, and read after what was copied or added from it.
+  /// Not 0: the owner has ended the connection, and may change what others have borrowed. As the sequence
+  /// word of a seqlock: written before the memory changes, and read after what was copied or added from it.
   std::atomic<std::uint64_t> revoked;
   /// What the owner does when nothing happens: see rest_word.
   alignas(128) std::atomic<std::uint64_t> rest;
@@ -67,7 +67,7 @@ class Outbox {
   int descriptor() const { return shared_.get(); }
   std::size_t capacity() const { return capacity_; }
 
-  /// From now on what was lent through it may change.
+  /// From now on what was borrowed through it may change.
   void revoke() {
     head().revoked.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // before any write to that memory
@@ -111,7 +111,7 @@ class Inbox {
   std::span<const std::byte> next(std::size_t unread, std::size_t wanted) const;
   void take(std::size_t bytes) { at_ += in_lines(bytes); }
   std::uint64_t taken() const { return at_; }
-  /// Whether what was read of lent memory before this call may be something else than was sent.
+  /// Whether what was read of borrowed memory before this call may be something else than was sent.
   bool revoked() const {
     std::atomic_thread_fence(std::memory_order_acquire);
     return head().revoked.load(std::memory_order_relaxed) != 0;

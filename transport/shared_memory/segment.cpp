@@ -10,7 +10,7 @@
 #include <string>
 
 #include "muster/error.hpp"
-#include "transport/lendable.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/shared_memory/seals.hpp"
 
 namespace muster {
@@ -94,8 +94,8 @@ class Segments {
 
 }  // namespace
 
-void* allocate_lendable(std::size_t bytes) {
-  if (bytes >= kLendableBytesMin) {
+void* allocate_borrowable(std::size_t bytes) {
+  if (bytes >= kBorrowableBytesMin) {
     if (void* const memory = Segments::all().add(bytes)) return memory;
   }
   void* const memory = ::operator new(bytes, kAlign);
@@ -103,8 +103,8 @@ void* allocate_lendable(std::size_t bytes) {
   return memory;
 }
 
-void free_lendable(void* memory, std::size_t bytes) noexcept {
-  if (bytes >= kLendableBytesMin && Segments::all().remove(memory)) return;
+void free_borrowable(void* memory, std::size_t bytes) noexcept {
+  if (bytes >= kBorrowableBytesMin && Segments::all().remove(memory)) return;
   ::operator delete(memory, kAlign);
 }
 

@@ -1,5 +1,5 @@
-// The lendable memory of this process (lendable.hpp), and how another process reads it: the whole segment is
-// handed over once, as a descriptor that only reads; from then on a place in it is named.
+// The borrowable memory of this process (borrowable.hpp), and how another process reads it: the whole segment
+// is handed over once, as a descriptor that only reads; from then on a place in it is named.
 #pragma once
 
 #include <cstddef>

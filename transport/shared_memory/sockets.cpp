@@ -76,9 +76,9 @@ Descriptor accept_from(const Descriptor& listener, std::string& refused) {
 
 namespace {
 
-template <class Word>
-bool say(const Descriptor& socket, Word word, int descriptor) {
-  iovec bytes{&word, sizeof word};
+template <class Content>
+bool send_with(const Descriptor& socket, Content content, int descriptor) {
+  iovec bytes{&content, sizeof content};
   Beside beside{};
   msghdr message{};
   message.msg_iov = &bytes;
@@ -90,17 +90,17 @@ bool say(const Descriptor& socket, Word word, int descriptor) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof descriptor);
   std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof word;
+  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof content;
 }
 
 }  // namespace
 
-bool say_hello(const Descriptor& socket, const Hello& hello, int outbox) {
-  return say(socket, hello, outbox);
+bool send_hello(const Descriptor& socket, const Hello& hello, int outbox) {
+  return send_with(socket, hello, outbox);
 }
 
-bool hand_over(const Descriptor& socket, const Handed& handed, int segment) {
-  return say(socket, handed, segment);
+bool send_segment(const Descriptor& socket, const Handed& handed, int segment) {
+  return send_with(socket, handed, segment);
 }
 
 void poke(const Descriptor& socket) {

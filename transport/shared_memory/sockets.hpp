@@ -9,8 +9,8 @@
 
 namespace muster::shm {
 
-/// The first word on a connection, with the descriptor of the outbox. All others hand a segment over, or are
-/// a single byte: look.
+/// The first message on a connection, with the descriptor of the outbox. All others hand a segment over, or
+/// are a single byte: look.
 struct Hello {
   static constexpr std::uint64_t kMagic = 0x314d4853'5254534d;  // "MSTRSHM1"
   std::uint64_t magic = kMagic;
@@ -41,9 +41,9 @@ Dialled dial(const std::string& name, Descriptor& socket);
 Descriptor accept_from(const Descriptor& listener, std::string& refused);
 
 /// False if the other side is gone.
-bool say_hello(const Descriptor& socket, const Hello& hello, int outbox);
+bool send_hello(const Descriptor& socket, const Hello& hello, int outbox);
 /// False if the other side is gone, or has not listened for long.
-bool hand_over(const Descriptor& socket, const Handed& handed, int segment);
+bool send_segment(const Descriptor& socket, const Handed& handed, int segment);
 /// Wakes the other side. What cannot be said is not needed: there is enough to be read, or nobody is left.
 void poke(const Descriptor& socket);
 
@@ -52,10 +52,10 @@ struct Heard {
   std::optional<Hello> hello;    ///< with `memory`
   std::optional<Handed> handed;  ///< with `memory`
   Descriptor memory;
-  bool strange = false;  ///< a word that is none of ours
+  bool strange = false;  ///< a message that is none of ours
   bool cut_off = false;  ///< its memory could not be taken: no file descriptor is left
 };
-/// Takes all pokes, or one other word.
+/// Takes all pokes, or one other message.
 Heard hear(const Descriptor& socket);
 
 }  // namespace muster::shm

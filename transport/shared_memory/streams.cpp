@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "transport/lendable.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/shared_memory/local_transport.hpp"
 #include "transport/shared_memory/shared_memory_transport.hpp"
 
@@ -16,13 +16,13 @@ namespace {
 // How often the sockets are looked at while it polls without rest: new peers, and those that have ended.
 constexpr unsigned kPollsPerLook = 512;
 
-// Whether the oldest loan has been given back. A number that cannot be changes nothing.
+// Whether the oldest borrowed buffer has been given back. A number that cannot be changes nothing.
 bool has_returned(const Outgoing& out) {
-  if (out.in == nullptr || out.lent.empty()) return false;
+  if (out.in == nullptr || out.borrowed.empty()) return false;
   const OutboxHead& theirs = out.in->box->head();
   if (theirs.answers.load(std::memory_order_acquire) != out.stream) return false;
   const std::uint64_t returned = theirs.returned.load(std::memory_order_acquire);
-  return returned >= out.lent.front().number && returned <= out.last_loan;
+  return returned >= out.borrowed.front().number && returned <= out.last_borrow;
 }
 
 bool has_nothing_to_say(const Outgoing& out) {
@@ -56,13 +56,13 @@ bool SharedMemoryTransport::write(const Out& out) {
 bool SharedMemoryTransport::write_queue(Outgoing& out) {
   // Where the other side writes all the time, and only when it matters.
   if (out.box.room() < out.box.capacity() / 2) look_what_was_taken(out);
-  bool any = tell_returned(out);
+  bool any = report_returned(out);
   forget_freed(out);
   while (!out.closed && !out.failed && !out.queue.empty() && out.box.room() > 0) {
     Pending& pending = out.queue.front();
     any = true;
     if (!pending.begun) {
-      if (lend(out)) continue;
+      if (offer(out)) continue;
       out.box.put(std::as_bytes(std::span(&pending.frame, 1)), pending.payload.empty());
       pending.begun = true;
     }
@@ -76,20 +76,20 @@ bool SharedMemoryTransport::write_queue(Outgoing& out) {
     out.box.publish();
     const SendToken token = pending.token;
     out.queue.pop_front();
-    tell(out, News::words);
+    notify(out, News::frames);
     sink_->sent(out.peer, token, true);
   }
   if (any && !out.closed && !out.failed) {
     out.box.publish();
-    tell(out, News::words);
+    notify(out, News::frames);
   }
   return any;
 }
 
 // Says where the first payload lies instead of copying it, if the other side can read it there.
-bool SharedMemoryTransport::lend(Outgoing& out) {
+bool SharedMemoryTransport::offer(Outgoing& out) {
   const Pending& pending = out.queue.front();
-  if (pending.payload.size() < kLendableBytesMin || out.in == nullptr || out.box.room() < 2 * kLine)
+  if (pending.payload.size() < kBorrowableBytesMin || out.in == nullptr || out.box.room() < 2 * kLine)
     return false;
   const auto place = shm::segment_of(pending.payload);
   if (!place) return false;
@@ -97,20 +97,20 @@ bool SharedMemoryTransport::lend(Outgoing& out) {
     Handed handed;
     handed.segment = place->segment;
     handed.bytes = place->bytes;
-    if (!hand_over(out.socket, handed, place->descriptor)) return false;
+    if (!send_segment(out.socket, handed, place->descriptor)) return false;
     out.handed.insert(place->segment);
   }
   Frame frame = pending.frame;
-  frame.magic = kLentMagic;
+  frame.magic = kBorrowedMagic;
   Reference reference;
   reference.segment = place->segment;
   reference.offset = place->offset;
-  reference.number = ++out.last_loan;
+  reference.number = ++out.last_borrow;
   out.box.put(std::as_bytes(std::span(&frame, 1)), false);
   out.box.put(std::as_bytes(std::span(&reference, 1)), false);
   out.box.publish();
-  tell(out, News::words);
-  out.lent.push_back({reference.number, pending.token});
+  notify(out, News::frames);
+  out.borrowed.push_back({reference.number, pending.token});
   out.queue.pop_front();
   return true;
 }
@@ -134,11 +134,11 @@ void SharedMemoryTransport::forget_freed(Outgoing& out) {
   out.freed = freed;
 }
 
-bool SharedMemoryTransport::tell_returned(Outgoing& out) {
+bool SharedMemoryTransport::report_returned(Outgoing& out) {
   bool any = false;
   while (!out.closed && !out.failed && has_returned(out)) {
-    const SendToken token = out.lent.front().token;
-    out.lent.pop_front();
+    const SendToken token = out.borrowed.front().token;
+    out.borrowed.pop_front();
     sink_->sent(out.peer, token, true);
     any = true;
   }
@@ -153,7 +153,7 @@ void SharedMemoryTransport::look_what_was_taken(Outgoing& out) {
 }
 
 // Who rests is woken before this side does anything else for long.
-void SharedMemoryTransport::tell(Outgoing& out, News news) {
+void SharedMemoryTransport::notify(Outgoing& out, News news) {
   out.news = std::max(out.news, news);
   news_ = true;
 }
@@ -209,7 +209,7 @@ bool SharedMemoryTransport::read(const In& in) {
     const std::size_t unread = in->box->unread();
     if (unread == 0) break;
     any = true;
-    if (in->frame && !in->lent) {
+    if (in->frame && !in->borrowed) {
       const std::size_t before = in->read;
       const bool whole = read_payload(*in, unread);
       if (!whole || in->read > kPiece) answer(*in);  // the other side goes on
@@ -222,7 +222,7 @@ bool SharedMemoryTransport::read(const In& in) {
       continue;
     }
     const std::uint64_t before = in->box->taken();
-    if (!(in->lent ? read_reference(in, unread) : read_frame(in, unread))) return true;
+    if (!(in->borrowed ? read_reference(in, unread) : read_frame(in, unread))) return true;
     budget -= std::min<std::size_t>(budget, in->box->taken() - before);
   }
   if (!in->closed && in->box->broken()) {
@@ -231,7 +231,7 @@ bool SharedMemoryTransport::read(const In& in) {
   }
   if (any && !in->closed && in->back != nullptr) {
     answer(*in);
-    tell(*in->back, News::room);
+    notify(*in->back, News::room);
   }
   return any;
 }
@@ -250,12 +250,12 @@ bool SharedMemoryTransport::read_frame(const In& in, std::size_t unread) {
     in->segments.erase(forget.segment);
     return true;
   }
-  const bool lent = magic == kLentMagic;
-  if (lent) std::memcpy(line.data(), &kFrameMagic, sizeof kFrameMagic);
+  const bool borrowed = magic == kBorrowedMagic;
+  if (borrowed) std::memcpy(line.data(), &kFrameMagic, sizeof kFrameMagic);
   std::string why;
   const auto frame = decode_frame(line, why);
-  if (!frame || (lent && frame->bytes == 0)) {
-    refuse(in, frame ? "a frame that lends nothing" : why);
+  if (!frame || (borrowed && frame->bytes == 0)) {
+    refuse(in, frame ? "a frame that refers to no buffer" : why);
     return false;
   }
   if (frame->bytes == 0) {
@@ -263,8 +263,8 @@ bool SharedMemoryTransport::read_frame(const In& in, std::size_t unread) {
     return true;
   }
   in->frame = frame;
-  in->lent = lent;
-  if (lent) return true;
+  in->borrowed = borrowed;
+  if (borrowed) return true;
   in->read = 0;
   in->place = sink_->place(*frame);
   MUSTER_CHECK(in->place.empty() || in->place.size() == frame->bytes, in->place.size(), frame->bytes);
@@ -277,29 +277,29 @@ bool SharedMemoryTransport::read_reference(const In& in, std::size_t unread) {
   const auto bytes = in->box->next(unread, sizeof reference);
   std::memcpy(&reference, bytes.data(), sizeof reference);
   in->box->take(sizeof reference);
-  in->lent = false;
+  in->borrowed = false;
   const Frame frame = *std::exchange(in->frame, std::nullopt);
-  if (take_loan(in, frame, reference)) return !in->closed;
+  if (take_borrow(in, frame, reference)) return !in->closed;
   refuse(in, "a payload that lies nowhere");
   return false;
 }
 
-bool SharedMemoryTransport::take_loan(const In& in, const Frame& frame, const Reference& reference) {
+bool SharedMemoryTransport::take_borrow(const In& in, const Frame& frame, const Reference& reference) {
   const auto segment = segment_of(*in, reference.segment);
-  if (!segment || reference.number != in->last_loan + 1 || reference.offset % sizeof(float) != 0)
+  if (!segment || reference.number != in->last_borrow + 1 || reference.offset % sizeof(float) != 0)
     return false;
   const auto payload = segment->at(reference.offset, frame.bytes);
   if (!payload) return false;
-  in->last_loan = reference.number;
-  in->loans.push_back(segment);
-  lenders_[in->number] = in;
-  const Loan loan{in->number, reference.number};
-  if (!sink_->lent(frame, *payload, loan)) {
+  in->last_borrow = reference.number;
+  in->borrows.push_back(segment);
+  owners_[in->number] = in;
+  const BorrowedBuffer borrow{in->number, reference.number};
+  if (!sink_->arrived_in_place(frame, *payload, borrow)) {
     const std::span<std::byte> place = sink_->place(frame);
     MUSTER_CHECK(place.empty() || place.size() == frame.bytes, place.size(), frame.bytes);
     if (!place.empty()) std::memcpy(place.data(), payload->data(), payload->size());
-    const bool whole = stands(loan);
-    give_back(loan);
+    const bool whole = stands(borrow);
+    give_back(borrow);
     if (!place.empty()) whole ? sink_->arrived(frame, place) : sink_->dropped(frame);
     if (!whole) end(in);  // its sender has let go of this connection
   }
@@ -320,20 +320,21 @@ std::shared_ptr<const ForeignSegment> SharedMemoryTransport::segment_of(Incoming
   return in.segments.at(number);
 }
 
-bool SharedMemoryTransport::stands(Loan loan) const {
-  const auto found = lenders_.find(loan.lender);
-  MUSTER_CHECK(found != lenders_.end(), loan.lender, loan.number);
+bool SharedMemoryTransport::stands(BorrowedBuffer borrow) const {
+  const auto found = owners_.find(borrow.owner);
+  MUSTER_CHECK(found != owners_.end(), borrow.owner, borrow.number);
   return !found->second->box->revoked();
 }
 
-void SharedMemoryTransport::give_back(Loan loan) {
-  const auto found = lenders_.find(loan.lender);
-  MUSTER_CHECK(found != lenders_.end() && found->second->give_back(loan.number), loan.lender, loan.number);
+void SharedMemoryTransport::give_back(BorrowedBuffer borrow) {
+  const auto found = owners_.find(borrow.owner);
+  MUSTER_CHECK(found != owners_.end() && found->second->give_back(borrow.number), borrow.owner,
+               borrow.number);
   const In in = found->second;
-  if (in->closed && in->loans.empty()) lenders_.erase(found);
+  if (in->closed && in->borrows.empty()) owners_.erase(found);
   if (in->closed || in->back == nullptr) return;
   in->back->box.head().returned.store(in->returned(), std::memory_order_release);
-  tell(*in->back, News::room);
+  notify(*in->back, News::room);
 }
 
 // Whether it is whole.
@@ -355,7 +356,7 @@ void SharedMemoryTransport::answer(Incoming& in) {
 bool SharedMemoryTransport::progress() {
   if (resting_) rest(false);
   poke_all();
-  bool any = tell_ends();
+  bool any = report_ends();
   any |= dial_again();
   any |= read_all();
   any |= write_all();
@@ -382,7 +383,7 @@ void SharedMemoryTransport::rest(bool resting) {
   resting_ = resting;
   ++rests_;
   for (const auto& [peer, out] : outgoing_) {
-    const RestWord word = RestWord::of(rests_, resting, !out->queue.empty() || !out->lent.empty());
+    const RestWord word = RestWord::of(rests_, resting, !out->queue.empty() || !out->borrowed.empty());
     out->box.head().rest.store(word.word, std::memory_order_relaxed);
   }
 }

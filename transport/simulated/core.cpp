@@ -26,9 +26,9 @@ nanoseconds Core::transfer_time(std::uint64_t bytes) const {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(bytes) / options_.bandwidth * 1e9));
 }
 
-nanoseconds Core::way_time(const Node& from, const Node& to, std::uint64_t bytes) {
+nanoseconds Core::path_time(const Node& from, const Node& to, std::uint64_t bytes) {
   nanoseconds time = hop() + transfer_time(bytes);
-  const Way* disturbed = way(from, to);
+  const Path* disturbed = path(from, to);
   if (!disturbed) return time;
   const Disturbance& how = disturbed->disturbance;
   time = nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * how.slower));
@@ -133,7 +133,7 @@ void Core::disconnect(Node& node, PeerId peer) {
   const std::shared_ptr<Link> link = found->second;
   node.links.erase(found);
   if (std::exchange(link->state, Link::State::closed) != Link::State::open) return;
-  revoke_loans(*link);
+  revoke_borrows(*link);
   sever(*link, false);
   fail_sends_later(link);
   link->remote->inbound.erase({node.number, link->sequence});
@@ -170,23 +170,23 @@ void Core::sever(Link& link, bool by_receiver) {
 }
 
 void Core::notice_later(const std::shared_ptr<Link>& link, const std::string& reason) {
-  const bool at_once = options_.lends && coin();  // as between processes of one host
+  const bool at_once = options_.supports_borrowing && coin();  // as between processes of one host
   after_(at_once ? hop() : between(options_.delay_min, options_.notice_max),
          [self = shared_from_this(), link, reason] { self->notice(link, reason, false); });
 }
 
-// The owner learns that its connection is no more. The word of it needs a free way; a time-out needs none.
+// The owner learns that its connection is no more. The report of it needs a free path; a time-out needs none.
 void Core::notice(const std::shared_ptr<Link>& link, const std::string& reason, bool by_time_out) {
   Node& node = *link->owner;
   if (waits(node, [self = shared_from_this(), link, reason] { self->notice(link, reason, true); })) return;
   if (!node.alive || link->state != Link::State::open) return;
-  if (!by_time_out && holds(way(*link->remote, node), link, [self = shared_from_this(), link, reason] {
+  if (!by_time_out && holds(path(*link->remote, node), link, [self = shared_from_this(), link, reason] {
         self->notice(link, reason, false);
       })) {
     return;
   }
   link->state = Link::State::failed;
-  revoke_loans(*link);
+  revoke_borrows(*link);
   fail_sends(*link);
   // The sink may have disconnected it meanwhile.
   const auto current = node.links.find(link->peer);
@@ -232,7 +232,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   transfer->payload.assign(payload.begin(), payload.end());
   transfer->link = link;
   transfer->number = number;
-  const nanoseconds time = way_time(node, *link->remote, frame.bytes);
+  const nanoseconds time = path_time(node, *link->remote, frame.bytes);
   // A small payload is copied and free at once; the buffer of a large one may be free before or after it
   // arrived.
   const bool at_once = small(*transfer);
@@ -244,7 +244,7 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
 bool Core::vanishes(const Transfer& transfer) {
   const FrameKind kind = transfer.frame.kind;
   if (kind != FrameKind::demand && kind != FrameKind::batch) return false;
-  const Way* on = way(*transfer.link->owner, *transfer.link->remote);
+  const Path* on = path(*transfer.link->owner, *transfer.link->remote);
   constexpr std::uint64_t kParts = 1 << 20;
   return on && on->disturbance.loses_loading > 0 &&
          static_cast<double>(random_() % kParts) < on->disturbance.loses_loading * kParts;
@@ -260,12 +260,12 @@ void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool 
   if (!node.alive || link->severed) return;  // reported, or will be, by what cut the connection
   const auto found = link->unsent.find(number);
   if (found == link->unsent.end()) return;
-  if (const auto lent = loans_.find(number); lent != loans_.end()) {
-    lent->second.report_waits = true;
+  if (const auto borrowed = borrows_.find(number); borrowed != borrows_.end()) {
+    borrowed->second.report_waits = true;
     return;
   }
-  if (acknowledged && (waits(*link->remote, again) || holds(way(node, *link->remote), link, again) ||
-                       holds(way(*link->remote, node), link, again))) {
+  if (acknowledged && (waits(*link->remote, again) || holds(path(node, *link->remote), link, again) ||
+                       holds(path(*link->remote, node), link, again))) {
     return;
   }
   const SendToken token = found->second;
@@ -278,7 +278,7 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
   Node& to = *link->remote;
   const Event again = [self = shared_from_this(), transfer] { self->begin(transfer); };
   if (to.alive && !link->severed &&
-      (holds(way(*link->owner, to), link, again) || holds_small(*transfer, link, again))) {
+      (holds(path(*link->owner, to), link, again) || holds_small(*transfer, link, again))) {
     return;
   }
   if (waits(to, again)) return;
@@ -296,7 +296,7 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
     return;
   }
   if (!transfer->payload.empty()) {
-    if (lend(transfer)) {
+    if (offer(transfer)) {
       ++counts_.arrived;
       return;
     }
@@ -323,8 +323,8 @@ void Core::finish(const std::shared_ptr<Transfer>& transfer) {
   const Event again = [self = shared_from_this(), transfer] { self->finish(transfer); };
   if (waits(to, again)) return;
   if (to.alive && !link->severed &&
-      (waits(from, again, link.get()) || holds(way(from, to), link, again, true) ||
-       holds(way(to, from), link, again, true))) {
+      (waits(from, again, link.get()) || holds(path(from, to), link, again, true) ||
+       holds(path(to, from), link, again, true))) {
     return;
   }
   if (!to.alive || (link->severed && !lies_in_memory(*link))) {

@@ -30,7 +30,7 @@ struct Link {
   bool severed = false;                       ///< cut somewhere; the owner may not know yet
   bool severed_by_receiver = false;           ///< then nothing that was under way arrives
   std::map<std::uint64_t, SendToken> unsent;  ///< sends not yet reported, by number
-  std::size_t held = 0;                       ///< of its frames and words that a blocked way holds
+  std::size_t held = 0;                       ///< of its frames and reports that a blocked path holds
   std::uint64_t stalls = 0;                   ///< how often that began
 };
 
@@ -59,15 +59,15 @@ struct Node {
   Traffic traffic;
 };
 
-/// The way from one name to another, while something is or was wrong with it.
-struct Way {
+/// The path from one name to another, while something is or was wrong with it.
+struct Path {
   struct Held {
     std::shared_ptr<Link> link;
     Event event;
     bool arriving = false;  ///< it has a place at the receiver already
   };
   Disturbance disturbance;
-  std::size_t unanswered_bytes = 0;  ///< that went through while the way back was blocked
+  std::size_t unanswered_bytes = 0;  ///< that went through while the path back was blocked
   std::vector<Held> held;
 };
 
@@ -81,10 +81,11 @@ struct Transfer {
 };
 
 /// A payload that its receiver reads where the sender has it.
-struct Lent {
+struct BorrowedSend {
   std::shared_ptr<Transfer> transfer;
   bool revoked = false;
-  bool report_waits = false;  ///< the sender hears that its buffer is free when the loan is given back
+  bool report_waits =
+      false;  ///< the sender hears that its buffer is free when the borrowed buffer is given back
 };
 
 /// Events hold it, so that it lives as long as anything may still happen.
@@ -105,11 +106,11 @@ class Core : public std::enable_shared_from_this<Core> {
   void break_between(const std::string& a, const std::string& b);
   void pause(const std::string& name);
   void resume(const std::string& name);
-  /// Nobody can mend a way or end a pause any more: what they hold would hold this, for ever.
+  /// Nobody can mend a path or end a pause any more: what they hold would hold this, for ever.
   void hold_nothing();
-  bool lends() const { return options_.lends; }
-  bool stands(std::uint64_t loan) const;
-  void give_back(std::uint64_t loan);
+  bool supports_borrowing() const { return options_.supports_borrowing; }
+  bool stands(std::uint64_t borrow) const;
+  void give_back(std::uint64_t borrow);
   const SimulatedCounts& counts() const { return counts_; }
 
  private:
@@ -118,24 +119,24 @@ class Core : public std::enable_shared_from_this<Core> {
   std::chrono::nanoseconds stall() { return between(options_.stall_min, options_.stall_max); }
   bool coin() { return (random_() & 1) != 0; }
   std::chrono::nanoseconds transfer_time(std::uint64_t bytes) const;
-  std::chrono::nanoseconds way_time(const Node& from, const Node& to, std::uint64_t bytes);
+  std::chrono::nanoseconds path_time(const Node& from, const Node& to, std::uint64_t bytes);
   bool small(const Transfer& transfer) const { return transfer.payload.size() <= options_.at_once_bytes; }
 
   bool vanishes(const Transfer& transfer);
 
   Node* live(const std::string& name);
   static std::shared_ptr<Link> other_side(const Link& link);
-  Way* way(const Node& from, const Node& to);
-  bool holds(Way* way, const std::shared_ptr<Link>& link, Event event, bool arriving = false);
+  Path* path(const Node& from, const Node& to);
+  bool holds(Path* path, const std::shared_ptr<Link>& link, Event event, bool arriving = false);
   bool holds_small(const Transfer& transfer, const std::shared_ptr<Link>& link, Event event);
   static bool waits(Node& node, Event event, const Link* arriving = nullptr);
-  void let_go(Way& way);
+  void let_go(Path& path);
   void let_go(const Link& link);
   void stalled(const std::shared_ptr<Link>& link, std::uint64_t stall);
 
   bool lies_in_memory(const Link& link) const;
-  bool lend(const std::shared_ptr<Transfer>& transfer);
-  void revoke_loans(const Link& link);
+  bool offer(const std::shared_ptr<Transfer>& transfer);
+  void revoke_borrows(const Link& link);
   void begin(const std::shared_ptr<Transfer>& transfer);
   void finish(const std::shared_ptr<Transfer>& transfer);
   void report(const std::shared_ptr<Link>& link, std::uint64_t number, bool acknowledged);
@@ -149,11 +150,11 @@ class Core : public std::enable_shared_from_this<Core> {
   const SimulatedNetworkOptions options_;
   std::mt19937_64
       random_;  // the engine is the same everywhere; the distributions of the standard library are not
-  std::map<std::string, std::unique_ptr<Node>> nodes_;       // by address
-  std::map<std::string, Node*> names_;                       // the latest of each name
-  std::map<std::string, unsigned> lives_;                    // how often a name was used
-  std::map<std::pair<std::string, std::string>, Way> ways_;  // those that were ever disturbed
-  std::map<std::uint64_t, Lent> loans_;                      // by number of the send
+  std::map<std::string, std::unique_ptr<Node>> nodes_;         // by address
+  std::map<std::string, Node*> names_;                         // the latest of each name
+  std::map<std::string, unsigned> lives_;                      // how often a name was used
+  std::map<std::pair<std::string, std::string>, Path> paths_;  // those that were ever disturbed
+  std::map<std::uint64_t, BorrowedSend> borrows_;              // by number of the send
   std::uint64_t sends_ = 0;
   SimulatedCounts counts_;
 };

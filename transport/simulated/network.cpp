@@ -21,9 +21,9 @@ class NodeTransport final : public Transport {
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     core_->send(node_, peer, frame, payload, token);
   }
-  bool lends() const override { return core_->lends(); }
-  bool stands(Loan loan) const override { return core_->stands(loan.number); }
-  void give_back(Loan loan) override { core_->give_back(loan.number); }
+  bool supports_borrowing() const override { return core_->supports_borrowing(); }
+  bool stands(BorrowedBuffer borrow) const override { return core_->stands(borrow.number); }
+  void give_back(BorrowedBuffer borrow) override { core_->give_back(borrow.number); }
   Traffic traffic() const override { return node_.traffic; }
   bool progress() override { return false; }
 

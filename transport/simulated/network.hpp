@@ -38,12 +38,12 @@ struct SimulatedNetworkOptions {
   std::chrono::nanoseconds stall_max{std::chrono::seconds(30)};
   /// What still arrives, as first packets do, while the way back is blocked and nothing is acknowledged.
   std::size_t window_bytes = 64 * 1024;
-  /// Offers payloads above at_once_bytes as loans, as if all nodes were processes of one host. A node that
-  /// lets go of a connection revokes them and changes the memory.
-  bool lends = false;
+  /// Offers payloads above at_once_bytes as borrowed buffers, as if all nodes were processes of one host. A
+  /// node that lets go of a connection revokes them and changes the memory.
+  bool supports_borrowing = false;
 };
 
-/// What is wrong with the way from one node to another, in this direction only. The transport below is
+/// What is wrong with the path from one node to another, in this direction only. The transport below is
 /// reliable, as TCP and UCX are: nothing is lost or comes twice, but for `loses_loading`. A lost packet shows
 /// as a delay, a blocked way as a standstill that ends in late arrival, or in the end of the connection
 /// (stall_min, stall_max).
@@ -63,12 +63,12 @@ struct Disturbance {
 struct SimulatedCounts {
   std::uint64_t started = 0;  ///< handed to `send` with a connection to go on
   std::uint64_t arrived = 0;
-  std::uint64_t refused = 0;  ///< the sink had no place for it
-  std::uint64_t dropped = 0;  ///< placed, and cut before it was whole; or its receiver vanished
-  std::uint64_t lost = 0;     ///< cut before a sink was asked
-  std::uint64_t bytes = 0;    ///< of the payloads that were started
-  std::uint64_t lent = 0;     ///< of those that arrived, read where the sender had them
-  std::uint64_t revoked = 0;  ///< of them, taken back by the sender while the receiver had them
+  std::uint64_t refused = 0;   ///< the sink had no place for it
+  std::uint64_t dropped = 0;   ///< placed, and cut before it was whole; or its receiver vanished
+  std::uint64_t lost = 0;      ///< cut before a sink was asked
+  std::uint64_t bytes = 0;     ///< of the payloads that were started
+  std::uint64_t borrowed = 0;  ///< of those that arrived, read where the sender had them
+  std::uint64_t revoked = 0;   ///< of them, taken back by the sender while the receiver had them
 };
 
 class SimulatedNetwork {

@@ -197,13 +197,13 @@ void SocketTransport::check_greetings() {
   for (const Out& out : silent) fail(out, "it does not answer");
 }
 
-// The first word of another process. False: it is none.
+// The first message of another process. False: it is none.
 bool SocketTransport::begin(const In& in) {
   Hello hello;
   std::memcpy(&hello, in->buffer.data(), sizeof hello);
   in->begin = sizeof hello;
   if (hello.magic != Hello::kMagic || std::string_view(hello.to, kNameBytes) != self_.name) {
-    refuse(in, "a word of another protocol, or to another process, over TCP");
+    refuse(in, "a message of another protocol, or to another process, over TCP");
     return false;
   }
   in->name.assign(hello.from, sizeof hello.from);
@@ -261,7 +261,7 @@ void SocketTransport::fail(const Out& out, const std::string& reason) {
   for (const Pending& pending : queue) sink_->sent(out->peer, pending.token, false);
 }
 
-bool SocketTransport::tell_ends() {
+bool SocketTransport::report_ends() {
   if (ended_sends_.empty() && ended_frames_.empty() && lost_.empty()) return false;
   for (const auto& [peer, token] : std::exchange(ended_sends_, {})) sink_->sent(peer, token, false);
   for (const Frame& frame : std::exchange(ended_frames_, {})) sink_->dropped(frame);

@@ -49,7 +49,7 @@ class SocketTransport final : public Transport {
   void break_off(Incoming& in);
   void end(const In& in);
   void fail(const Out& out, const std::string& reason);
-  bool tell_ends();
+  bool report_ends();
 
   void list(const Out& out);
   void list(const In& in);

@@ -138,8 +138,8 @@ int dial_error(const Descriptor& socket) {
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-// Probes begin when a quarter of the time has gone without a word, and three may stay unanswered. The kernel
-// counts them in whole seconds.
+// Probes begin when a quarter of the time has gone without a message, and three may stay unanswered. The
+// kernel counts them in whole seconds.
 void end_after_silence(const Descriptor& socket, std::chrono::milliseconds silence_max) {
   if (silence_max.count() == 0) return;
   constexpr int kOn = 1, kProbes = 3;

@@ -24,7 +24,7 @@ iovec part_of(const void* bytes, std::size_t count) {
 }
 
 bool is_life(const Frame& frame) {
-  return frame.kind == FrameKind::ping || frame.kind == FrameKind::word;
+  return frame.kind == FrameKind::ping || frame.kind == FrameKind::status;
 }
 
 bool is_full_or_empty(int error) {
@@ -225,7 +225,7 @@ void SocketTransport::take_payload(const In& in, std::size_t bytes) {
 // ---- progress
 
 bool SocketTransport::progress() {
-  bool any = tell_ends();
+  bool any = report_ends();
   any |= write_all();  // what was sent since the last time
   any |= look();
   any |= read_all();

@@ -94,15 +94,15 @@ std::string interface_of(const std::string& listen, const std::string& bytes) {
   throw Error("no network interface of this node has the address " + listen);
 }
 
-/// ",mlx5_0:1" for an interface of an RDMA card.
+/// ",mlx5_0:1" for an interface of an RDMA GPU.
 std::string rdma_port_of(const std::string& interface, const std::filesystem::path& interfaces) {
   std::error_code absent;
   std::string names;
   int port = 0;
   std::ifstream(interfaces / interface / "dev_port") >> port;
-  for (const auto& card :
+  for (const auto& gpu :
        std::filesystem::directory_iterator(interfaces / interface / "device" / "infiniband", absent)) {
-    names += "," + card.path().filename().string() + ":" + std::to_string(port + 1);
+    names += "," + gpu.path().filename().string() + ":" + std::to_string(port + 1);
   }
   return names;
 }

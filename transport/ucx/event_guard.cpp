@@ -29,7 +29,7 @@ bool coin() {
   return (state >> 31) != 0;
 }
 
-void hand_out(void* connection, ucs_event_set_types_t events, void* call) {
+void pass_on(void* connection, ucs_event_set_types_t events, void* call) {
   constexpr unsigned kBoth = UCS_EVENT_SET_EVREAD | UCS_EVENT_SET_EVWRITE;
   unsigned left_out = 0;
   if ((events & kBoth) == kBoth) left_out = coin() ? UCS_EVENT_SET_EVREAD : UCS_EVENT_SET_EVWRITE;
@@ -46,5 +46,5 @@ extern "C" __attribute__((visibility("default"))) ucs_status_t ucs_event_set_wai
       reinterpret_cast<decltype(&ucs_event_set_wait)>(dlsym(RTLD_NEXT, "ucs_event_set_wait"));
   MUSTER_CHECK(next != nullptr, "libucs has no ucs_event_set_wait");
   Call call{handler, arg};
-  return next(event_set, num_events, timeout_ms, &hand_out, &call);
+  return next(event_set, num_events, timeout_ms, &pass_on, &call);
 }

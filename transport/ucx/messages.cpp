@@ -34,7 +34,7 @@ void Messages::send(Endpoint& endpoint, const Frame& frame, std::span<const std:
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   parameters.cb.send = &Messages::on_sent;
   parameters.user_data = &record;
-  if (on_card_ && !payload.empty() && on_card_(payload.data())) {  // the host cannot copy it to its place
+  if (on_gpu_ && !payload.empty() && on_gpu_(payload.data())) {  // the host cannot copy it to its place
     parameters.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     parameters.flags = UCP_AM_SEND_FLAG_RNDV;
   }
@@ -124,9 +124,9 @@ ucs_status_t Messages::on_message(void* self, const void* header, std::size_t he
 }
 
 ucs_status_t Messages::receive_small(const Frame& frame, const void* data, std::span<std::byte> place) {
-  if (on_card_ && on_card_(place.data())) {  // its sender did not ask for a rendezvous
+  if (on_gpu_ && on_gpu_(place.data())) {  // its sender did not ask for a rendezvous
     sink_->dropped(frame);
-    sink_->refused("a small payload for the memory of a card, from peer " + std::to_string(frame.from));
+    sink_->refused("a small payload for the memory of a GPU, from peer " + std::to_string(frame.from));
     return UCS_OK;
   }
   std::memcpy(place.data(), data, place.size());

@@ -10,7 +10,7 @@
 
 #include "transport/transport.hpp"
 #include "transport/ucx/endpoint.hpp"
-#include "transport/ucx/record_pool.hpp"
+#include "transport/ucx/object_pool.hpp"
 
 namespace muster::ucx {
 
@@ -31,8 +31,8 @@ inline constexpr unsigned kFrameMessage = 1;
 /// Sends and receives frames on one worker. Must be destroyed after the worker, which holds its records.
 class Messages {
  public:
-  /// As UcxOptions::on_card.
-  explicit Messages(bool (*on_card)(const void*) = nullptr) : on_card_(on_card) {}
+  /// As UcxOptions::on_gpu.
+  explicit Messages(bool (*on_gpu)(const void*) = nullptr) : on_gpu_(on_gpu) {}
 
   /// Receives from now on. Throws Error if UCX refuses.
   void listen(ucp_worker_h worker);
@@ -77,12 +77,12 @@ class Messages {
   template <class Act>
   void for_each_from(const Endpoint& endpoint, Act&& act);
 
-  bool (*const on_card_)(const void*);
+  bool (*const on_gpu_)(const void*);
   DeafSink deaf_;
   FrameSink* sink_ = &deaf_;
   ucp_worker_h worker_ = nullptr;
-  RecordPool<Sending> sending_;
-  RecordPool<Receiving> receiving_;
+  ObjectPool<Sending> sending_;
+  ObjectPool<Receiving> receiving_;
 };
 
 }  // namespace muster::ucx

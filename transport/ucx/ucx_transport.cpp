@@ -20,10 +20,10 @@ namespace {
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(const UcxOptions& options)
-      : messages_(options.on_card),
+      : messages_(options.on_gpu),
         worker_(options),
         address_(worker_.address()),
-        carries_cards_(ucx_carries_cards(options)) {
+        carries_gpu_memory_(ucx_carries_gpu_memory(options)) {
     messages_.listen(worker_.get());
   }
   ~UcxTransport() override;
@@ -34,7 +34,7 @@ class UcxTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override;
   void disconnect(PeerId peer) override;
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override;
-  bool carries_cards() const override { return carries_cards_; }
+  bool carries_gpu_memory() const override { return carries_gpu_memory_; }
   bool progress() override;
   int event_descriptor() const override { return worker_.event_descriptor(); }
   bool arm() override { return !closes_wait_ && failures_.empty() && worker_.arm(); }
@@ -51,7 +51,7 @@ class UcxTransport final : public Transport {
   bool closes_wait_ = false;                             // some of the leaving have not begun to close
   ucx::Worker worker_;
   std::string address_;
-  const bool carries_cards_;
+  const bool carries_gpu_memory_;
 };
 
 void UcxTransport::connect(PeerId peer, const std::string& address) {

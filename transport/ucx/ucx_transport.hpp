@@ -25,9 +25,9 @@ struct UcxOptions {
   std::string listen = "127.0.0.1";
   /// No shared memory: for peers on other hosts only.
   bool between_hosts = false;
-  /// Whether memory is a card's. With it, payloads may lie on cards, if UCX moves such memory
+  /// Whether memory is a GPU's. With it, payloads may lie on GPUs, if UCX moves such memory
   /// (ucx_memory_types): they come into their place by rendezvous, however small. Null: all is the host's.
-  bool (*on_card)(const void* memory) = nullptr;
+  bool (*on_gpu)(const void* memory) = nullptr;
 };
 
 /// Makes a transport with a worker of its own. It may be made on one thread and used on another, never on two
@@ -49,8 +49,8 @@ inline constexpr int kCloseSecondsMax = 2;
 /// device memory. Throws as make_ucx_transport.
 std::vector<std::string> ucx_memory_types(const UcxOptions& options);
 
-/// Whether its transport would carry the memory of cards. Throws as make_ucx_transport.
-bool ucx_carries_cards(const UcxOptions& options);
+/// Whether its transport would carry the memory of GPUs. Throws as make_ucx_transport.
+bool ucx_carries_gpu_memory(const UcxOptions& options);
 
 /// The version of the UCX library in use, "1.13.1".
 std::string ucx_version();

@@ -120,8 +120,8 @@ std::vector<std::string> ucx_memory_types(const UcxOptions& options) {
   return names;
 }
 
-bool ucx_carries_cards(const UcxOptions& options) {
-  if (options.on_card == nullptr) return false;
+bool ucx_carries_gpu_memory(const UcxOptions& options) {
+  if (options.on_gpu == nullptr) return false;
   const std::vector<std::string> memory = ucx_memory_types(options);
   return std::find(memory.begin(), memory.end(), "cuda") != memory.end();
 }

@@ -1,4 +1,4 @@
-// Who still owes a word on the ports of a newcomer, or of others that the newcomer dials: a pure rule.
+// Who still owes a report on the ports of a newcomer, or of others that the newcomer dials: a pure rule.
 //
 // A node that is ready dials those of other hosts that are, and they dial it. It counts as ready when all
 // have said that they reach each other. Who does not answer is not waited for: others watch over that. The
@@ -43,8 +43,8 @@ class ReachWatch {
   std::set<NodeName> take_again() { return std::exchange(again_, {}); }
   using Ask = std::function<bool(const NodeName&)>;
 
-  /// Nobody who lives owes a word on these any more, or the time is over; each is named once. Those that are
-  /// gone themselves are forgotten. `heard`: whether that one is, now. `passed`: since the last call.
+  /// Nobody who lives owes a report on these any more, or the time is over; each is named once. Those that
+  /// are gone themselves are forgotten. `heard`: whether that one is, now. `passed`: since the last call.
   std::vector<NodeName> over(const Ask& alive, const Ask& heard, std::chrono::milliseconds passed);
 
  private:

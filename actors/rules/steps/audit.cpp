@@ -24,7 +24,7 @@ bool may_audit(const Job& job) {
 }
 
 std::uint64_t audit_every(const Job& job, const View& view) {
-  const bool cannot = !may_audit(job) || view.facts.samples < 0 || view.sums_on_cards ||
+  const bool cannot = !may_audit(job) || view.facts.samples < 0 || view.sums_on_gpus ||
                       view.replicas.size() < 2 || canary("no-audit");
   return cannot ? 0 : job.train.audit.every;
 }

@@ -25,7 +25,7 @@ struct Audit {
 bool may_audit(const Job& job);
 
 /// Steps between two audits in this view; 0: there are none. Nobody can compute a shard without its state,
-/// and nobody may where bits may differ; who stands in for others is compared anyway; and a generator would
+/// and nobody may where bits may differ; a backup worker is compared anyway; and a generator would
 /// have to go through all samples before.
 std::uint64_t audit_every(const Job& job, const View& view);
 

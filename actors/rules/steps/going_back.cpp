@@ -9,14 +9,14 @@ GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) c
   std::vector<std::uint32_t> can, cannot, silent;
   std::set<Unread> reasons;
   for (const std::uint32_t slot : members) {
-    const auto word = said_.find(slot);
-    if (word == said_.end()) {
+    const auto answer = said_.find(slot);
+    if (answer == said_.end()) {
       silent.push_back(slot);
       continue;
     }
-    const bool is_back = word->second.why.empty();
+    const bool is_back = answer->second.why.empty();
     (is_back ? can : cannot).push_back(slot);
-    if (!is_back) reasons.insert(word->second.unread);
+    if (!is_back) reasons.insert(answer->second.unread);
   }
   const bool any_can = !can.empty();
   if (any_can && !cannot.empty()) return {Act::lose, cannot, any_can};
@@ -28,9 +28,9 @@ GoingBack::Verdict GoingBack::judge(const std::vector<std::uint32_t>& members) c
 }
 
 std::string GoingBack::refusal() const {
-  const auto word =
+  const auto answer =
       std::ranges::find_if(said_, [](const auto& each) { return each.second.unread == Unread::refused; });
-  return word == said_.end() ? std::string() : word->second.why;
+  return answer == said_.end() ? std::string() : answer->second.why;
 }
 
 bool GoingBack::any_has_read() const {
@@ -40,22 +40,22 @@ bool GoingBack::any_has_read() const {
 
 std::string GoingBack::why() const {
   std::string any;
-  for (const auto& [slot, word] : said_) {
-    if (word.why.empty()) continue;
-    if (word.unread == Unread::no) return word.why;
-    any = word.why;
+  for (const auto& [slot, answer] : said_) {
+    if (answer.why.empty()) continue;
+    if (answer.unread == Unread::no) return answer.why;
+    any = answer.why;
   }
   return any;
 }
 
 Unread GoingBack::unread(std::uint32_t slot) const {
-  const auto word = said_.find(slot);
-  return word == said_.end() ? Unread::no : word->second.unread;
+  const auto answer = said_.find(slot);
+  return answer == said_.end() ? Unread::no : answer->second.unread;
 }
 
 std::string GoingBack::why(std::uint32_t slot) const {
-  const auto word = said_.find(slot);
-  return word == said_.end() ? std::string() : word->second.why;
+  const auto answer = said_.find(slot);
+  return answer == said_.end() ? std::string() : answer->second.why;
 }
 
 }  // namespace muster

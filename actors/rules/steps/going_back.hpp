@@ -44,11 +44,11 @@ class GoingBack {
   std::string refusal() const;
 
  private:
-  struct Word {
+  struct Answer {
     std::string why;
     Unread unread = Unread::no;
   };
-  std::map<std::uint32_t, Word> said_;
+  std::map<std::uint32_t, Answer> said_;
 };
 
 }  // namespace muster

@@ -17,14 +17,14 @@ std::vector<ShardQueue::Wanted> ShardQueue::demands() {
 std::optional<Item> ShardQueue::need(const Cursor& cursor) {
   waiting_ = cursor;
   // Epochs that the replica has left behind are forgotten.
-  ended_.erase(ended_.begin(), ended_.lower_bound({cursor.epoch, Phase::train}));
+  ended_.erase(ended_.begin(), ended_.lower_bound({cursor.epoch, Mode::train}));
   return answer();
 }
 
 std::optional<Item> ShardQueue::answer() {
   if (!waiting_) return std::nullopt;
   const Cursor cursor = *waiting_;
-  if (const auto ended = ended_.find({cursor.epoch, cursor.phase});
+  if (const auto ended = ended_.find({cursor.epoch, cursor.mode});
       ended != ended_.end() && cursor.step >= ended->second.cursor.step) {
     Item item = ended->second;
     if (cursor.step > item.cursor.step) item.range.count = 0;  // what was dropped is told once
@@ -65,20 +65,20 @@ std::optional<Item> ShardQueue::delivered(std::uint64_t ticket, Item item) {
 }
 
 void ShardQueue::mark_ended(const Item& item) {
-  const PhaseKey key{item.cursor.epoch, item.cursor.phase};
+  const ModeKey key{item.cursor.epoch, item.cursor.mode};
   const auto [known, fresh] = ended_.try_emplace(key, item);
   if (!fresh && item.cursor.step < known->second.cursor.step) known->second = item;
   std::erase_if(slots_, [&](const Slot& slot) {
-    return slot.cursor.epoch == key.first && slot.cursor.phase == key.second &&
+    return slot.cursor.epoch == key.first && slot.cursor.mode == key.second &&
            slot.cursor.step >= item.cursor.step;
   });
-  if (next_ && next_->epoch == key.first && next_->phase == key.second) next_ = phase_after(item.cursor);
+  if (next_ && next_->epoch == key.first && next_->mode == key.second) next_ = mode_after(item.cursor);
 }
 
-std::optional<Cursor> ShardQueue::phase_after(const Cursor& cursor) const {
-  if (cursor.phase == Phase::train && course_.evaluate) return Cursor{Phase::evaluate, cursor.epoch, 0};
-  if (!Course::has_epoch_after(course_, cursor.epoch)) return std::nullopt;
-  return Cursor{Phase::train, cursor.epoch + 1, 0};
+std::optional<Cursor> ShardQueue::mode_after(const Cursor& cursor) const {
+  if (cursor.mode == Mode::train && schedule_.evaluate) return Cursor{Mode::evaluate, cursor.epoch, 0};
+  if (!RoundSchedule::has_epoch_after(schedule_, cursor.epoch)) return std::nullopt;
+  return Cursor{Mode::train, cursor.epoch + 1, 0};
 }
 
 }  // namespace muster

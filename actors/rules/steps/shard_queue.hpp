@@ -9,15 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "actors/rules/steps/course.hpp"
+#include "actors/rules/steps/round_schedule.hpp"
 
 namespace muster {
 
 class ShardQueue {
  public:
   /// `ticket`: those that it gives are higher. Two queues of one shard in one view share no ticket.
-  ShardQueue(std::uint32_t shard, std::uint32_t depth, CourseOptions course, std::uint64_t ticket = 0)
-      : shard_(shard), depth_(depth), course_(course), next_(Cursor{}), ticket_(ticket) {}
+  ShardQueue(std::uint32_t shard, std::uint32_t depth, RoundScheduleOptions schedule,
+             std::uint64_t ticket = 0)
+      : shard_(shard), depth_(depth), schedule_(schedule), next_(Cursor{}), ticket_(ticket) {}
 
   struct Wanted {
     Cursor cursor;
@@ -41,19 +42,19 @@ class ShardQueue {
     std::uint64_t ticket;
     std::optional<Item> item;
   };
-  using PhaseKey = std::pair<std::uint64_t, Phase>;  // epoch, phase
+  using ModeKey = std::pair<std::uint64_t, Mode>;  // epoch, phase
 
   std::optional<Item> answer();
-  std::optional<Cursor> phase_after(const Cursor& cursor) const;
+  std::optional<Cursor> mode_after(const Cursor& cursor) const;
   void mark_ended(const Item& item);
   void jump(const Cursor& cursor);
 
   std::uint32_t shard_;
   std::uint32_t depth_;
-  CourseOptions course_;
+  RoundScheduleOptions schedule_;
   std::optional<Cursor> next_;  // to ask for; none after the last epoch
   std::deque<Slot> slots_;
-  std::map<PhaseKey, Item> ended_;  // first ended item of a phase
+  std::map<ModeKey, Item> ended_;  // first ended item of a phase
   std::optional<Cursor> waiting_;
   std::uint64_t ticket_;
 };

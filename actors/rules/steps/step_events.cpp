@@ -11,26 +11,26 @@ void StepEvents::begin_epoch() {
 }
 
 std::vector<Event> StepEvents::of(const RoundRecord& record) {
-  for (const ShardWord& word : record.shards)
-    seen_.longest = std::max<std::uint64_t>(seen_.longest, word.rows);
+  for (const ShardReport& report : record.shards)
+    seen_.longest = std::max<std::uint64_t>(seen_.longest, report.rows);
   const std::uint64_t full = fixed_full_rows_ > 0 ? fixed_full_rows_ : seen_.longest;
-  const auto is_short = [&](const ShardWord& word) { return word.present() && word.rows < full; };
+  const auto is_short = [&](const ShardReport& report) { return report.present() && report.rows < full; };
   const bool all_short = std::all_of(record.shards.begin(), record.shards.end(), is_short);
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
 
   std::vector<Event> events;
-  for (const ShardWord& word : record.shards) {
-    if (is_short(word) && !all_short) {
+  for (const ShardReport& report : record.shards) {
+    if (is_short(report) && !all_short) {
       events.push_back(make_event("short", {{"scope", "shard"},
-                                            {"shard", number(word.shard)},
+                                            {"shard", number(report.shard)},
                                             {"epoch", number(record.epoch)},
                                             {"step", number(record.step)},
-                                            {"rows", number(word.rows)},
+                                            {"rows", number(report.rows)},
                                             {"full", number(full)}}));
     }
-    if (word.ended == 1 && seen_.told_shards.insert(word.shard).second) {
+    if (report.ended == 1 && seen_.told_shards.insert(report.shard).second) {
       events.push_back(make_event("exhausted", {{"scope", "shard"},
-                                                {"shard", number(word.shard)},
+                                                {"shard", number(report.shard)},
                                                 {"epoch", number(record.epoch)},
                                                 {"step", number(record.step)}}));
     }

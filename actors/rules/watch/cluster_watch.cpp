@@ -115,7 +115,7 @@ bool ClusterWatch::in_touch(const NodeName& name, Time now) const {
 }
 
 std::string ClusterWatch::missing() const {
-  return "word from " + std::to_string(doubt_.silent()) + " of " + std::to_string(doubt_.of()) +
+  return "message from " + std::to_string(doubt_.silent()) + " of " + std::to_string(doubt_.of()) +
          " members, which fell silent at once: the coordinator's own link may be down";
 }
 

@@ -1,4 +1,4 @@
-// What the coordinator makes of heartbeats, complaints and words of lateness: a pure rule that puts
+// What the coordinator makes of heartbeats, complaints and reports of lateness: a pure rule that puts
 // suspicion, complaints and shedding together. It says who is lost, what is to be told, and when shards move.
 #pragma once
 
@@ -67,12 +67,12 @@ class ClusterWatch {
   /// After a silence, or a time in which this coordinator stood still, the connection may have ended for
   /// that.
   bool in_touch(const NodeName& name, Time now) const;
-  /// Whether members may lack words of this coordinator: what they owe is not judged.
+  /// Whether members may lack messages of this coordinator: what they owe is not judged.
   bool in_doubt(Time now) const { return doubt_.in_doubt(now); }
   /// What is missing while the sight is not clear, for people.
   std::string missing() const;
 
-  /// A replica holds up a step. The first word of each lateness becomes an event; it becomes a loss if the
+  /// A replica holds up a step. The first report of each lateness becomes an event; it becomes a loss if the
   /// replica is stuck, or the job says so, and others wait for it and are enough without it. A late loader
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
   /// without the replica; but not twice, and not without more than half of the replicas.

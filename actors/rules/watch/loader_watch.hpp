@@ -29,7 +29,7 @@ class LoaderWatch {
 
   LoaderWatch(std::uint32_t self, const ClusterConfig& cluster) : self_(self), cluster_(cluster) {}
 
-  struct Words {
+  struct Findings {
     std::optional<HeldUp> held_up;
     std::optional<Failing> complaint;  ///< of the link
     bool ask_again = false;
@@ -37,7 +37,7 @@ class LoaderWatch {
   /// `loader`: the one that is seen; `step`: the one that this node's replica loads for. Lateness is said
   /// for each micro-batch that is waited for, and again after each further patience: a coordinator that was
   /// started anew, or stood still, has not heard of it.
-  Words of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step);
+  Findings of(const LoadingSight& sight, const NodeName& loader, std::uint64_t step);
 
  private:
   struct Said {

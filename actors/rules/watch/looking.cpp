@@ -63,7 +63,7 @@ bool Looking::gives_up(const FailedLook& look, std::chrono::milliseconds elapsed
   return look.kind == NotFound::name_unknown || elapsed >= patience_;
 }
 
-std::string Looking::last_word(const FailedLook& look) const {
+std::string Looking::final_report(const FailedLook& look) const {
   const std::string when = look.kind == NotFound::name_unknown ? "" : " within " + seconds(patience_);
   return "no coordinator at " + address_ + when + ": " + what_is_wrong(look) + "; " + what_to_do(look.kind);
 }

@@ -29,9 +29,9 @@ class Looking {
   /// first time at once, then where the reason is another one, and every 10 s.
   std::optional<std::string> failed(const FailedLook& look, std::chrono::milliseconds elapsed);
 
-  /// Whether to look no longer; then last_word() says why, and what to do.
+  /// Whether to look no longer; then final_report() says why, and what to do.
   bool gives_up(const FailedLook& look, std::chrono::milliseconds elapsed) const;
-  std::string last_word(const FailedLook& look) const;
+  std::string final_report(const FailedLook& look) const;
 
  private:
   std::string address_;

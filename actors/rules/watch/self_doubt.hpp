@@ -40,8 +40,8 @@ class SelfDoubt {
   /// never go back.
   Sight judge(std::span<const Member> members, Time now);
 
-  /// Whether no word about others can be judged, as of the last `judge`: some of them may not have been told
-  /// of the view yet.
+  /// Whether no report about others can be judged, as of the last `judge`: some of them may not have been
+  /// told of the view yet.
   bool in_doubt(Time now) const { return sight_ != Sight::clear || now < excused_until_; }
 
   /// Whether a silence of that length makes a node lost, as of the last `judge`.

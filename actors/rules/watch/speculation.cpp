@@ -6,26 +6,26 @@ namespace muster {
 
 namespace {
 
-std::vector<Errand> nodes_of(std::uint32_t shards, const std::vector<LateReplica>& late) {
+std::vector<BackupTask> nodes_of(std::uint32_t shards, const std::vector<LateReplica>& late) {
   const unsigned height = tree_height(shards);
-  std::vector<Errand> errands;
+  std::vector<BackupTask> backup_tasks;
   for (const LateReplica& replica : late) {
     for (const NodeId node : cover(height, replica.begin, replica.end)) {
       const LeafInterval leaves = leaves_below(height, node);
-      errands.push_back({0, replica.slot, node, leaves.begin, std::min(leaves.end, shards)});
+      backup_tasks.push_back({0, replica.slot, node, leaves.begin, std::min(leaves.end, shards)});
     }
   }
-  std::sort(errands.begin(), errands.end(), [](const Errand& a, const Errand& b) {
+  std::sort(backup_tasks.begin(), backup_tasks.end(), [](const BackupTask& a, const BackupTask& b) {
     const auto size_a = a.end - a.begin, size_b = b.end - b.begin;
     return size_a != size_b ? size_a > size_b : a.begin < b.begin;
   });
-  return errands;
+  return backup_tasks;
 }
 
 }  // namespace
 
-std::vector<Errand> deal_errands(std::uint32_t shards, const std::vector<LateReplica>& late,
-                                 std::vector<Helper> helpers) {
+std::vector<BackupTask> assign_backup_tasks(std::uint32_t shards, const std::vector<LateReplica>& late,
+                                            std::vector<Helper> helpers) {
   std::erase_if(helpers, [&](const Helper& helper) {
     return std::any_of(late.begin(), late.end(),
                        [&](const LateReplica& replica) { return replica.slot == helper.slot; });
@@ -37,20 +37,20 @@ std::vector<Errand> deal_errands(std::uint32_t shards, const std::vector<LateRep
   const auto speed = [&](const Helper& helper) {
     return helper.seconds_per_shard > 0 ? helper.seconds_per_shard : most > 0 ? most : 1.0;
   };
-  std::vector<Errand> errands = nodes_of(shards, late);
+  std::vector<BackupTask> backup_tasks = nodes_of(shards, late);
   std::vector<double> busy(helpers.size(), 0);
-  for (Errand& errand : errands) {
+  for (BackupTask& backup_task : backup_tasks) {
     const auto through = [&](std::size_t h) {
-      return busy[h] + (errand.end - errand.begin) * speed(helpers[h]);
+      return busy[h] + (backup_task.end - backup_task.begin) * speed(helpers[h]);
     };
     std::size_t best = 0;
     for (std::size_t h = 1; h < helpers.size(); ++h) {
       if (through(h) < through(best)) best = h;
     }
     busy[best] = through(best);
-    errand.helper = helpers[best].slot;
+    backup_task.helper = helpers[best].slot;
   }
-  return errands;
+  return backup_tasks;
 }
 
 }  // namespace muster

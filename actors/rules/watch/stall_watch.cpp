@@ -21,62 +21,63 @@ std::optional<std::chrono::nanoseconds> given_patience(const StragglerConfig& st
 
 }  // namespace
 
-StallWatch::Words StallWatch::of(const RoundSight& sight, bool complains) {
+StallWatch::Findings StallWatch::of(const RoundSight& sight, bool complains) {
   median_step_ = sight.median_step;
   const StragglerOptions options{straggler_patience(given_patience(cluster_.straggler), sight.median_step),
                                  cluster_.detect.patience, cluster_.straggler.stuck_after};
-  Words words;
+  Findings findings;
   for (const Lateness& late : who_is_late(sight, options)) {
     const NodeName name{false, self_}, peer{false, late.slot};
     // Again after each further patience: the coordinator forgets what it cannot judge.
     const std::int64_t patiences = complains && late.link_broken ? late.silent / options.link_patience : 0;
     if (patiences != std::exchange(complained_[{sight.view, late.slot}], patiences) && patiences > 0)
-      words.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
+      findings.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
     const bool past = late.waited >= options.patience || late.stuck;
     if (!past || sight.kind == RoundKind::greeting) continue;
     if (!said_.is_news(sight.view, sight.round, late, options.link_patience)) continue;
-    words.held_up.push_back({name, sight.view, sight.round, sight.record, sight.step, late.slot,
-                             text_of(late.cause), late.waited_for, milliseconds(late.waited), late.stuck,
-                             late.link_broken, late.ready});
+    findings.held_up.push_back({name, sight.view, sight.round, sight.record, sight.step, late.slot,
+                                text_of(late.cause), late.waited_for, milliseconds(late.waited), late.stuck,
+                                late.link_broken, late.ready});
   }
-  return words;
+  return findings;
 }
 
 // A late replica whose header is there has its data, and so do others: what it computes can be computed
-// elsewhere. Every member that waits decides by itself; should two take the same errand, the bits are the
-// same.
-std::vector<Errand> StallWatch::errands(const RoundSight& sight, const std::vector<Member>& replicas,
-                                        std::uint32_t shards) {
+// elsewhere. Every member that waits decides by itself; should two take the same backup task, the bits are
+// the same.
+std::vector<BackupTask> StallWatch::backup_tasks(const RoundSight& sight, const std::vector<Member>& replicas,
+                                                 std::uint32_t shards) {
   if (!straggler_policy(cluster_).backup_tasks || sight.kind != RoundKind::train) return {};
-  if (std::exchange(errands_of_, {sight.view, sight.round}) != std::pair{sight.view, sight.round})
-    errands_.clear();
+  if (std::exchange(backup_tasks_of_, {sight.view, sight.round}) != std::pair{sight.view, sight.round})
+    backup_tasks_.clear();
   const auto patience = straggler_patience(given_patience(cluster_.straggler), sight.median_step);
   std::vector<LateReplica> late;
   std::vector<Helper> helpers{{self_, 0}};
   for (const PeerSight& peer : sight.peers) {
-    if (peer.words_in) helpers.push_back({peer.peer, 0});
-    if (!peer.header_in || peer.words_in || sight.now - sight.waiting_since < patience) continue;
+    if (peer.metrics_in) helpers.push_back({peer.peer, 0});
+    if (!peer.header_in || peer.metrics_in || sight.now - sight.waiting_since < patience) continue;
     for (const Member& member : replicas) {
       if (member.name.slot == peer.peer) late.push_back({peer.peer, member.begin, member.end});
     }
   }
-  std::vector<Errand> own;
-  for (const Errand& errand : deal_errands(shards, late, helpers)) {
-    if (errand.helper == self_ && errands_.insert(errand.node).second) own.push_back(errand);
+  std::vector<BackupTask> own;
+  for (const BackupTask& backup_task : assign_backup_tasks(shards, late, helpers)) {
+    if (backup_task.helper == self_ && backup_tasks_.insert(backup_task.node).second)
+      own.push_back(backup_task);
   }
   return own;
 }
 
-std::optional<HeldUp> StallWatch::of_self(const ProgressWord& word, std::uint32_t view, std::uint64_t step,
-                                          Time now) {
-  if (word != last_) {
-    last_ = word;
+std::optional<HeldUp> StallWatch::of_self(const ProgressStatus& status, std::uint32_t view,
+                                          std::uint64_t step, Time now) {
+  if (status != last_) {
+    last_ = status;
     since_ = now;
     told_ = false;
     return std::nullopt;
   }
   const auto patience = straggler_patience(given_patience(cluster_.straggler), median_step_);
-  if (word.activity != Activity::loading || told_ || now - since_ < patience) return std::nullopt;
+  if (status.activity != Activity::loading || told_ || now - since_ < patience) return std::nullopt;
   told_ = true;
   const NodeName name{false, self_};
   return HeldUp{name,

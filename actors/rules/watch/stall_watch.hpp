@@ -22,32 +22,33 @@ class StallWatch {
 
   StallWatch(std::uint32_t self, const ClusterConfig& cluster) : self_(self), cluster_(cluster) {}
 
-  struct Words {
+  struct Findings {
     std::vector<HeldUp> held_up;
     std::vector<Failing> complaints;  ///< of links; `name` and `view` are filled in
   };
   /// `complains`: whether broken links are told of already. Before the first view is in force they are not:
   /// its greeting has start_patience, and names who is missing.
-  Words of(const RoundSight& sight, bool complains);
+  Findings of(const RoundSight& sight, bool complains);
 
   /// What this node's replica, which waits, is to compute for late ones of `replicas`; each node once a
   /// round. Nothing unless cluster.straggler.action is "speculate".
-  std::vector<Errand> errands(const RoundSight& sight, const std::vector<Member>& replicas,
-                              std::uint32_t shards);
+  std::vector<BackupTask> backup_tasks(const RoundSight& sight, const std::vector<Member>& replicas,
+                                       std::uint32_t shards);
 
   /// This node's own replica, looked at every heartbeat: it says itself that its data does not come. That
   /// holds for a single replica, too, which nobody else waits for.
-  std::optional<HeldUp> of_self(const ProgressWord& word, std::uint32_t view, std::uint64_t step, Time now);
+  std::optional<HeldUp> of_self(const ProgressStatus& status, std::uint32_t view, std::uint64_t step,
+                                Time now);
 
  private:
   std::uint32_t self_;
   ClusterConfig cluster_;
   LateMemory said_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> complained_;  // by view and slot: patiences
-  std::set<NodeId> errands_;                                  // of the round that was looked at last
-  std::pair<std::uint32_t, std::uint64_t> errands_of_{0, 0};  // its view and number
+  std::set<NodeId> backup_tasks_;                                  // of the round that was looked at last
+  std::pair<std::uint32_t, std::uint64_t> backup_tasks_of_{0, 0};  // its view and number
   Time median_step_{0};
-  ProgressWord last_;
+  ProgressStatus last_;
   Time since_{0};
   bool told_ = false;
 };

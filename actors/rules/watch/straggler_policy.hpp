@@ -13,7 +13,7 @@ struct StragglerPolicy {
   bool step_waits = true;     ///< for its gradients; else the step goes on without them: ClusterWatch::drop
   bool evicts = false;        ///< it counts as lost; so does a late loader process that is not the last one
   bool moves_shards = false;  ///< to faster replicas, in a new view: Shedding
-  /// Others compute its shards as well, and add up for it: StallWatch::errands. Then no replica audits
+  /// Others compute its shards as well, and add up for it: StallWatch::backup_tasks. Then no replica audits
   /// another one, and sums do not lie on GPUs.
   bool backup_tasks = false;
   bool same_bits = true;  ///< the weights are those of a run in which nobody was late

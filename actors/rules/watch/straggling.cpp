@@ -16,7 +16,7 @@ std::chrono::nanoseconds silence_of(const PeerSight& peer, std::chrono::nanoseco
 
 // All is there, but what this member has sent is not taken.
 bool takes_nothing(const PeerSight& peer) {
-  return peer.header_in && peer.words_in && peer.sums_in && !peer.taken;
+  return peer.header_in && peer.metrics_in && peer.sums_in && !peer.taken;
 }
 
 // Not a frame for so long: the link. Else what it spent most of the wait with; one that says that it has done
@@ -41,7 +41,7 @@ bool has_answered(const PeerSight& peer) {
 const char* owed_by(const PeerSight& peer) {
   if (takes_nothing(peer)) return "it to take what it was sent";
   if (!peer.header_in) return "its header";
-  return peer.words_in ? "the elements that it adds up" : "its sums";
+  return peer.metrics_in ? "the elements that it adds up" : "its sums";
 }
 
 }  // namespace
@@ -67,21 +67,21 @@ const char* text_of(LateCause cause) {
 
 std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOptions& options) {
   const auto now = sight.now;
-  const bool any_without_words =
+  const bool any_without_metrics =
       std::any_of(sight.peers.begin(), sight.peers.end(),
-                  [](const PeerSight& peer) { return !peer.header_in || !peer.words_in; });
+                  [](const PeerSight& peer) { return !peer.header_in || !peer.metrics_in; });
   const bool any_silent = std::any_of(sight.peers.begin(), sight.peers.end(), [](const PeerSight& peer) {
     return peer.owes() && !has_answered(peer);
   });
   std::vector<Lateness> all;
   for (const PeerSight& peer : sight.peers) {
-    const bool owes_words = !peer.header_in || !peer.words_in;
-    if (!owes_words && (any_without_words || (peer.sums_in && peer.taken))) continue;
+    const bool owes_metrics = !peer.header_in || !peer.metrics_in;
+    if (!owes_metrics && (any_without_metrics || (peer.sums_in && peer.taken))) continue;
     Lateness late;
     late.slot = peer.peer;
-    // What follows from the words of all is waited for from the last of them on.
-    const bool follows = !owes_words || (peer.header_in && sight.words_follow);
-    late.waited = now - (follows ? std::max(sight.waiting_since, sight.last_word_at) : sight.waiting_since);
+    // What follows from the reports of all is waited for from the last of them on.
+    const bool follows = !owes_metrics || (peer.header_in && sight.metrics_follow);
+    late.waited = now - (follows ? std::max(sight.waiting_since, sight.last_report_at) : sight.waiting_since);
     late.waited_for = owed_by(peer);
     late.cause = cause_of(peer, options, now);
     late.silent = silence_of(peer, now);
@@ -92,11 +92,11 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
           return other.peer != peer.peer && other.samples;
         });
     const bool restores = late.cause == LateCause::restoring;
-    late.ready = has_sums(sight.kind) && !restores && !peer.words_in && others_add &&
+    late.ready = has_sums(sight.kind) && !restores && !peer.metrics_in && others_add &&
                  (peer.header_in || late.cause == LateCause::data);
-    // While it waited for others itself it had nothing to do. While only its words do not come nothing is
+    // While it waited for others itself it had nothing to do. While only its reports do not come nothing is
     // known of it: the pings may not arrive.
-    const auto still = std::max(peer.word_at - std::max(peer.progress, now - late.waited),
+    const auto still = std::max(peer.status_at - std::max(peer.progress, now - late.waited),
                                 std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
     const bool answers = has_answered(peer) || late.silent >= options.patience / 2;

@@ -1,6 +1,6 @@
 // Who holds up a step, and why: pure rules over what a waiting member sees.
 //
-// A member that waits knows, of each other one: whether its header (all its data is there) and its last word
+// A member that waits knows, of each other one: whether its header (all its data is there) and its metrics
 // (its sums are computed) have come, when a frame of it came last, and what it says that it is doing. From
 // these it tells a slow loader, a slow computation and a slow link apart.
 #pragma once

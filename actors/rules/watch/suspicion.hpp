@@ -54,7 +54,7 @@ struct SuspicionOptions {
   std::chrono::nanoseconds heartbeat = std::chrono::milliseconds(100);
   std::chrono::nanoseconds patience = std::chrono::seconds(1);    ///< silence that evicts
   std::chrono::nanoseconds tick = std::chrono::milliseconds(50);  ///< how often the detector means to judge
-  double threshold = 8;  ///< phi that makes a node suspected: one false word in 10^8 heartbeats
+  double threshold = 8;  ///< phi that makes a node suspected: one false report in 10^8 heartbeats
 };
 
 class Suspicion {

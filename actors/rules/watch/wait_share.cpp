@@ -3,13 +3,13 @@
 namespace muster {
 
 void WaitShare::round_done(const RoundRecord& record, Time handed_in) {
-  if (record.last_word_at <= handed_in) return;  // the others were there before
-  const double seconds = std::chrono::duration<double>(record.last_word_at - handed_in).count();
+  if (record.last_report_at <= handed_in) return;  // the others were there before
+  const double seconds = std::chrono::duration<double>(record.last_report_at - handed_in).count();
   seconds_ += seconds;
-  by_slot_[record.last_word_of] += seconds;
+  by_slot_[record.last_report_of] += seconds;
 }
 
-void WaitShare::fill(Phases& phases) const {
+void WaitShare::fill(PhaseTimes& phases) const {
   phases.wait_for_peers_s = seconds_;
   phases.waited_most_for = -1;
   phases.waited_most_s = 0;

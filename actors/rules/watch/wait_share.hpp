@@ -1,4 +1,4 @@
-// Whom a replica waited for, and how long: a pure rule over the arrival times of the last words of its
+// Whom a replica waited for, and how long: a pure rule over the arrival times of the last reports of its
 // rounds.
 #pragma once
 
@@ -14,11 +14,11 @@ class WaitShare {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// A round is over. `handed_in`: when this replica had done its part. A record that was handed out by
+  /// A round is over. `handed_in`: when this replica had done its part. A record that was sent by
   /// another member has no arrival times, and counts for nothing.
   void round_done(const RoundRecord& record, Time handed_in);
 
-  void fill(Phases& phases) const;
+  void fill(PhaseTimes& phases) const;
 
  private:
   double seconds_ = 0;

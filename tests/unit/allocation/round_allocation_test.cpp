@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tests/unit/allocation/counted_new.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/collective/engine.hpp"
-#include "transport/lendable.hpp"
 #include "transport/node/node_transport.hpp"
 #include "transport/progress/progress_thread.hpp"
 

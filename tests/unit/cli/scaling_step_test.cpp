@@ -75,7 +75,7 @@ TEST(Step, OverlapHidesAtMostTheBackwardPass) {
 }
 
 // Headers and losses alone: two messages out and two in for every pair.
-TEST(Step, ThousandsOfReplicasPayForTheWordsOfAll) {
+TEST(Step, ThousandsOfReplicasPayForTheReportsOfAll) {
   CostParameters parameters;
   parameters.overhead_s = 2e-6;
   const StepTime time =

@@ -121,7 +121,7 @@ TEST(PlaceDevices, ADeviceThatIsNotThereNamesThoseThatAre) {
             "this node has cpu:0, cpu:1; did you mean \"cpu:0\"?\n");
 }
 
-TEST(PlaceDevices, CardsAreCounted) {
+TEST(PlaceDevices, GpusAreCounted) {
   Inventory inventory = cores(64);
   inventory.cuda_devices = 2;
   inventory.cuda_reason.clear();

@@ -46,7 +46,7 @@ TEST(Linear, ByHand) {
   EXPECT_EQ(model->evaluate(state, batch).loss, 4.0);
 }
 
-TEST(Linear, GradientIsTheSlopeOfTheLoss) {
+TEST(Linear, GradientIsTheDerivativeOfTheLoss) {
   const auto model = linear(5, 3);
   std::vector<float> state(model->layout().total()), gradient(state.size());
   model->initialize(11, state);
@@ -57,9 +57,9 @@ TEST(Linear, GradientIsTheSlopeOfTheLoss) {
     auto up = state, down = state;
     up[i] += kDelta;
     down[i] -= kDelta;
-    const double slope =
+    const double grad =
         (model->evaluate(up, batch).loss - model->evaluate(down, batch).loss) / (up[i] - down[i]);
-    EXPECT_NEAR(gradient[i], slope, 1e-3 * std::max(1.0, std::abs(slope))) << "element " << i;
+    EXPECT_NEAR(gradient[i], grad, 1e-3 * std::max(1.0, std::abs(grad))) << "element " << i;
   }
 }
 

@@ -1,5 +1,5 @@
-// What every device does, on all that are there: the host, and a card where there is one. The same plain
-// loops are the judge of both, so a card has the bits of its twin.
+// What every device does, on all that are there: the host, and a GPU where there is one. The same plain
+// loops are the judge of both, so a GPU has the bits of its twin.
 #include "gpu/compute_device.hpp"
 
 #include <gtest/gtest.h>
@@ -190,7 +190,7 @@ TEST_P(OnDevice, MemoryOfTheHostIsPinnedForAWhile) {
   const std::size_t before = device_->pinned().taken_bytes;
   for (int i = 0; i < 3; ++i) {
     const PinnedRange range(device_, there);
-    EXPECT_TRUE(range || device_->is_card());  // a card's system may refuse it, and says why
+    EXPECT_TRUE(range || device_->is_gpu());  // a GPU's system may refuse it, and says why
     EXPECT_EQ(static_cast<bool>(range), range.refused().empty()) << range.refused();
     const DeviceFloats array(device_, there.size());
     device_->copy_in(std::span<const float>(there), array.span());

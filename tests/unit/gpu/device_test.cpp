@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/compute_device.hpp"
-#include "gpu/thread_card.hpp"
+#include "gpu/thread_gpu_guard.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -23,21 +23,21 @@ TEST(Device, CoresAreThoseThatThisProcessMayUse) {
   EXPECT_EQ(inventory.cores.size(), static_cast<std::size_t>(CPU_COUNT(&mask)));
 }
 
-TEST(Device, CardsAreUsableOrThereIsAReason) {
+TEST(Device, GpusAreUsableOrThereIsAReason) {
   const DeviceInventory inventory = discover_devices();
   EXPECT_NE(inventory.cuda_devices > 0, !inventory.cuda_reason.empty());
-  EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_cards.size()));
+  EXPECT_LE(inventory.cuda_devices, static_cast<int>(inventory.cuda_gpus.size()));
 }
 
-TEST(Device, MemoryOfTheHostIsNoCards) {
-  EXPECT_EQ(card_number("cuda:12"), 12);
+TEST(Device, MemoryOfTheHostIsNoGpus) {
+  EXPECT_EQ(gpu_number("cuda:12"), 12);
   for (const char* name : {"cuda:", "cuda:x", "cuda:1x", "cuda", "cpu:1", "-", ""})
-    EXPECT_EQ(card_number(name), -1) << name;
-  const ThreadCard none(card_number("cpu:0"));  // nothing, also where there is no CUDA
-  use_card(-1);
+    EXPECT_EQ(gpu_number(name), -1) << name;
+  const ThreadGpuGuard none(gpu_number("cpu:0"));  // nothing, also where there is no CUDA
+  use_gpu(-1);
   const std::vector<float> values(10);
-  EXPECT_FALSE(is_card_memory(values.data()));
-  EXPECT_FALSE(is_card_memory(nullptr));
+  EXPECT_FALSE(is_gpu_memory(values.data()));
+  EXPECT_FALSE(is_gpu_memory(nullptr));
 }
 
 TEST(Device, AThreadStaysOnItsCore) {

@@ -117,8 +117,8 @@ Operation plain_sgd() {
           },
           [](const Operands& o) {
             return each(o, [](float parameter, float gradient, float, float) {
-              const float slope = gradient + kSgd.decay * parameter;
-              return parameter - kSgd.rate * slope;
+              const float grad = gradient + kSgd.decay * parameter;
+              return parameter - kSgd.rate * grad;
             });
           }};
 }
@@ -142,10 +142,10 @@ Operation momentum(std::string name, bool nesterov, bool keeps) {
           [=](const Operands& o) {
             Floats parameters = o.values[0], velocities = o.values[2];
             for (std::size_t i = 0; i < o.count(); ++i) {
-              const float slope = o.values[1][i] + kSgd.decay * parameters[i];
-              const float velocity = kSgd.keep * velocities[i] + slope;
+              const float grad = o.values[1][i] + kSgd.decay * parameters[i];
+              const float velocity = kSgd.keep * velocities[i] + grad;
               if (keeps) velocities[i] = velocity;
-              parameters[i] -= kSgd.rate * (nesterov ? slope + kSgd.keep * velocity : velocity);
+              parameters[i] -= kSgd.rate * (nesterov ? grad + kSgd.keep * velocity : velocity);
             }
             Words words;
             append(words, parameters);
@@ -161,9 +161,9 @@ Words expected_adam(AdamKind kind, const Operands& o) {
   Floats parameters = o.values[0], average = o.values[2], square = o.values[3];
   for (std::size_t i = 0; i < o.count(); ++i) {
     const float weight = parameters[i] * f.shrink;
-    const float slope = o.values[1][i] + f.decay * weight;
-    const float mean = f.beta1 * average[i] + f.rest1 * slope;
-    const float variance = f.beta2 * square[i] + f.rest2 * slope * slope;
+    const float grad = o.values[1][i] + f.decay * weight;
+    const float mean = f.beta1 * average[i] + f.rest1 * grad;
+    const float variance = f.beta2 * square[i] + f.rest2 * grad * grad;
     if (kind != AdamKind::foretells) {
       average[i] = mean;
       square[i] = variance;
@@ -223,14 +223,14 @@ const std::vector<Operation>& operations() {
 }
 
 std::vector<std::string> devices_here() {
-  static const bool card = [] {
+  static const bool gpu = [] {
     try {
       return make_compute_device("cuda:0") != nullptr;
     } catch (const Error&) {
       return false;
     }
   }();
-  if (card) return {"cpu", "cuda:0"};
+  if (gpu) return {"cpu", "cuda:0"};
   return {"cpu"};
 }
 

@@ -21,7 +21,7 @@ namespace muster::test {
 using Words = std::vector<std::uint32_t>;
 using Floats = std::vector<float>;
 
-/// The devices of this machine that the tests are for: the host, and the first card if there is one.
+/// The devices of this machine that the tests are for: the host, and the first GPU if there is one.
 std::vector<std::string> devices_here();
 
 /// What an operation is given: up to four arrays of one size, each so many elements behind an aligned place.

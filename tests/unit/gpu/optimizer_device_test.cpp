@@ -98,11 +98,11 @@ TEST_P(OptimizerOn, UpdatesAreThoseOfTheHost) {
     for (const std::size_t begin : {std::size_t{0}, std::size_t{5003}}) {  // in two parts, one not aligned
       const std::size_t count = begin == 0 ? 5003 : kCount - 5003;
       const auto values = parameters_.span().subspan(begin, count);
-      const auto slopes = gradient_.span().subspan(begin, count);
+      const auto grads = gradient_.span().subspan(begin, count);
       const DeviceFloats foretold(device_, count);
       in(out(values), foretold.span());
-      optimizer_->foretell(step, begin, foretold.span(), slopes);
-      optimizer_->update(step, begin, values, slopes);
+      optimizer_->foretell(step, begin, foretold.span(), grads);
+      optimizer_->update(step, begin, values, grads);
       EXPECT_EQ(words_of(out(foretold.span())), words_of(out(values)));
     }
     host_->update(step, host_parameters_, gradient);

@@ -127,7 +127,7 @@ TEST(PowerSgd, ColumnsBecomeOrthonormalOrZero) {
   EXPECT_NEAR(dot, 0, 1e-6);
   std::vector<float> broken(powersgd.first(), std::nanf(""));
   powersgd.orthonormalize(broken);
-  EXPECT_TRUE(std::isnan(broken[0])) << "what is no number is not hidden";
+  EXPECT_TRUE(std::isnan(broken[0])) << "NaN is not hidden";
   std::vector<float> none(powersgd.first());
   powersgd.orthonormalize(none);
   EXPECT_EQ(length(none.data(), none.size()), 0);

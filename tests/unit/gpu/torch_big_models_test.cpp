@@ -78,7 +78,7 @@ TEST(Gpt2, TheEmbeddingIsTheHead) {
   EXPECT_EQ(model->layout().parameters, 11U * 8 + 6 * 8 + 2 * block + 16);
   EXPECT_EQ(model->layout().buffers, 0U);
   EXPECT_FALSE(model->mixes_samples());
-  // Tokens that are no input still get a slope, as answers that were wrong.
+  // Tokens that are no input still get a gradient, as answers that were wrong.
   const auto state = initial(*model);
   const auto gradient = gradient_of(*model, state, token_batch({{1, 2, 3, 4}}));
   EXPECT_NE(gradient[10 * 8], 0.0F);
@@ -122,7 +122,7 @@ TEST(Gpt2, LooksBackOnly) {
   EXPECT_NEAR(of_first_two(9), 0, 1e-5);
 }
 
-TEST(Gpt2, GradientsAreSlopesOfTheSummedLoss) {
+TEST(Gpt2, GradientsAreDerivativesOfTheSummedLoss) {
   const auto model = make_gpt2(tiny(), {});
   auto state = initial(*model);
   for (float& value : state) value *= 10;  // away from the flat beginning
@@ -134,9 +134,9 @@ TEST(Gpt2, GradientsAreSlopesOfTheSummedLoss) {
     auto up = state, down = state;
     up[i] += 4e-3F;
     down[i] -= 4e-3F;
-    const double slope = (model->evaluate(up, batch).loss - model->evaluate(down, batch).loss) /
-                         (double{up[i]} - double{down[i]});
-    EXPECT_NEAR(gradient[i], slope, 0.01 + 0.02 * std::abs(slope)) << name;
+    const double grad = (model->evaluate(up, batch).loss - model->evaluate(down, batch).loss) /
+                        (double{up[i]} - double{down[i]});
+    EXPECT_NEAR(gradient[i], grad, 0.01 + 0.02 * std::abs(grad)) << name;
   }
 }
 

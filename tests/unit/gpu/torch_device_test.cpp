@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(On, TorchDevice, testing::Values("cpu", "cuda:0"), devi
 TEST_P(TorchDevice, WeightsBeginAsOnTheHost) {
   for (const Case& one : cases()) {
     const auto model = one.make({.device = device()});
-    EXPECT_TRUE(model->takes_cards());
+    EXPECT_TRUE(model->computes_on_gpus());
     EXPECT_TRUE(same_bits(initial_on(device(), *model, 3), initial(*one.make({}), 3))) << one.name;
   }
 }
@@ -96,8 +96,8 @@ TEST_P(TorchDevice, GradientsAndMetricsAreTheHosts) {
     const auto host = one.make({});
     const auto model = one.make({.device = device()});
     const auto state = initial(*host);
-    const Slopes expected = slopes_on("cpu", *host, state, one.batch);
-    const Slopes found = slopes_on(device(), *model, state, one.batch);
+    const Grads expected = grads_on("cpu", *host, state, one.batch);
+    const Grads found = grads_on(device(), *model, state, one.batch);
     const double difference = largest_difference(model->layout(), found.values, expected.values);
     EXPECT_LE(difference, 1e-4) << one.name;
     EXPECT_GT(std::abs(*std::ranges::max_element(expected.values)), 1e-2F) << "there is nothing to compare";
@@ -116,17 +116,17 @@ TEST_P(TorchDevice, TheSameCallGivesTheSameBits) {
     for (const Case& one : cases()) {
       const auto model = one.make({.device = device(), .bfloat16 = bfloat16});
       const auto state = initial(*one.make({}));
-      const Slopes first = slopes_on(device(), *model, state, one.batch);
+      const Grads first = grads_on(device(), *model, state, one.batch);
       auto other = state;
       for (float& value : other) value *= 0.5F;
-      slopes_on(device(), *model, other, one.batch);  // nothing is kept of it
+      grads_on(device(), *model, other, one.batch);  // nothing is kept of it
       for (int again = 0; again < 3; ++again) {
-        const Slopes found = slopes_on(device(), *model, state, one.batch);
+        const Grads found = grads_on(device(), *model, state, one.batch);
         EXPECT_TRUE(same_bits(found.values, first.values)) << one.name << ", bfloat16 " << bfloat16;
         EXPECT_EQ(found.metrics.loss, first.metrics.loss);
       }
       const auto fresh = one.make({.device = device(), .bfloat16 = bfloat16});
-      EXPECT_TRUE(same_bits(slopes_on(device(), *fresh, state, one.batch).values, first.values)) << one.name;
+      EXPECT_TRUE(same_bits(grads_on(device(), *fresh, state, one.batch).values, first.values)) << one.name;
     }
   }
 }
@@ -136,7 +136,7 @@ TEST_P(TorchDevice, EachElementIsSaidOnce) {
   for (const Case& one : cases()) {
     const auto model = one.make({.device = device()});
     const auto state = initial(*one.make({}));
-    const Slopes expected = slopes_on(device(), *model, state, one.batch);
+    const Grads expected = grads_on(device(), *model, state, one.batch);
     const DeviceFloats from(device(), state), to(device(), state.size());
     std::vector<int> said(state.size());
     std::size_t parts = 0;
@@ -156,7 +156,7 @@ TEST_P(TorchDevice, ABatchMayBeChangedOnceTheCallHasReturned) {
   for (Case& one : cases()) {
     const auto model = one.make({.device = device()});
     const auto state = initial(*one.make({}));
-    const Slopes expected = slopes_on(device(), *model, state, one.batch);
+    const Grads expected = grads_on(device(), *model, state, one.batch);
     const DeviceFloats from(device(), state), to(device(), state.size());
     Batch batch = one.batch;
     model->gradient(from.span(), batch, {}, to.span());
@@ -170,9 +170,9 @@ TEST_P(TorchDevice, RandomnessDependsOnTheStepKeyAlone) {
   const auto state = initial(*decoder_with(0.3, {}));
   const Batch batch = random_tokens();
   const StepKey key{.seed = 1, .epoch = 2, .step = 3, .shard = 4};
-  const auto first = slopes_on(device(), *model, state, batch, key).values;
-  EXPECT_FALSE(same_bits(first, slopes_on(device(), *model, state, batch, {1, 2, 4, 4}).values));
-  EXPECT_TRUE(same_bits(first, slopes_on(device(), *model, state, batch, key).values));
+  const auto first = grads_on(device(), *model, state, batch, key).values;
+  EXPECT_FALSE(same_bits(first, grads_on(device(), *model, state, batch, {1, 2, 4, 4}).values));
+  EXPECT_TRUE(same_bits(first, grads_on(device(), *model, state, batch, key).values));
 }
 
 TEST_P(TorchDevice, InBfloat16TheLossFallsAndOtherBitsComeOut) {
@@ -180,17 +180,17 @@ TEST_P(TorchDevice, InBfloat16TheLossFallsAndOtherBitsComeOut) {
     const auto model = one.make({.device = device(), .bfloat16 = true});
     EXPECT_TRUE(model->takes_bfloat16());
     auto state = initial(*one.make({}));
-    const Slopes mixed = slopes_on(device(), *model, state, one.batch);
-    const Slopes exact = slopes_on(device(), *one.make({.device = device()}), state, one.batch);
+    const Grads mixed = grads_on(device(), *model, state, one.batch);
+    const Grads exact = grads_on(device(), *one.make({.device = device()}), state, one.batch);
     EXPECT_FALSE(same_bits(mixed.values, exact.values)) << one.name;
     EXPECT_NEAR(mixed.metrics.loss, exact.metrics.loss, 0.05 * exact.metrics.loss) << one.name;
     const double weight = model->weight(one.batch);
     for (int step = 0; step < 8; ++step) {
-      const Slopes slopes = slopes_on(device(), *model, state, one.batch);
+      const Grads grads = grads_on(device(), *model, state, one.batch);
       for (std::size_t i = 0; i < model->layout().parameters; ++i)
-        state[i] -= 0.05F * slopes.values[i] / static_cast<float>(weight);
+        state[i] -= 0.05F * grads.values[i] / static_cast<float>(weight);
     }
-    EXPECT_LT(slopes_on(device(), *model, state, one.batch).metrics.loss, 0.95 * mixed.metrics.loss)
+    EXPECT_LT(grads_on(device(), *model, state, one.batch).metrics.loss, 0.95 * mixed.metrics.loss)
         << one.name;
   }
 }
@@ -208,10 +208,10 @@ TEST_P(TorchDevice, InBfloat16AChangedStateIsSeen) {
       .copy_(at::from_blob(state.data(), {static_cast<std::int64_t>(state.size())}, at::kFloat));
   model->gradient(there.span(), batch, {}, out.span());
   const auto fresh = cnn({.device = device(), .bfloat16 = true});
-  EXPECT_TRUE(same_bits(out.read(), slopes_on(device(), *fresh, state, batch).values));
+  EXPECT_TRUE(same_bits(out.read(), grads_on(device(), *fresh, state, batch).values));
 }
 
-// What a card computes its loss with, here on the host, against what the host computes it with.
+// What a GPU computes its loss with, here on the host, against what the host computes it with.
 TEST(TorchLoss, IsTheSameOnADeviceAsOnTheHost) {
   const std::vector<std::int64_t> labels{2, -1, 0, 4, 4, -1, 1};
   for (const bool holes : {true, false}) {
@@ -234,15 +234,15 @@ TEST(TorchLoss, IsTheSameOnADeviceAsOnTheHost) {
 }
 
 #ifdef MUSTER_WITH_TORCH_CUDA
-class TorchCard : public OnDevices {};
-INSTANTIATE_TEST_SUITE_P(On, TorchCard, testing::Values("cuda:0"), device_name);
+class TorchGpu : public OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, TorchGpu, testing::Values("cuda:0"), device_name);
 
-TEST_P(TorchCard, ComputesOnTheStreamThatItIsGiven) {
+TEST_P(TorchGpu, ComputesOnTheStreamThatItIsGiven) {
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool(false, 0);
   for (const Case& one : cases()) {
     const auto model = one.make({.device = device(), .stream = stream.stream()});
     const auto state = initial(*one.make({}));
-    const Slopes expected = slopes_on(device(), *one.make({.device = device()}), state, one.batch);
+    const Grads expected = grads_on(device(), *one.make({.device = device()}), state, one.batch);
     const DeviceFloats from(device(), state), to(device(), state.size());
     c10::cuda::getDefaultCUDAStream(0).synchronize();
     model->gradient(from.span(), one.batch, {}, to.span());
@@ -251,7 +251,7 @@ TEST_P(TorchCard, ComputesOnTheStreamThatItIsGiven) {
   }
 }
 
-TEST_P(TorchCard, RefusesMemoryOfTheHost) {
+TEST_P(TorchGpu, RefusesMemoryOfTheHost) {
   const auto model = cnn({.device = device()});
   std::vector<float> state(model->layout().total()), gradient(state.size());
   EXPECT_THROW(model->initialize(1, state), Error);

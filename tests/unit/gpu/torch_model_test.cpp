@@ -1,4 +1,5 @@
-// The libtorch back end: bits that depend on nothing but the arguments, and gradients that are slopes.
+// The libtorch back end: bits that depend on nothing but the arguments, and gradients that match central
+// differences.
 #ifdef MUSTER_WITH_TORCH
 #include "muster/torch_model.hpp"
 
@@ -59,17 +60,17 @@ std::unique_ptr<Model> normed(double drop = 0) {
                           TorchLoss::cross_entropy, {});
 }
 
-/// Slopes of the summed loss by central differences, along single elements, against the gradient.
-void expect_slopes(Model& model, const Batch& batch, std::span<const std::size_t> elements) {
+/// Derivatives of the summed loss by central differences, along single elements, against the gradient.
+void expect_derivatives(Model& model, const Batch& batch, std::span<const std::size_t> elements) {
   const auto state = initial(model);
   const auto gradient = gradient_of(model, state, batch);
   for (const auto i : elements) {
     auto up = state, down = state;
     up[i] += 4e-3F;
     down[i] -= 4e-3F;
-    const double slope = (model.evaluate(up, batch).loss - model.evaluate(down, batch).loss) /
-                         (double{up[i]} - double{down[i]});
-    EXPECT_NEAR(gradient[i], slope, 0.02 + 0.05 * std::abs(slope)) << "element " << i;
+    const double grad = (model.evaluate(up, batch).loss - model.evaluate(down, batch).loss) /
+                        (double{up[i]} - double{down[i]});
+    EXPECT_NEAR(gradient[i], grad, 0.02 + 0.05 * std::abs(grad)) << "element " << i;
   }
 }
 
@@ -208,12 +209,12 @@ TEST(TorchModel, ModelsOnTwoThreadsDoNotDisturbEachOther) {
   EXPECT_EQ(wrong[1], 0);
 }
 
-TEST(TorchModel, GradientsAreSlopesOfTheSummedLoss) {
+TEST(TorchModel, GradientsAreDerivativesOfTheSummedLoss) {
   constexpr std::array<std::size_t, 6> kMlp{0, 17, 40, 41, 52, 61};
-  expect_slopes(*mlp({6, 7, 3}), classified(9, {6}, 3, 1), kMlp);
+  expect_derivatives(*mlp({6, 7, 3}), classified(9, {6}, 3, 1), kMlp);
   // One element of each tensor of the network, the last bias included.
   constexpr std::array<std::size_t, 6> kCnn{4, 300, 5000, 18820, 421000, 421641};
-  expect_slopes(*fashion_cnn(), images(8, 1), kCnn);
+  expect_derivatives(*fashion_cnn(), images(8, 1), kCnn);
 }
 
 TEST(TorchModel, PaddingTouchesNoBit) {

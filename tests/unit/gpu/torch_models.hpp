@@ -1,4 +1,4 @@
-// What the tests of libtorch's models share: a model's state and gradients, on the host and on a card.
+// What the tests of libtorch's models share: a model's state and gradients, on the host and on a GPU.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -79,19 +79,19 @@ inline std::vector<float> initial_on(const std::string& device, Model& model, st
   return state.read();
 }
 
-struct Slopes {
+struct Grads {
   std::vector<float> values;
   Metrics metrics;
 };
 
-inline Slopes slopes_on(const std::string& device, Model& model, std::span<const float> state,
-                        const Batch& batch, const StepKey& key = {}) {
+inline Grads grads_on(const std::string& device, Model& model, std::span<const float> state,
+                      const Batch& batch, const StepKey& key = {}) {
   const DeviceFloats from(device, state), to(device, state.size());
   const Metrics metrics = model.gradient(from.span(), batch, key, to.span());
   return {to.read(), metrics};
 }
 
-/// Tests that run on the host, and on the first card where there is one that libtorch can use.
+/// Tests that run on the host, and on the first GPU where there is one that libtorch can use.
 class OnDevices : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -102,7 +102,7 @@ class OnDevices : public testing::TestWithParam<std::string> {
 };
 
 inline std::string device_name(const testing::TestParamInfo<std::string>& info) {
-  return info.param.starts_with("cuda") ? "Card" : "Host";
+  return info.param.starts_with("cuda") ? "Gpu" : "Host";
 }
 
 }  // namespace muster::testing_support

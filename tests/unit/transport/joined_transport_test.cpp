@@ -20,8 +20,8 @@ class NamedTransport final : public Transport {
     std::map<PeerId, std::string> connected;
     std::size_t sends = 0;
   };
-  NamedTransport(Log& log, std::string name, bool carries_cards)
-      : log_(log), name_(std::move(name)), carries_cards_(carries_cards) {}
+  NamedTransport(Log& log, std::string name, bool carries_gpu_memory)
+      : log_(log), name_(std::move(name)), carries_gpu_memory_(carries_gpu_memory) {}
 
   std::string address() const override { return name_; }
   std::string describe() const override { return name_; }
@@ -29,28 +29,28 @@ class NamedTransport final : public Transport {
   void connect(PeerId peer, const std::string& address) override { log_.connected[peer] = address; }
   void disconnect(PeerId peer) override { log_.connected.erase(peer); }
   void send(PeerId, const Frame&, std::span<const std::byte>, SendToken) override { ++log_.sends; }
-  bool carries_cards() const override { return carries_cards_; }
+  bool carries_gpu_memory() const override { return carries_gpu_memory_; }
   bool progress() override { return false; }
 
  private:
   Log& log_;
   const std::string name_;
-  const bool carries_cards_;
+  const bool carries_gpu_memory_;
 };
 
 struct Node {
-  Node(const std::string& name, bool carries_cards)
+  Node(const std::string& name, bool carries_gpu_memory)
       : transport(join_transports(std::make_unique<NamedTransport>(near, "near " + name, false),
-                                  std::make_unique<NamedTransport>(far, "far " + name, carries_cards),
+                                  std::make_unique<NamedTransport>(far, "far " + name, carries_gpu_memory),
                                   [](const std::string& address) { return address != "near elsewhere"; })) {}
   NamedTransport::Log near, far;
   std::unique_ptr<Transport> transport;
 };
 
-TEST(JoinedTransport, BothTakeTheFarOneWhereBothCarryTheMemoryOfCards) {
+TEST(JoinedTransport, BothTakeTheFarOneWhereBothCarryTheMemoryOfGpus) {
   Node a("a", true), b("b", true), host("host", false), elsewhere("elsewhere", true);
-  EXPECT_TRUE(a.transport->carries_cards());
-  EXPECT_FALSE(host.transport->carries_cards());
+  EXPECT_TRUE(a.transport->carries_gpu_memory());
+  EXPECT_FALSE(host.transport->carries_gpu_memory());
   a.transport->connect(1, b.transport->address());
   a.transport->connect(2, host.transport->address());
   a.transport->connect(3, elsewhere.transport->address());
@@ -77,12 +77,12 @@ TEST(JoinedTransport, TrafficIsCountedByWhereThePeerIsNotByTheWayThere) {
   EXPECT_EQ(a.transport->traffic().between_hosts.payload_bytes, 8u);
 }
 
-TEST(NodeTransport, CarriesTheMemoryOfCardsWhereUcxDoesAndTheReplicaIsOnOne) {
-  const auto on_card = [](const void*) { return true; };
-  const bool knows_cuda = ucx_carries_cards({.on_card = on_card});
-  EXPECT_FALSE(ucx_carries_cards({}));
-  EXPECT_FALSE(make_node_transport({})->carries_cards());
-  EXPECT_EQ(make_node_transport({.listen = "127.0.0.1", .on_card = on_card})->carries_cards(), knows_cuda);
+TEST(NodeTransport, CarriesTheMemoryOfGpusWhereUcxDoesAndTheReplicaIsOnOne) {
+  const auto on_gpu = [](const void*) { return true; };
+  const bool knows_cuda = ucx_carries_gpu_memory({.on_gpu = on_gpu});
+  EXPECT_FALSE(ucx_carries_gpu_memory({}));
+  EXPECT_FALSE(make_node_transport({})->carries_gpu_memory());
+  EXPECT_EQ(make_node_transport({.listen = "127.0.0.1", .on_gpu = on_gpu})->carries_gpu_memory(), knows_cuda);
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST_F(SharedMemoryStrangers, AHelloOfAnotherProtocolIsRefused) {
   const Outbox box;
   shm::Hello other = hello(box);
   other.magic += 1;
-  ASSERT_TRUE(shm::say_hello(stranger_, other, box.descriptor()));
+  ASSERT_TRUE(shm::send_hello(stranger_, other, box.descriptor()));
   EXPECT_TRUE(refused());
 }
 
@@ -154,7 +154,7 @@ TEST_F(SharedMemoryStrangers, AnOutboxOfAnotherSizeIsRefused) {
   const Outbox box(4096);
   shm::Hello wrong = hello(box);
   wrong.capacity = 8192;
-  ASSERT_TRUE(shm::say_hello(stranger_, wrong, box.descriptor()));
+  ASSERT_TRUE(shm::send_hello(stranger_, wrong, box.descriptor()));
   EXPECT_TRUE(refused());
 }
 
@@ -162,14 +162,14 @@ TEST_F(SharedMemoryStrangers, GarbageInAnOutboxEndsItsConnection) {
   Outbox box;
   box.put(pattern(4, 128), false);
   box.publish();
-  ASSERT_TRUE(shm::say_hello(stranger_, hello(box), box.descriptor()));
+  ASSERT_TRUE(shm::send_hello(stranger_, hello(box), box.descriptor()));
   EXPECT_TRUE(refused());
 }
 
 TEST_F(SharedMemoryStrangers, CountersThatCannotBeEndItsConnection) {
   Outbox box;
   box.head().written = 3 * box.capacity();
-  ASSERT_TRUE(shm::say_hello(stranger_, hello(box), box.descriptor()));
+  ASSERT_TRUE(shm::send_hello(stranger_, hello(box), box.descriptor()));
   EXPECT_TRUE(refused());
 }
 

@@ -52,7 +52,7 @@ std::string trace_of(std::uint64_t seed) {
   return pair.trace.str();
 }
 
-TEST(SimulatedNetwork, OneSeedOneCourse) {
+TEST(SimulatedNetwork, OneSeedOneSequenceOfEvents) {
   EXPECT_EQ(trace_of(3), trace_of(3));
   EXPECT_NE(trace_of(3), trace_of(4));
 }
@@ -213,7 +213,7 @@ void expect_all_arrived(const Pair& pair) {
   }
 }
 
-TEST(Disturbances, ABlockedWayHoldsEverythingAndHealsInTime) {
+TEST(Disturbances, ABlockedPathHoldsEverythingAndHealsInTime) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Pair pair(seed);
     pair.queue.after(0us, [&] { send_many(pair); });
@@ -234,7 +234,7 @@ TEST(Disturbances, ABlockedWayHoldsEverythingAndHealsInTime) {
   }
 }
 
-TEST(Disturbances, ABlockedWayEndsTheConnectionOfBothInTheEnd) {
+TEST(Disturbances, ABlockedPathEndsTheConnectionOfBothInTheEnd) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Pair pair(seed);
     pair.network.disturb("a", "b", blocked());

@@ -38,7 +38,7 @@ class TransportContract : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Transports, TransportContract,
-                         ::testing::Values("ucx", "ucx_tcp", "ucx_cards", "tcp", "shared_memory", "node",
+                         ::testing::Values("ucx", "ucx_tcp", "ucx_gpus", "tcp", "shared_memory", "node",
                                            "simulated"),
                          [](const auto& information) { return information.param; });
 

@@ -194,7 +194,7 @@ MakeTransport real_transport(const std::string& kind) {
   return [kind] {
     const ScopedVariable set_tls("UCX_TLS", kind == "ucx_tcp" ? "tcp" : "");
     UcxOptions options;
-    if (kind == "ucx_cards") options.on_card = [](const void*) { return true; };
+    if (kind == "ucx_gpus") options.on_gpu = [](const void*) { return true; };
     return make_ucx_transport(options);
   };
 }

@@ -74,7 +74,7 @@ class World {
 
 using MakeTransport = std::function<std::unique_ptr<Transport>()>;
 
-/// "ucx", "ucx_tcp", "ucx_cards" (all payloads go as those of cards), "tcp", "shared_memory", or "node":
+/// "ucx", "ucx_tcp", "ucx_gpus" (all payloads go as those of GPUs), "tcp", "shared_memory", or "node":
 /// shared memory beside UCX.
 MakeTransport real_transport(const std::string& kind);
 std::unique_ptr<World> make_real_world(MakeTransport make);

@@ -65,7 +65,7 @@ void live_as_child(const std::string& kind, int channel) {
 class TwoProcesses : public ::testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Transports, TwoProcesses,
-                         ::testing::Values("ucx", "ucx_tcp", "ucx_cards", "tcp", "shared_memory", "node"),
+                         ::testing::Values("ucx", "ucx_tcp", "ucx_gpus", "tcp", "shared_memory", "node"),
                          [](const auto& information) { return std::string(information.param); });
 
 std::string this_test() {

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Of all members together, where every shard adds something. Headers of frames and words of rounds are not
+/// Of all members together, where every shard adds something. Headers of frames and reports of rounds are not
 /// counted. Where sums
 /// are sparse the bytes are what they take at most: as many as dense ones.
 struct ReductionCost {

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kRoundBits = 40;
 constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
 
-// How many of SumWay. Results that nobody else reads are written through the caches.
-std::size_t ways_of(const ReductionShape& shape) {
+// How many of SumVariant. Results that nobody else reads are written through the caches.
+std::size_t variants_of(const ReductionShape& shape) {
   const std::uint32_t host = shape.members[shape.self].host;
   const auto here = std::count_if(shape.members.begin(), shape.members.end(),
                                   [host](const ReductionMember& member) { return member.host == host; });
@@ -31,8 +31,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
       height_(tree_height(shape_.shards)),
       plan_(shape_),
       staging_(shape_.chunk_elements, transport, shape_.unit.get()),
-      ways_(ways_of(shape_), hooks_.now) {
-  MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.stand_ins &&
+      variants_(variants_of(shape_), hooks_.now) {
+  MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.backup_workers &&
                                 !shape_.sharded && !shape_.copies && !shape_.one_shot_too),
                "only the host can do that");
   for (const ReductionMember& member : shape_.members) peers_.push_back(member.peer);
@@ -52,7 +52,7 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     slot.headers.resize(shape_.members.size());
     slot.metrics.resize(shape_.members.size());
     slot.audits.resize(shape_.members.size());
-    slot.stand_ins.resize(nodes_.size());
+    slot.backup_workers.resize(nodes_.size());
     make_sums(slot);
     reset(slot);
   }
@@ -61,8 +61,8 @@ Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
 void Reduction::reset(Slot& slot) {
   for (auto& header : slot.headers) header.reset();
   for (auto& metrics : slot.metrics) metrics.reset();
-  for (auto& words : slot.audits) words.clear();
-  for (auto& metrics : slot.stand_ins) metrics.reset();
+  for (auto& reports : slot.audits) reports.clear();
+  for (auto& metrics : slot.backup_workers) metrics.reset();
   for (TreeSum* const sum : slot.sums) sum->reset();
   slot.headers_in = slot.metrics_in = slot.sends = 0;
   slot.sends_to.assign(shape_.members.size(), 0);
@@ -113,7 +113,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result,
   begin_sums(header);
   current.headers[shape_.self].fill([&](RoundHeader& mine) {
     mine = header;  // into the memory of an earlier one
-    mine.way_times = ways_.times();
+    mine.variant_times = variants_.times();
     return true;
   });
   open_sum().open(result, header.step);
@@ -156,7 +156,7 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
 
 void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
                            const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
-                           const std::vector<AuditWord>& audits) try {
+                           const std::vector<AuditReport>& audits) try {
   if (failed_ || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
   Slot& current = slot(round_);
@@ -171,11 +171,11 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   current.metrics[shape_.self] = metrics;
   current.audits[shape_.self] = audits;
   ++current.metrics_in;
-  if (!same_as_stand_ins(current, shape_.self)) return;
+  if (!same_as_backup_workers(current, shape_.self)) return;
   check_own(nodes);
   {
     const Inside inside(inside_);
-    if (!shape_.copies) say_losses(current);
+    if (!shape_.copies) send_losses(current);
     if (!failed_) open_sum().offer(nodes, {0, sketching() ? shape_.sketch_elements : shape_.elements});
   }
   step_on();
@@ -183,8 +183,8 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   fail_here(error.what());
 }
 
-// The word that this member's part of the round is done.
-void Reduction::say_losses(Slot& current) {
+// The report that this member's part of the round is done.
+void Reduction::send_losses(Slot& current) {
   if (!std::exchange(current.said, true))
     broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self].bytes());
 }
@@ -197,7 +197,7 @@ std::size_t Reduction::index_of(NodeId node) const {
 // Where the node of this frame lies, if its sender may add it; nodes_.size() if not.
 std::size_t Reduction::node_of(const Frame& frame) const {
   const std::size_t index = index_of(frame.node);
-  const bool may = index < nodes_.size() && (shape_.stand_ins || nodes_[index].member == frame.from);
+  const bool may = index < nodes_.size() && (shape_.backup_workers || nodes_[index].member == frame.from);
   return may ? index : nodes_.size();
 }
 
@@ -224,12 +224,13 @@ std::string Reduction::member_name(std::uint32_t member) const {
   return "replica " + std::to_string(shape_.members[member].peer);
 }
 
-bool Reduction::lent(const Frame& received, std::span<const std::byte> payload, Loan loan) {
+bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byte> payload,
+                                 BorrowedBuffer borrow) {
   const auto known = of_member(received);
   if (!known) return false;
   {
     const Inside inside(inside_);
-    if (!sum_of(*known).lent(*known, payload, loan)) return false;
+    if (!sum_of(*known).arrived_in_place(*known, payload, borrow)) return false;
   }
   step_on();
   return true;
@@ -255,8 +256,8 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
       target.header_bytes[frame.from].resize(frame.bytes);
       return target.header_bytes[frame.from];
     case FrameKind::metrics:
-      if (frame.node != 0) return place_stand_in(target, frame);
-      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditWordsMax * sizeof(AuditWord) + kCheckBytes)
+      if (frame.node != 0) return place_backup(target, frame);
+      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditReportsMax * sizeof(AuditReport) + kCheckBytes)
         return {};
       return target.metrics_bytes[frame.from].place(frame.bytes);
     case FrameKind::contribution:
@@ -304,7 +305,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
       const bool right =
           frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : sum_of(frame).kept(frame));
       if (right) break;
-      return blame(frame.from, "word that it keeps what it was not given");
+      return blame(frame.from, "an answer that it keeps what it was not given");
     }
     case FrameKind::contribution:
     case FrameKind::reduced:
@@ -390,7 +391,7 @@ bool Reduction::advance(Slot& current) {
   if (current.contributed && shape_.copies) {
     give_copies(current);
     if (!copies_kept(current)) return false;
-    say_losses(current);
+    send_losses(current);
   }
 
   if (has_sums(kind) && current.any_present) {
@@ -398,7 +399,7 @@ bool Reduction::advance(Slot& current) {
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, a check, or the end of the epoch: the headers say it all
   }
-  return current.sends == 0 && words_of_all(current) && audits_agree(current);
+  return current.sends == 0 && reports_of_all(current) && audits_agree(current);
 }
 
 // All headers are in: whether they fit together is looked at once.
@@ -412,7 +413,7 @@ bool Reduction::agree(Slot& current) {
   hear_times(current);
   current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
     return std::any_of(header->shards.begin(), header->shards.end(),
-                       [](const ShardWord& w) { return w.present(); });
+                       [](const ShardReport& w) { return w.present(); });
   });
   if (has_sums(current.headers[shape_.self]->kind) && current.any_present) settle(current);
   return !failed_;
@@ -423,10 +424,10 @@ void Reduction::settle(Slot& current) {
   present_.assign(shape_.shards, false);
   weights_.assign(shape_.shards, 0.0);
   for (const auto& header : current.headers) {
-    for (const ShardWord& word : header->shards) {
-      if (!word.present() || word.shard >= shape_.shards) continue;
-      present_[word.shard] = true;
-      weights_[word.shard] = word.weight;
+    for (const ShardReport& report : header->shards) {
+      if (!report.present() || report.shard >= shape_.shards) continue;
+      present_[report.shard] = true;
+      weights_[report.shard] = report.weight;
     }
   }
   for (const double weight : weights_)
@@ -452,8 +453,8 @@ void Reduction::make_record(const Slot& current, RoundRecord& record) {
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
   std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
   record.weight = current.weight;
-  record.last_word_of = shape_.members[last_word_].peer;
-  record.last_word_at = last_word_at_;
+  record.last_report_of = shape_.members[last_reporter_].peer;
+  record.last_report_at = last_report_at_;
   record.hidden = current.hidden;
 
   std::uint64_t hash = mine.record_hash;

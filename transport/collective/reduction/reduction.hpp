@@ -1,7 +1,8 @@
-// The reduction of one view: a single-threaded state machine, driven by frames and by its own member's words.
+// The reduction of one view: a single-threaded state machine, driven by frames and by its own member's
+// messages.
 //
-// It exchanges the words of a round (headers, losses), sees that they fit together, and makes the record. The
-// elements are moved by a TreeSum (tree_sum.hpp), along the trees of the algorithm that the view has.
+// It exchanges the reports of a round (headers, losses), sees that they fit together, and makes the record.
+// The elements are moved by a TreeSum (tree_sum.hpp), along the trees of the algorithm that the view has.
 //
 // What a round needs before it is over: the headers of *all* members, then the metrics of all and every part
 // of the result. Members are at most one round apart, hence two slots. Any failure is said once, and ends
@@ -21,9 +22,9 @@
 #include "transport/collective/reduction/tree_sum.hpp"
 #include "transport/collective/rounds/kept.hpp"
 #include "transport/collective/rounds/liveness.hpp"
-#include "transport/collective/rounds/record_pool.hpp"
 #include "transport/collective/rounds/round.hpp"
 #include "transport/collective/rounds/round_check.hpp"
+#include "transport/collective/rounds/round_record_pool.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/transport.hpp"
 
@@ -64,16 +65,16 @@ class Reduction {
   /// unchanged until `done` or the end of this object; `keep` is held as long.
   void contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
                   const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
-                  const std::vector<AuditWord>& audits = {});
+                  const std::vector<AuditReport>& audits = {});
 
   /// Adds a node of another member to the open round, of whom it has not come yet: whichever answer comes
   /// first counts, for they have the same bits. `value` stays valid as in `contribute`.
-  void stand_in(std::uint64_t round, const NodeValue& value, const std::vector<ShardMetrics>& metrics,
-                std::shared_ptr<const void> keep);
+  void add_backup(std::uint64_t round, const NodeValue& value, const std::vector<ShardMetrics>& metrics,
+                  std::shared_ptr<const void> keep);
 
   std::span<std::byte> place(const Frame& frame);
   /// A contribution that can be added where its sender has it; false: it is to be copied.
-  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
+  bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload, BorrowedBuffer borrow);
   void arrived(const Frame& frame, std::span<std::byte> payload);
   /// A payload that was placed will not come, but may still be written to its place.
   void abandoned(const Frame& frame);
@@ -119,10 +120,10 @@ class Reduction {
     std::vector<ArrivalBuffer> metrics_bytes;              // by member
     std::vector<Kept<RoundHeader>> headers;                // by member
     std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
-    std::vector<std::vector<AuditWord>> audits;            // by member
-    // From those who stand in for others: by node; and the bytes, by node and sender.
-    std::vector<Kept<std::vector<ShardMetrics>>> stand_ins;
-    std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> stand_in_bytes;
+    std::vector<std::vector<AuditReport>> audits;          // by member
+    // From backup workers: by node; and the bytes, by node and sender.
+    std::vector<Kept<std::vector<ShardMetrics>>> backup_workers;
+    std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> backup_bytes;
     std::size_t headers_in = 0, metrics_in = 0;
     std::size_t sends = 0;                // in flight,
     std::vector<std::uint32_t> sends_to;  // by member
@@ -163,13 +164,13 @@ class Reduction {
   std::size_t index_of(NodeId node) const;
   std::size_t node_of(const Frame& frame) const;
   void check_own(const std::vector<NodeValue>& nodes) const;
-  std::span<std::byte> place_stand_in(Slot& slot, const Frame& frame);
+  std::span<std::byte> place_backup(Slot& slot, const Frame& frame);
   void metrics_ended(const Frame& received, const std::byte* place);
-  bool stand_in_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
-  bool same_as_stand_ins(const Slot& slot, std::uint32_t member);
+  bool backup_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
+  bool same_as_backup_workers(const Slot& slot, std::uint32_t member);
   bool node_present(const Slot& slot, std::size_t index) const;
-  bool words_in(const Slot& slot, std::uint32_t member) const;
-  bool words_of_all(const Slot& slot) const;
+  bool reports_in(const Slot& slot, std::uint32_t member) const;
+  bool reports_of_all(const Slot& slot) const;
   void append_metrics(const Slot& slot, std::uint32_t member, std::vector<ShardMetrics>& to) const;
 
   std::size_t copy_pieces() const;
@@ -181,7 +182,7 @@ class Reduction {
   void give_copies(Slot& slot);
   std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
   void copy_arrived(Slot& slot, const Frame& frame);
-  void say_losses(Slot& slot);
+  void send_losses(Slot& slot);
 
   bool sketching() const;
   std::uint32_t sum_number() const;
@@ -189,7 +190,7 @@ class Reduction {
   TreeSum& open_sum() const;
   TreeSum& sum_of(const Frame& frame);
   void make_sums(Slot& slot);
-  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot);
+  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, VariantChoice& variants, Slot& slot);
   void begin_sums(const RoundHeader& header);
   void hear_times(const Slot& slot);
 
@@ -204,8 +205,8 @@ class Reduction {
   bool goes_on(const std::optional<Unlike>& found);
   bool header_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
   bool metrics_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
-  bool take_words(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
-  void heard_word_of(std::uint32_t member);
+  bool take_reports(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
+  void heard_report_of(std::uint32_t member);
   void settle(Slot& slot);
   bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(const Frame& received) const;
@@ -233,15 +234,15 @@ class Reduction {
   std::vector<bool> present_;                   // by shard, in the open round
   std::vector<double> weights_;                 // likewise
   Staging staging_;
-  WayChoice ways_, sketch_ways_;
+  VariantChoice variants_, sketch_variants_;
   std::vector<float> hashed_;  // of a result that is not on the host
   SharedTimes said_;           // in the headers of the round before, by the members of this host
   std::array<Slot, 2> slots_;
-  RecordPool pool_;
+  RoundRecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open
   std::uint64_t records_ = 0;  // so far, in this view
-  std::uint32_t last_word_ = 0;
-  std::chrono::nanoseconds last_word_at_{0};
+  std::uint32_t last_reporter_ = 0;
+  std::chrono::nanoseconds last_report_at_{0};
   std::optional<std::chrono::nanoseconds> waits_since_;
   int inside_ = 0;
   std::size_t sends_ = 0;  // in flight, of all rounds

@@ -75,10 +75,10 @@ void Reduction::copy_arrived(Slot& current, const Frame& frame) {
   const auto end = first + static_cast<std::ptrdiff_t>(copy_pieces());
   if (std::find(first, end, false) != end) return;
   shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
-  Frame word;
-  word.kind = FrameKind::kept;
-  word.node = frame.node;
-  send(frame.from, word, {}, current);
+  Frame report;
+  report.kind = FrameKind::kept;
+  report.node = frame.node;
+  send(frame.from, report, {}, current);
 }
 
 // The buddy's answer. False if this member has given it no such state.

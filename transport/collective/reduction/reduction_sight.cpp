@@ -9,7 +9,7 @@ namespace {
 
 bool has_samples(const RoundHeader& header) {
   return std::any_of(header.shards.begin(), header.shards.end(),
-                     [](const ShardWord& word) { return word.present(); });
+                     [](const ShardReport& report) { return report.present(); });
 }
 
 }  // namespace
@@ -40,9 +40,9 @@ RoundSight Reduction::sight() const {
   sight.step = mine.step;
   sight.record = records_ + 1;
   sight.samples = has_samples(mine);
-  sight.words_follow = shape_.copies != nullptr;
+  sight.metrics_follow = shape_.copies != nullptr;
   const std::uint32_t buddy = shape_.members[shape_.self].buddy;
-  sight.last_word_at = last_word_at_;
+  sight.last_report_at = last_report_at_;
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
     if (member == shape_.self) continue;
     PeerSight peer;
@@ -50,9 +50,9 @@ RoundSight Reduction::sight() const {
     peer.header_in = current.headers[member].has_value();
     peer.samples = peer.header_in && has_samples(*current.headers[member]);
     const bool headers_alone = mine.kind == RoundKind::greeting || mine.kind == RoundKind::check;
-    peer.words_in = headers_alone ? peer.header_in : words_in(current, member);
+    peer.metrics_in = headers_alone ? peer.header_in : reports_in(current, member);
     // Where shards have states, nobody is done before all have opened the round.
-    peer.words_in = peer.words_in || (shape_.copies && peer.header_in && !current.agreed);
+    peer.metrics_in = peer.metrics_in || (shape_.copies && peer.header_in && !current.agreed);
     const bool keeps = member == buddy && current.copies_given && !copies_kept(current);
     peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
     peer.taken = current.sends_to[member] == 0;

@@ -25,7 +25,7 @@ ReductionShape sketch_of(ReductionShape shape) {
 }
 
 ReductionShape one_shot_of(ReductionShape shape) {
-  MUSTER_CHECK(!shape.stand_ins && !shape.sharded, shape.view);
+  MUSTER_CHECK(!shape.backup_workers && !shape.sharded, shape.view);
   shape.algorithm = Algorithm::one_shot;
   return shape;
 }
@@ -37,9 +37,9 @@ Reduction::~Reduction() {
   if (shape_.unit) shape_.unit->wait();
 }
 
-std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, WayChoice& ways, Slot& slot) {
+std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, VariantChoice& variants, Slot& slot) {
   auto sum = std::make_unique<TreeSum>(
-      plan, staging_, ways,
+      plan, staging_, variants,
       [this, &slot](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
                     Staging::Hold hold) { send(member, frame, payload, slot, hold); });
   slot.sums.push_back(sum.get());
@@ -49,22 +49,22 @@ std::unique_ptr<TreeSum> Reduction::make_sum(const SumPlan& plan, WayChoice& way
 void Reduction::make_sums(Slot& slot) {
   if (shape_.sketch_elements > 0 && !sketch_plan_) sketch_plan_.emplace(sketch_of(shape_));
   if (shape_.one_shot_too && !one_shot_plan_) one_shot_plan_.emplace(one_shot_of(shape_));
-  slot.sum = make_sum(plan_, ways_, slot);
-  if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, sketch_ways_, slot);
-  if (one_shot_plan_) slot.one_shot = make_sum(*one_shot_plan_, ways_, slot);
+  slot.sum = make_sum(plan_, variants_, slot);
+  if (sketch_plan_) slot.sketch = make_sum(*sketch_plan_, sketch_variants_, slot);
+  if (one_shot_plan_) slot.one_shot = make_sum(*one_shot_plan_, variants_, slot);
 }
 
 void Reduction::hear_times(const Slot& slot) {
   said_ = {};
   for (std::size_t member = 0; member < shape_.members.size(); ++member) {
     if (shape_.members[member].host == shape_.members[shape_.self].host)
-      said_.add(slot.headers[member]->way_times);
+      said_.add(slot.headers[member]->variant_times);
   }
 }
 
 // All members have seen the same headers, and count the same rounds: they go the same way.
 void Reduction::begin_sums(const RoundHeader& header) {
-  if (header.kind == RoundKind::train) ways_.begin(said_);
+  if (header.kind == RoundKind::train) variants_.begin(said_);
 }
 
 bool Reduction::sketching() const {
@@ -75,7 +75,7 @@ bool Reduction::sketching() const {
 // Of the open round.
 std::uint32_t Reduction::sum_number() const {
   if (sketching()) return kSketch;
-  return one_shot_plan_ && ways_.way() == SumWay::one_shot ? kOneShot : kSum;
+  return one_shot_plan_ && variants_.variant() == SumVariant::one_shot ? kOneShot : kSum;
 }
 
 TreeSum& Reduction::open_sum() const {
@@ -136,14 +136,14 @@ std::uint64_t Reduction::hash_result(std::uint64_t hash) {
   return hash;
 }
 
-// Of two rounds: what comes in, from where the tree has it or from those who stand in for it as well, and
+// Of two rounds: what comes in, from where the tree has it or from its backup workers as well, and
 // what is handed on or packed, which is no more. Sparse results come in there, too.
 std::size_t Reduction::staged_max() const {
   const auto of = [this](const SumPlan& plan) {
     const bool packs = shape_.wire.rounds() || shape_.sparse;
     const std::size_t sent = packs ? plan.down().size() + plan.up().size() * nodes_.size() : 0;
     const std::size_t results = shape_.sparse ? plan.pieces().size() : 0;
-    return 2 * plan.inputs() * (shape_.stand_ins ? shape_.members.size() : 1) + sent + results;
+    return 2 * plan.inputs() * (shape_.backup_workers ? shape_.members.size() : 1) + sent + results;
   };
   std::size_t most = of(plan_);
   if (sketch_plan_) most += of(*sketch_plan_);

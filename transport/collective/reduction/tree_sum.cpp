@@ -24,11 +24,11 @@ bool is_below(unsigned height, NodeId node, NodeId above) {
 
 }  // namespace
 
-TreeSum::TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send send)
+TreeSum::TreeSum(const SumPlan& plan, Staging& staging, VariantChoice& variants, Send send)
     : plan_(plan),
       staging_(staging),
       payloads_(plan.shape(), staging),
-      ways_(ways),
+      variants_(variants),
       send_(std::move(send)),
       roles_(plan.roles().size()) {
   reset();
@@ -63,7 +63,7 @@ void TreeSum::drop(Staged& staged) {
 void TreeSum::close() {
   closed_ = true;
   for (Staged& staged : staged_) {
-    if (staged.hold != Staging::kNone && staging_.lent(staged.hold)) drop(staged);
+    if (staged.hold != Staging::kNone && staging_.is_borrowed(staged.hold)) drop(staged);
   }
 }
 
@@ -169,7 +169,7 @@ void TreeSum::send(std::uint32_t to, Frame frame, const Payloads::Payload& paylo
   send_(to, frame, payload.bytes, payload.hold);
 }
 
-void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
+void TreeSum::add_backup(const NodeValue& value, std::uint32_t member) {
   const auto& pieces = plan_.pieces();
   for (std::size_t first = 0; first < pieces.size() && !closed_;) {
     const auto adders = plan_.adders_of(pieces[first], member);
@@ -178,12 +178,12 @@ void TreeSum::stand_in(const NodeValue& value, std::uint32_t member) {
            count + pieces[end].count <= plan_.shape().chunk_elements) {
       count += pieces[end++].count;
     }
-    for (const std::uint32_t adder : adders) stand_in(value, {first, end}, adder);
+    for (const std::uint32_t adder : adders) add_backup(value, {first, end}, adder);
     first = end;
   }
 }
 
-void TreeSum::stand_in(const NodeValue& value, Pieces run, std::uint32_t adder) {
+void TreeSum::add_backup(const NodeValue& value, Pieces run, std::uint32_t adder) {
   const auto& pieces = plan_.pieces();
   const std::size_t begin = pieces[run.first].begin, count = pieces[run.end - 1].end() - begin;
   Frame frame = contribution(value.node, begin);
@@ -205,7 +205,7 @@ std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const 
   if (!role.owns && !role.adds()) return std::nullopt;
   for (std::size_t i = 0; i < role.inputs.size(); ++i) {
     if (role.inputs[i].node != frame.node) continue;
-    const bool may = role.inputs[i].from == frame.from || plan_.shape().stand_ins;
+    const bool may = role.inputs[i].from == frame.from || plan_.shape().backup_workers;
     return may ? std::optional(i) : std::nullopt;
   }
   return std::nullopt;
@@ -241,7 +241,8 @@ std::optional<TreeSum::Pieces> TreeSum::result_of(const Frame& frame) const {
 // Whether it is copied out of another process's memory, as soon as it has been placed.
 bool TreeSum::is_read_here(const Frame& frame) const {
   const ReductionShape& shape = plan_.shape();
-  return frame.bytes >= kLendableBytesMin && shape.members[frame.from].host == shape.members[shape.self].host;
+  return frame.bytes >= kBorrowableBytesMin &&
+         shape.members[frame.from].host == shape.members[shape.self].host;
 }
 
 std::span<std::byte> TreeSum::place(const Frame& frame) {
@@ -256,19 +257,20 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
     if (!result_of(frame)) return {};
     result_begun_ = true;
     if (Payloads::sparse(frame)) return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
-    if (is_read_here(frame)) ways_.start();
+    if (is_read_here(frame)) variants_.start();
     return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
   }
   if (!contribution_of(frame)) return {};
   return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
 }
 
-bool TreeSum::lent(const Frame& frame, std::span<const std::byte> payload, Loan loan) {
+bool TreeSum::arrived_in_place(const Frame& frame, std::span<const std::byte> payload,
+                               BorrowedBuffer borrow) {
   const ReductionShape& shape = plan_.shape();
   if (closed_ || shape.unit || shape.packs(frame.kind, frame.from) || Payloads::sparse(frame)) return false;
   const auto pieces = contribution_of(frame);
   if (!pieces) return false;
-  const auto hold = staging_.hold(loan, static_cast<std::uint32_t>(pieces->end - pieces->first));
+  const auto hold = staging_.hold(borrow, static_cast<std::uint32_t>(pieces->end - pieces->first));
   stage_all(frame, *pieces, reinterpret_cast<const float*>(payload.data()), hold);
   return true;
 }
@@ -307,7 +309,7 @@ bool TreeSum::sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::b
 
 void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
   if (frame.kind == FrameKind::result) {
-    if (is_read_here(frame)) ways_.stop();
+    if (is_read_here(frame)) variants_.stop();
     results_from_[frame.from] += *payloads_.elements_of(frame);
     for (std::size_t i = pieces.first; i < pieces.end && !closed_; ++i) result_in(i);
     return;
@@ -381,9 +383,9 @@ void TreeSum::add(std::size_t number, const Addition& addition, float divisor, f
   if (shape.unit) {
     last_fold_ = shape.unit->fold(addition.program, operands_, piece.count, divisor, out);
   } else {
-    ways_.start();
-    fold(addition.program, operands_, piece.count, divisor, out, shape.wire, ways_.store());
-    ways_.stop();
+    variants_.start();
+    fold(addition.program, operands_, piece.count, divisor, out, shape.wire, variants_.store());
+    variants_.stop();
   }
   then({Next::What::drop_inputs, last_fold_, number, &addition});
 }

@@ -1,5 +1,5 @@
 // The sums of one round: a single-threaded state machine that moves elements along the trees of the plan. It
-// adds whatever is complete, hands it on, and spreads the result; it knows nothing of rounds, words and
+// adds whatever is complete, hands it on, and spreads the result; it knows nothing of rounds, reports and
 // views.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/collective/choice/way_choice.hpp"
+#include "transport/collective/choice/variant_choice.hpp"
 #include "transport/collective/reduction/payloads.hpp"
 #include "transport/collective/sums/accumulator.hpp"
 #include "transport/collective/sums/staging.hpp"
@@ -23,27 +23,27 @@ class TreeSum {
   using Send =
       std::function<void(std::uint32_t member, const Frame&, std::span<const std::byte>, Staging::Hold)>;
 
-  /// `ways` says how sums are written, and measures it; other sums of the same view may share it.
-  TreeSum(const SumPlan& plan, Staging& staging, WayChoice& ways, Send send);
+  /// `variants` says how sums are written, and measures it; other sums of the same view may share it.
+  TreeSum(const SumPlan& plan, Staging& staging, VariantChoice& variants, Send send);
 
   /// The round's result will be written to `result`; from here on parts of it may arrive.
   void open(std::span<float> result, std::uint64_t step);
 
-  /// The words of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
+  /// The reports of all are in: which shards are present, and the divisor. 0: no result is sent by anybody.
   void settle(const std::vector<bool>& present, double weight);
 
   /// This member's sums, of these elements: whole buckets, of which those that were offered before do not
   /// count. Valid and unchanged there until the round is over. The nodes are the same each time.
   void offer(const std::vector<NodeValue>& nodes, ElementRange elements);
   /// A node of another member, computed in its stead. Whichever answer comes first counts.
-  void stand_in(const NodeValue& value, std::uint32_t member);
+  void add_backup(const NodeValue& value, std::uint32_t member);
 
   // Of the frames, only contributions, results and what a buddy keeps; `from` is the sender's place among the
   // members.
   /// Nothing if it is not what this member waits for.
   std::span<std::byte> place(const Frame& frame);
   /// Whether it is a contribution that is added where its sender has it.
-  bool lent(const Frame& frame, std::span<const std::byte> payload, Loan loan);
+  bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload, BorrowedBuffer borrow);
   /// False if it is damaged, or comes of one who does not follow the protocol.
   bool arrived(const Frame& frame, std::span<std::byte> payload);
   /// The buddy holds a chunk of the mean gradient. False if this member has given it none.
@@ -56,7 +56,8 @@ class TreeSum {
 
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
-  /// Whether it has ended without a result, because a member took back what it had lent: it has cut this one.
+  /// Whether it has ended without a result, because a member took back what had been borrowed: it has cut
+  /// this one.
   bool revoked() const { return revoked_; }
   bool result_begun() const { return result_begun_; }
   /// Whether something that this member has offered waits for its result.
@@ -64,8 +65,8 @@ class TreeSum {
   /// What a member still owes, in elements, as far as it can be known.
   bool owes(std::uint32_t member) const;
 
-  /// Nothing more is added, sent or read. Loans go back at once, for their owners wait; buffers stay where
-  /// they may still be written to.
+  /// Nothing more is added, sent or read. Borrowed buffers go back at once, for their owners wait; buffers
+  /// stay where they may still be written to.
   void close();
   /// As new.
   void reset();
@@ -96,7 +97,7 @@ class TreeSum {
   };
   using Pieces = SumPlan::Pieces;
 
-  void stand_in(const NodeValue& value, Pieces run, std::uint32_t adder);
+  void add_backup(const NodeValue& value, Pieces run, std::uint32_t adder);
   std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
@@ -131,11 +132,11 @@ class TreeSum {
   const SumPlan& plan_;
   Staging& staging_;
   Payloads payloads_;
-  WayChoice& ways_;
+  VariantChoice& variants_;
   const Send send_;
   std::span<float> result_;
   bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
-  bool revoked_ = false;  // something was added that its lender had taken back: no result will come
+  bool revoked_ = false;  // something was added that its owner had taken back: no result will come
   double weight_ = 0;
   std::vector<NodeValue> nodes_;  // this member's
   std::vector<bool> offered_;     // by bucket

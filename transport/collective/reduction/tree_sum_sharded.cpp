@@ -38,11 +38,11 @@ void TreeSum::keep(const Frame& frame, std::size_t number) {
   const SumPlan::Piece& piece = plan_.pieces()[number];
   backed_up_[number] = true;
   plan_.shape().update->kept(piece.elements());
-  Frame word;
-  word.kind = FrameKind::kept;
-  word.offset = piece.begin;
-  word.more = piece.count;
-  send_(frame.from, word, {}, Staging::kNone);
+  Frame report;
+  report.kind = FrameKind::kept;
+  report.offset = piece.begin;
+  report.more = piece.count;
+  send_(frame.from, report, {}, Staging::kNone);
 }
 
 bool TreeSum::kept(const Frame& frame) {
@@ -51,7 +51,7 @@ bool TreeSum::kept(const Frame& frame) {
   const bool may = shape.sharded && frame.from == shape.members[shape.self].buddy && pieces &&
                    pieces->end == pieces->first + 1 && plan_.pieces()[pieces->first].owner == shape.self &&
                    backed_up_[pieces->first];
-  if (!may || closed_ || done_[pieces->first]) return may;  // a word that comes twice counts once
+  if (!may || closed_ || done_[pieces->first]) return may;  // an answer that comes twice counts once
   --unkept_;
   update(pieces->first);
   return true;

@@ -8,8 +8,8 @@ namespace muster {
 namespace {
 
 std::chrono::nanoseconds& spent_with(std::array<std::chrono::nanoseconds, kActivities>& spent,
-                                     const ProgressWord& word) {
-  return spent[static_cast<std::size_t>(word.activity)];
+                                     const ProgressStatus& status) {
+  return spent[static_cast<std::size_t>(status.activity)];
 }
 
 }  // namespace
@@ -37,12 +37,12 @@ void Liveness::asked(PeerId peer, Time now) {
   if (!since) since = now;
 }
 
-void Liveness::told(PeerId peer, const ProgressWord& word, Time now, std::uint64_t owes) {
+void Liveness::told(PeerId peer, const ProgressStatus& status, Time now, std::uint64_t owes) {
   Known& known = peers_[peer];
   if (known.told != Time{0}) spent_with(known.spent, known.doing) += now - known.told;
-  if (known.progress == Time{0} || word.counter != known.doing.counter) known.progress = now;
-  known.doing = word;
-  known.told = known.word_at = now;
+  if (known.progress == Time{0} || status.counter != known.doing.counter) known.progress = now;
+  known.doing = status;
+  known.told = known.status_at = now;
   known.owes = owes;
 }
 
@@ -63,7 +63,7 @@ void Liveness::describe(PeerSight& sight, Time now) const {
   const Known& known = found->second;
   sight.unanswered_since = known.unanswered_since;
   sight.progress = known.progress;
-  sight.word_at = known.word_at;
+  sight.status_at = known.status_at;
   sight.doing = known.doing;
   sight.spent = known.spent;
   if (known.told != Time{0}) spent_with(sight.spent, known.doing) += now - known.told;
@@ -80,15 +80,15 @@ bool Liveness::again(std::uint64_t round) {
   return seen;
 }
 
-void put_word(const ProgressWord& word, Frame& frame) {
-  frame.node = static_cast<std::uint32_t>(word.activity);
-  frame.extra = word.shard;
-  frame.more = word.counter;
+void put_status(const ProgressStatus& status, Frame& frame) {
+  frame.node = static_cast<std::uint32_t>(status.activity);
+  frame.extra = status.shard;
+  frame.more = status.counter;
 }
 
-std::optional<ProgressWord> word_in(const Frame& frame) {
+std::optional<ProgressStatus> status_in(const Frame& frame) {
   if (frame.node >= kActivities) return std::nullopt;
-  return ProgressWord{static_cast<Activity>(frame.node), frame.extra, frame.more};
+  return ProgressStatus{static_cast<Activity>(frame.node), frame.extra, frame.more};
 }
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // What a member knows of the life of its peers: since when each owes it an answer, what each says that it is
 // doing, and how long steps take. Lives with the engine; times are handed in.
 //
-// A member that waits in an open round pings those whose words it misses; each answers from its progress
-// thread, at once, with its progress word. So a link that is broken, a peer that computes and one that stands
-// still are told apart, and nobody sends anything while rounds go on.
+// A member that waits in an open round pings those whose reports it misses; each answers from its progress
+// thread, at once, with its progress status. So a link that is broken, a peer that computes and one that
+// stands still are told apart, and nobody sends anything while rounds go on.
 #pragma once
 
 #include <array>
@@ -24,19 +24,19 @@ namespace muster {
 /// What a waiting member sees of another one.
 struct PeerSight {
   PeerId peer = 0;
-  bool header_in = false;  ///< of the open round
-  bool samples = false;    ///< its header is in, and says that its shards have samples in this round
-  bool words_in = false;   ///< its last word: it has nothing more to compute
-  bool sums_in = false;    ///< every element that it owes this member has come
+  bool header_in = false;   ///< of the open round
+  bool samples = false;     ///< its header is in, and says that its shards have samples in this round
+  bool metrics_in = false;  ///< its metrics: it has nothing more to compute
+  bool sums_in = false;     ///< every element that it owes this member has come
   std::optional<std::chrono::nanoseconds> unanswered_since;   ///< the first ping since a frame of it came
   std::chrono::nanoseconds progress{0};                       ///< when its counter was last seen to move
-  std::chrono::nanoseconds word_at{0};                        ///< when its last word on what it does came
-  ProgressWord doing;                                         ///< that word
+  std::chrono::nanoseconds status_at{0};                      ///< when its last status came
+  ProgressStatus doing;                                       ///< that status
   std::array<std::chrono::nanoseconds, kActivities> spent{};  ///< with each activity, within this wait
 
   bool taken = true;  ///< it has taken, or let go of, all that it was sent in this round
 
-  bool owes() const { return !header_in || !words_in || !sums_in || !taken; }
+  bool owes() const { return !header_in || !metrics_in || !sums_in || !taken; }
 };
 
 /// An open round, as the member that waits sees it. Times are of one clock.
@@ -45,11 +45,11 @@ struct RoundSight {
   std::uint64_t round = 0;
   RoundKind kind = RoundKind::train;
   std::uint64_t step = 0;
-  std::uint64_t record = 0;                   ///< that is being made, of this view, from 1
-  std::chrono::nanoseconds waiting_since{0};  ///< when this member had nothing left to do but wait
-  std::chrono::nanoseconds last_word_at{0};   ///< when a header or last word of somebody came last
-  /// Nobody says his last word before the headers of all are there (shard_copies.hpp).
-  bool words_follow = false;
+  std::uint64_t record = 0;                    ///< that is being made, of this view, from 1
+  std::chrono::nanoseconds waiting_since{0};   ///< when this member had nothing left to do but wait
+  std::chrono::nanoseconds last_report_at{0};  ///< when the last header or metrics of anyone came
+  /// No member sends its metrics before the headers of all are there (shard_copies.hpp).
+  bool metrics_follow = false;
   bool samples = false;                     ///< this member's shards have some in this round
   std::chrono::nanoseconds median_step{0};  ///< of the last steps; 0 before the first
   std::chrono::nanoseconds now{0};
@@ -59,7 +59,7 @@ struct RoundSight {
 /// A loader that this node waits for, as this node sees it.
 struct LoadingSight {
   std::uint32_t view = 0;
-  PeerSight loader;                           ///< of it: silence, progress, word
+  PeerSight loader;                           ///< of it: silence, progress, status
   std::uint64_t owes = 0;                     ///< demands of this node that it says it works on
   std::size_t unanswered = 0;                 ///< demands that it was asked
   bool arriving = false;                      ///< a micro-batch of it has begun to arrive
@@ -93,7 +93,7 @@ class Liveness {
   void heard(PeerId peer) { peers_[peer].unanswered_since.reset(); }
   void asked(PeerId peer, Time now);
   /// Its answer to a ping.
-  void told(PeerId peer, const ProgressWord& word, Time now, std::uint64_t owes = 0);
+  void told(PeerId peer, const ProgressStatus& status, Time now, std::uint64_t owes = 0);
   /// Demands of this node that a loader has said it works on.
   std::uint64_t owes(PeerId peer) const;
   /// A round is over; `step`: it was a training round.
@@ -110,9 +110,9 @@ class Liveness {
  private:
   struct Known {
     std::optional<Time> unanswered_since;
-    Time progress{0}, word_at{0};
+    Time progress{0}, status_at{0};
     Time told{0};  // within this round
-    ProgressWord doing;
+    ProgressStatus doing;
     std::uint64_t owes = 0;
     std::array<Time, kActivities> spent{};
   };
@@ -123,8 +123,8 @@ class Liveness {
   std::optional<std::uint64_t> looked_at_;
 };
 
-/// The word in the fields of a frame, and back; nothing if it cannot be.
-void put_word(const ProgressWord& word, Frame& frame);
-std::optional<ProgressWord> word_in(const Frame& frame);
+/// The status in the fields of a frame, and back; nothing if it cannot be.
+void put_status(const ProgressStatus& status, Frame& frame);
+std::optional<ProgressStatus> status_in(const Frame& frame);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What a member is doing, as one word: written by its threads, carried by heartbeats and by the answers to
+// What a member is doing, as one status: written by its threads, carried by heartbeats and by the answers to
 // pings.
 #pragma once
 
@@ -21,12 +21,12 @@ inline const char* text_of(Activity activity) {
   return texts[static_cast<std::uint32_t>(activity)];
 }
 
-struct ProgressWord {
+struct ProgressStatus {
   Activity activity = Activity::idle;
   std::uint32_t shard = 0;    ///< computing: the one that is computed
   std::uint64_t counter = 0;  ///< moves with everything that is done
 
-  bool operator==(const ProgressWord&) const = default;
+  bool operator==(const ProgressStatus&) const = default;
 };
 
 /// What its compute thread is in.
@@ -40,7 +40,7 @@ struct ThreadCall {
   bool operator==(const ThreadCall&) const = default;
 };
 
-/// The word of this member. Any thread may write and read; a reader may see a new activity with the old
+/// The status of this member. Any thread may write and read; a reader may see a new activity with the old
 /// shard.
 class ProgressBoard {
  public:
@@ -101,19 +101,19 @@ class ProgressBoard {
   std::uint64_t measured_step() const { return measured_step_.load(std::memory_order_relaxed); }
   double measured_seconds() const { return seconds_.load(std::memory_order_relaxed); }
 
-  ProgressWord word() const {
+  ProgressStatus status() const {
     return {activity(), shard_.load(std::memory_order_relaxed), counter_.load(std::memory_order_relaxed)};
   }
   /// As those are told who wait for this member: what its compute thread reads is waited for like other data;
   /// and where that is in a gradient, of an older view perhaps, no data is waited for.
-  ProgressWord told() const {
-    ProgressWord told = word();
+  ProgressStatus reported() const {
+    ProgressStatus reported = status();
     const ThreadCall::Kind kind = call().kind;
-    if (kind == ThreadCall::Kind::reads && told.activity == Activity::computing)
-      told.activity = Activity::loading;
-    if (kind == ThreadCall::Kind::computes && told.activity == Activity::loading)
-      told.activity = Activity::computing;
-    return told;
+    if (kind == ThreadCall::Kind::reads && reported.activity == Activity::computing)
+      reported.activity = Activity::loading;
+    if (kind == ThreadCall::Kind::computes && reported.activity == Activity::loading)
+      reported.activity = Activity::computing;
+    return reported;
   }
 
  private:

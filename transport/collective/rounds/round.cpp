@@ -11,7 +11,7 @@ namespace {
 struct WireHeader {
   std::uint64_t round, epoch, step, applied, record_hash, weights_step, weights_hash;
   std::uint32_t kind, shards;
-  WayTimes way_times;
+  VariantTimes variant_times;
   std::uint32_t weights_block;
 };
 static_assert(sizeof(WireHeader) == 80);
@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 }  // namespace
 
 std::size_t encoded_header_bytes(std::size_t shards) {
-  return sizeof(WireHeader) + shards * sizeof(ShardWord);
+  return sizeof(WireHeader) + shards * sizeof(ShardReport);
 }
 
 void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
@@ -37,7 +37,7 @@ void encode_header(const RoundHeader& header, std::vector<std::byte>& out) {
                         header.weights.hash,
                         static_cast<std::uint32_t>(header.kind),
                         static_cast<std::uint32_t>(header.shards.size()),
-                        header.way_times,
+                        header.variant_times,
                         header.weights.block};
   out.resize(encoded_header_bytes(header.shards.size()));
   std::memcpy(out.data(), &wire, sizeof wire);
@@ -61,7 +61,7 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
   header.applied = wire.applied;
   header.record_hash = wire.record_hash;
   header.weights = {wire.weights_step, wire.weights_block, wire.weights_hash};
-  header.way_times = wire.way_times;
+  header.variant_times = wire.variant_times;
   header.shards.resize(wire.shards);
   if (wire.shards > 0) {
     std::memcpy(header.shards.data(), bytes.data() + sizeof wire, bytes.size() - sizeof wire);
@@ -83,16 +83,16 @@ bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
   return true;
 }
 
-void append_audits(std::span<const AuditWord> words, std::vector<std::byte>& out) {
-  const auto bytes = std::as_bytes(words);
+void append_audits(std::span<const AuditReport> reports, std::vector<std::byte>& out) {
+  const auto bytes = std::as_bytes(reports);
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditWord>& words) {
-  if (count > kAuditWordsMax || bytes.size() < count * sizeof(AuditWord)) return false;
-  words.resize(count);
-  const auto last = bytes.last(count * sizeof(AuditWord));
-  if (count > 0) std::memcpy(words.data(), last.data(), last.size());
+bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditReport>& reports) {
+  if (count > kAuditReportsMax || bytes.size() < count * sizeof(AuditReport)) return false;
+  reports.resize(count);
+  const auto last = bytes.last(count * sizeof(AuditReport));
+  if (count > 0) std::memcpy(reports.data(), last.data(), last.size());
   bytes = bytes.first(bytes.size() - last.size());
   return true;
 }
@@ -136,30 +136,31 @@ void encode_record(const RoundRecord& record, std::span<const float> result, std
                         static_cast<std::uint32_t>(record.metrics.size()),
                         0};
   out.clear();
-  out.reserve(sizeof wire + record.shards.size() * sizeof(ShardWord) +
+  out.reserve(sizeof wire + record.shards.size() * sizeof(ShardReport) +
               record.metrics.size() * sizeof(ShardMetrics) + result.size_bytes());
   append(out, std::span<const WireRecord>(&wire, 1));
-  append(out, std::span<const ShardWord>(record.shards));
+  append(out, std::span<const ShardReport>(record.shards));
   append(out, std::span<const ShardMetrics>(record.metrics));
   append(out, result);
 }
 
 std::size_t encoded_record_bytes_max(std::size_t shards, std::size_t elements) {
-  return sizeof(WireRecord) + shards * (sizeof(ShardWord) + sizeof(ShardMetrics)) + elements * sizeof(float);
+  return sizeof(WireRecord) + shards * (sizeof(ShardReport) + sizeof(ShardMetrics)) +
+         elements * sizeof(float);
 }
 
-std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
-                                          std::size_t elements_max) {
+std::optional<TransferredRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
+                                               std::size_t elements_max) {
   WireRecord wire;
   if (bytes.size() < sizeof wire) return std::nullopt;
   std::memcpy(&wire, bytes.data(), sizeof wire);
   if (wire.kind > static_cast<std::uint32_t>(RoundKind::sketch) || wire.shards > shards_max ||
       wire.metrics > shards_max || wire.elements > elements_max ||
-      bytes.size() != sizeof wire + wire.shards * sizeof(ShardWord) + wire.metrics * sizeof(ShardMetrics) +
+      bytes.size() != sizeof wire + wire.shards * sizeof(ShardReport) + wire.metrics * sizeof(ShardMetrics) +
                           wire.elements * sizeof(float)) {
     return std::nullopt;
   }
-  HandedRecord handed;
+  TransferredRecord handed;
   RoundRecord& record = handed.record;
   record.round = wire.round;
   record.kind = static_cast<RoundKind>(wire.kind);
@@ -192,9 +193,9 @@ bool take_check(std::span<const std::byte>& bytes) {
 
 std::uint64_t hash_words(std::uint64_t hash, std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
-    hash = (hash ^ word) * 0x100000001b3ull;
+    std::uint64_t status = 0;
+    std::memcpy(&status, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+    hash = (hash ^ status) * 0x100000001b3ull;
   }
   return hash;
 }

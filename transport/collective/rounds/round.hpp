@@ -26,14 +26,15 @@ constexpr bool has_sums(RoundKind kind) {
   return kind == RoundKind::train || kind == RoundKind::sketch;
 }
 
-/// Whether its record counts, and can be handed to others; else it changes nothing that outlives its view.
+/// Whether its record counts, and can be transferred to others; else it changes nothing that outlives its
+/// view.
 constexpr bool is_recorded(RoundKind kind) {
   return kind == RoundKind::train || kind == RoundKind::evaluate;
 }
 
 /// What one shard adds to one training round. `first` and `count` name the positions that it used
 /// (shard-local).
-struct ShardWord {
+struct ShardReport {
   std::uint32_t shard = 0;
   std::uint32_t ended = 0;     ///< 1: the shard has nothing left in this epoch, and is an absent leaf
   std::uint32_t rows = 0;      ///< samples, without padding
@@ -42,15 +43,15 @@ struct ShardWord {
   std::uint64_t count = 0;
   double weight = 0;  ///< what it adds to the divisor
 
-  /// In `ended`: the step goes on without the shard, which is an absent leaf; its samples are owed.
+  /// In `ended`: the step goes on without the shard, which is an absent leaf; its samples are deferred.
   static constexpr std::uint32_t kLeftOut = 2;
 
   /// Whether the shard is a leaf of this round's tree. A hole (rows 0, not ended) is absent, too.
   bool present() const { return ended == 0 && rows > 0; }
 
-  bool operator==(const ShardWord&) const = default;
+  bool operator==(const ShardReport&) const = default;
 };
-static_assert(sizeof(ShardWord) == 40);
+static_assert(sizeof(ShardReport) == 40);
 
 /// Sums over one shard's samples in one round.
 struct ShardMetrics {
@@ -64,9 +65,9 @@ struct ShardMetrics {
 };
 static_assert(sizeof(ShardMetrics) == 32);
 
-/// What adding and copying took a member in a round, by the way it went (SumWay), in nanoseconds; 0: not
+/// What adding and copying took a member in a round, by variant (SumVariant), in nanoseconds; 0: not
 /// known.
-using WayTimes = std::array<std::uint32_t, 3>;
+using VariantTimes = std::array<std::uint32_t, 3>;
 
 /// A hash over weights as they stood behind a step: of one block (actors/rules/steps/weight_blocks.hpp), or
 /// of all.
@@ -87,29 +88,29 @@ struct WeightsHash {
 
 /// A hash of the gradient of one shard in one round, as a member has computed it; of the member that owns the
 /// shard, and of the one that audits it (actors/rules/steps/audit.hpp).
-struct AuditWord {
+struct AuditReport {
   std::uint32_t shard = 0;
   std::uint32_t reserved = 0;
   std::uint64_t hash = 0;
 
-  bool operator==(const AuditWord&) const = default;
+  bool operator==(const AuditReport&) const = default;
 };
-static_assert(sizeof(AuditWord) == 16);
+static_assert(sizeof(AuditReport) == 16);
 
 /// Most that one member says in a round: of a shard of its own, and of two others.
-inline constexpr std::size_t kAuditWordsMax = 3;
+inline constexpr std::size_t kAuditReportsMax = 3;
 
 /// What a member says when it opens a round.
 struct RoundHeader {
   std::uint64_t round = 0;  ///< counts from 0 within a view
   RoundKind kind = RoundKind::train;
   std::uint64_t epoch = 0;
-  std::uint64_t step = 0;         ///< the step number that the round will take if it is one
-  std::uint64_t applied = 0;      ///< last step that this member has applied
-  std::uint64_t record_hash = 0;  ///< of the round before; members that differ have diverged
-  WeightsHash weights;            ///< of this member; where they compare, members that differ are corrupt
-  WayTimes way_times{};           ///< of this member; the next round with sums goes by those of all
-  std::vector<ShardWord> shards;  ///< of this member's shards, ascending; train only
+  std::uint64_t step = 0;           ///< the step number that the round will take if it is one
+  std::uint64_t applied = 0;        ///< last step that this member has applied
+  std::uint64_t record_hash = 0;    ///< of the round before; members that differ have diverged
+  WeightsHash weights;              ///< of this member; where they compare, members that differ are corrupt
+  VariantTimes variant_times{};     ///< of this member; the next round with sums goes by those of all
+  std::vector<ShardReport> shards;  ///< of this member's shards, ascending; train only
 
   bool operator==(const RoundHeader&) const = default;
 };
@@ -120,13 +121,13 @@ struct RoundRecord {
   RoundKind kind = RoundKind::train;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
-  std::vector<ShardWord> shards;      ///< all shards, ascending; train only
+  std::vector<ShardReport> shards;    ///< all shards, ascending; train only
   std::vector<ShardMetrics> metrics;  ///< ascending by shard; only shards that were present
   double weight = 0;                  ///< train: the divisor; 0: every shard has ended
   std::uint64_t hash = 0;
-  // Where the time went, and what it cost; not the same on all, neither hashed nor handed on:
-  std::uint32_t last_word_of = 0;            ///< the peer whose word (header, losses) came last
-  std::chrono::nanoseconds last_word_at{0};  ///< when it came
+  // Where the time went, and what it cost; not the same on all, neither hashed nor transferred:
+  std::uint32_t last_report_of = 0;            ///< the peer whose report (header, losses) came last
+  std::chrono::nanoseconds last_report_at{0};  ///< when it came
   /// For how long parts of this member's sums were under way while it still computed the rest.
   std::chrono::nanoseconds hidden{0};
   Traffic sent;  ///< by this node, since the round before was over
@@ -143,21 +144,21 @@ bool decode_header(std::span<const std::byte> bytes, std::size_t shards_max, Rou
 void encode_metrics(std::span<const ShardMetrics> metrics, std::vector<std::byte>& out);
 bool decode_metrics(std::span<const std::byte> bytes, std::size_t shards_max,
                     std::vector<ShardMetrics>& metrics);
-/// The words on audits stand behind the metrics; the frame says how many there are.
-void append_audits(std::span<const AuditWord> words, std::vector<std::byte>& out);
+/// The audit reports stand behind the metrics; the frame says how many there are.
+void append_audits(std::span<const AuditReport> reports, std::vector<std::byte>& out);
 /// Takes them off the end of `bytes`; false if there are not so many, or more than a member has.
-bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditWord>& words);
+bool take_audits(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<AuditReport>& reports);
 
-/// A whole record and, if it was a step, its result: what a member hands to one that missed it.
+/// A whole record and, if it was a step, its result: what a member transfers to one that missed it.
 void encode_record(const RoundRecord& record, std::span<const float> result, std::vector<std::byte>& out);
-struct HandedRecord {
+struct TransferredRecord {
   RoundRecord record;
   std::vector<float> result;
 };
-std::optional<HandedRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
-                                          std::size_t elements_max);
+std::optional<TransferredRecord> decode_record(std::span<const std::byte> bytes, std::size_t shards_max,
+                                               std::size_t elements_max);
 
-/// Words of a round carry a check of their payload behind it: what arrives damaged is no word.
+/// Reports of a round carry a check of their payload behind it: what arrives damaged does not count.
 inline constexpr std::size_t kCheckBytes = sizeof(std::uint64_t);
 void append_check(std::vector<std::byte>& out);
 /// False if it is not that of the bytes before it. Takes it off.

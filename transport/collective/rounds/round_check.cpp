@@ -64,16 +64,16 @@ class Groups {
 
 struct Audited {
   std::size_t member;
-  AuditWord word;
+  AuditReport report;
 };
 
-std::vector<Audited> by_shard(const std::vector<std::vector<AuditWord>>& audits) {
+std::vector<Audited> by_shard(const std::vector<std::vector<AuditReport>>& audits) {
   std::vector<Audited> all;
   for (std::size_t member = 0; member < audits.size(); ++member) {
-    for (const AuditWord& word : audits[member]) all.push_back({member, word});
+    for (const AuditReport& report : audits[member]) all.push_back({member, report});
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Audited& a, const Audited& b) { return a.word.shard < b.word.shard; });
+                   [](const Audited& a, const Audited& b) { return a.report.shard < b.report.shard; });
   return all;
 }
 
@@ -88,14 +88,14 @@ struct Compared {
 Compared compare(const std::vector<Audited>& all) {
   Compared compared;
   for (auto one = all.begin(); one != all.end();) {
-    const auto end =
-        std::find_if(one, all.end(), [&](const Audited& each) { return each.word.shard != one->word.shard; });
+    const auto end = std::find_if(
+        one, all.end(), [&](const Audited& each) { return each.report.shard != one->report.shard; });
     const bool alike =
-        std::all_of(one, end, [&](const Audited& each) { return each.word.hash == one->word.hash; });
-    if (!alike) compared.unlike_shards.push_back(one->word.shard);
+        std::all_of(one, end, [&](const Audited& each) { return each.report.hash == one->report.hash; });
+    if (!alike) compared.unlike_shards.push_back(one->report.shard);
     for (; one != end; ++one) {
       for (auto other = one + 1; other != end; ++other) {
-        const bool same = one->word.hash == other->word.hash;
+        const bool same = one->report.hash == other->report.hash;
         (same ? compared.agree : compared.differ).emplace_back(one->member, other->member);
         if (same && !alike) compared.agree_on_unlike.emplace_back(one->member, other->member);
       }
@@ -180,9 +180,9 @@ std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& heade
   return found;
 }
 
-std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditWord>>& audits,
+std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditReport>>& audits,
                                        const std::vector<PeerId>& peers, std::uint64_t step) {
-  const auto silent = [](const auto& words) { return words.empty(); };
+  const auto silent = [](const auto& reports) { return reports.empty(); };
   if (std::all_of(audits.begin(), audits.end(), silent)) return std::nullopt;
   const std::vector<Audited> all = by_shard(audits);
   Unlike found{Bits::gradient, false, step, {}, {}};

@@ -42,7 +42,7 @@ std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& heade
 
 /// The same of the gradients that were audited. Who has computed the same gradient of a shard as another one
 /// is in its group, and so on along the shards.
-std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditWord>>& audits,
+std::optional<Unlike> unlike_gradients(const std::vector<std::vector<AuditReport>>& audits,
                                        const std::vector<PeerId>& peers, std::uint64_t step);
 
 }  // namespace muster

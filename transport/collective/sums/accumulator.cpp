@@ -40,17 +40,17 @@ float* Accumulator::take() {
 }
 
 std::span<float> Accumulator::leaf() {
-  MUSTER_CHECK(way_up_.empty(), next_, "a leaf is open");
+  MUSTER_CHECK(operands_.empty(), next_, "a leaf is open");
   float* const values = take();
-  way_up_.push_back(values);
+  operands_.push_back(values);
   push(values);
   return {values, elements_};
 }
 
 void Accumulator::add(ElementRange elements) {
-  MUSTER_CHECK(!way_up_.empty() && elements.end <= elements_, elements.begin, elements.end);
+  MUSTER_CHECK(!operands_.empty() && elements.end <= elements_, elements.begin, elements.end);
   added_ += elements.count();
-  memory_->add_up(way_up_, elements);
+  memory_->add_up(operands_, elements);
 }
 
 void Accumulator::add_leaf() {
@@ -61,16 +61,16 @@ void Accumulator::add_leaf() {
 
 // Of its way up only the last sum is needed from here on.
 void Accumulator::close_leaf() {
-  if (!way_up_.empty()) way_up_.pop_back();
-  free_.insert(free_.end(), way_up_.begin(), way_up_.end());
-  way_up_.clear();
+  if (!operands_.empty()) operands_.pop_back();
+  free_.insert(free_.end(), operands_.begin(), operands_.end());
+  operands_.clear();
   added_ = 0;
 }
 
 void Accumulator::skip_leaf() {
-  const bool open = !way_up_.empty();
+  const bool open = !operands_.empty();
   push(nullptr);
-  if (!open && !way_up_.empty()) add_leaf();  // sums that waited for this place
+  if (!open && !operands_.empty()) add_leaf();  // sums that waited for this place
 }
 
 // Where a leaf belongs follows from what is there already; its values are added when they are final.
@@ -87,8 +87,8 @@ void Accumulator::push(float* values) {
     Entry left = stack_.back();
     stack_.pop_back();
     if (left.values && entry.values) {
-      if (way_up_.empty()) way_up_.push_back(entry.values);
-      way_up_.push_back(left.values);
+      if (operands_.empty()) operands_.push_back(entry.values);
+      operands_.push_back(left.values);
     } else if (entry.values) {
       left.values = entry.values;
     }
@@ -109,16 +109,16 @@ std::vector<NodeValue> Accumulator::nodes() const {
 // Each node of the cover lies in the right sibling of the one before it, or of a node above that: so the last
 // two are added first.
 std::span<const float> Accumulator::whole() {
-  MUSTER_CHECK(begin_ == 0 && next_ == end_ && way_up_.empty(), begin_, next_);
-  std::vector<float*> way;
+  MUSTER_CHECK(begin_ == 0 && next_ == end_ && operands_.empty(), begin_, next_);
+  std::vector<float*> operands;
   for (auto entry = stack_.rbegin(); entry != stack_.rend(); ++entry) {
-    if (entry->values) way.push_back(entry->values);
+    if (entry->values) operands.push_back(entry->values);
   }
-  MUSTER_CHECK(!way.empty(), next_, "no shard was present");
-  if (way.size() > 1) memory_->add_up(way, {0, elements_});
-  free_.insert(free_.end(), way.begin(), way.end() - 1);
-  stack_.assign(1, {1, way.back()});
-  return {way.back(), elements_};
+  MUSTER_CHECK(!operands.empty(), next_, "no shard was present");
+  if (operands.size() > 1) memory_->add_up(operands, {0, elements_});
+  free_.insert(free_.end(), operands.begin(), operands.end() - 1);
+  stack_.assign(1, {1, operands.back()});
+  return {operands.back(), elements_};
 }
 
 void Accumulator::finish(ElementRange elements) {

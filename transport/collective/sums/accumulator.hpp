@@ -80,7 +80,7 @@ class Accumulator {
   std::vector<Entry> stack_;  // finished nodes of the cover, then the open path to the next leaf
   std::uint32_t next_ = 0;
   // Of the open leaf: its values, then the sums that they are added to, each to the next.
-  std::vector<float*> way_up_;
+  std::vector<float*> operands_;
   std::size_t added_ = 0;  // elements
   std::vector<float*> final_;
 };

@@ -1,5 +1,5 @@
 // What adds up the sums of a view's members, and the memory that they come into: the host's, unless something
-// else is handed in, whose memory the transport reads and writes by itself (a card's).
+// else is handed in, whose memory the transport reads and writes by itself (a GPU's).
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "transport/borrowable.hpp"
 #include "transport/collective/sums/kernels.hpp"
 #include "transport/collective/sums/sum_memory.hpp"
-#include "transport/lendable.hpp"
 
 namespace muster {
 namespace {
@@ -19,13 +19,13 @@ class HostSums final : public SumMemory {
     return owned_.back().get();
   }
 
-  void add_up(std::span<float* const> way, ElementRange elements) override {
+  void add_up(std::span<float* const> operands, ElementRange elements) override {
     for (std::size_t begin = elements.begin; begin < elements.end; begin += kBlock) {
       const std::size_t count = std::min(kBlock, elements.end - begin);
-      if (wire_.rounds()) round_to(wire_, count, way.front() + begin);
-      for (std::size_t i = 1; i < way.size(); ++i) {
-        kernels::add(way[i] + begin, way[i - 1] + begin, count, way[i] + begin);
-        if (wire_.rounds()) round_to(wire_, count, way[i] + begin);
+      if (wire_.rounds()) round_to(wire_, count, operands.front() + begin);
+      for (std::size_t i = 1; i < operands.size(); ++i) {
+        kernels::add(operands[i] + begin, operands[i - 1] + begin, count, operands[i] + begin);
+        if (wire_.rounds()) round_to(wire_, count, operands[i] + begin);
       }
     }
   }

@@ -53,14 +53,14 @@ struct Streamed {
 };
 
 // Writes value(d, i) times the factor, or divided by it.
-template <class Way, class Value>
+template <class Writer, class Value>
 HWY_INLINE void write_scaled(std::size_t count, Scale by, float* out, const Value& value) {
   if (by.divides) {
     for_all(count, [&](auto d, std::size_t i)
-                       HWY_ATTR { Way::write(hn::Div(value(d, i), hn::Set(d, by.factor)), d, out + i); });
+                       HWY_ATTR { Writer::write(hn::Div(value(d, i), hn::Set(d, by.factor)), d, out + i); });
   } else {
     for_all(count, [&](auto d, std::size_t i)
-                       HWY_ATTR { Way::write(hn::Mul(value(d, i), hn::Set(d, by.factor)), d, out + i); });
+                       HWY_ATTR { Writer::write(hn::Mul(value(d, i), hn::Set(d, by.factor)), d, out + i); });
   }
 }
 

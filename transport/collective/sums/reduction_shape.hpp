@@ -36,14 +36,14 @@ struct ReductionShape {
   std::size_t sketch_elements = 0;  ///< of that of a sketch (RoundKind::sketch); 0: there are none
   std::size_t chunk_elements = 128 * 1024;
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)
-  bool stand_ins = false;           ///< whether a member may add nodes of another one
+  bool backup_workers = false;      ///< whether a member may add nodes of another one
   bool goes_on_unlike = false;      ///< members with other bits are told of, once, and go on together
   Algorithm algorithm = Algorithm::direct;
-  /// Whether members of one host read each other's memory: what the ways to write (way_choice.hpp) cost is
-  /// then measured.
+  /// Whether members of one host read each other's memory: what the variants of writing (variant_choice.hpp)
+  /// cost is then measured.
   bool shares_memory = false;
   /// Whether rounds may be summed up by `one_shot` as well, where that is measured to take the members less
-  /// time; not with `stand_ins`, nor `sharded`.
+  /// time; not with `backup_workers`, nor `sharded`.
   bool one_shot_too = false;
   Wire wire;            ///< of the sums and results between hosts
   bool sparse = false;  ///< sums are mostly +0: between hosts they travel sparse (sparse.hpp)
@@ -55,7 +55,7 @@ struct ReductionShape {
   std::shared_ptr<ShardCopies> copies;
   std::size_t copy_elements = 0;  ///< of each
   /// What adds up, where that is not the host: sums, staging and result lie in its memory. Not with `wire`,
-  /// `sparse`, `stand_ins`, `sharded`, `copies` or `one_shot_too`; not needed for a plan or its cost.
+  /// `sparse`, `backup_workers`, `sharded`, `copies` or `one_shot_too`; not needed for a plan or its cost.
   std::shared_ptr<FoldUnit> unit;
 
   /// Whether a payload that goes to or comes from a member is made smaller: sums and results, between hosts;

@@ -1,5 +1,5 @@
 // Sums that are mostly +0, on their way between hosts: only the elements that are anything else, and where
-// they are. Nothing is lost: -0, denormals and what is no number are kept as they are.
+// they are. Nothing is lost: -0, denormals and NaN are kept as they are.
 //
 // In blocks of 65536 elements, the last one shorter. Of each: how many elements are not +0 (32 bits), their
 // positions in the block, ascending (16 bits each), their values in the same order (as the wire has them, 32

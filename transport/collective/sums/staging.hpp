@@ -1,5 +1,5 @@
 // What has come from others and waits to be added, or was added and waits to be sent: in buffers of one chunk
-// each, or on loan.
+// each, or borrowed.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "transport/borrowable.hpp"
 #include "transport/collective/sums/fold_unit.hpp"
-#include "transport/lendable.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {
@@ -18,11 +18,12 @@ namespace muster {
 /// given back last is taken first: it is still in the processor's cache.
 class Staging {
  public:
-  /// A buffer or a loan in use, by number: it is free again after as many releases as it was taken for.
+  /// A buffer or a borrowed buffer in use, by number: it is free again after as many releases as it was taken
+  /// for.
   using Hold = std::uint32_t;
   static constexpr Hold kNone = ~Hold{0};
 
-  /// Buffers are memory of `unit`, where there is one; else lendable.
+  /// Buffers are memory of `unit`, where there is one; else borrowable.
   Staging(std::size_t chunk_elements, Transport& transport, FoldUnit* unit = nullptr)
       : chunk_elements_(chunk_elements), transport_(transport), unit_(unit) {}
 
@@ -43,18 +44,18 @@ class Staging {
   }
 
   Hold hold(float* buffer, std::uint32_t uses) { return add({{}, buffer, uses}); }
-  Hold hold(Loan loan, std::uint32_t uses) { return add({loan, nullptr, uses}); }
+  Hold hold(BorrowedBuffer borrow, std::uint32_t uses) { return add({borrow, nullptr, uses}); }
   void release(Hold hold) {
     Held& held = holds_[hold];
     MUSTER_CHECK(held.uses > 0, hold);
     if (--held.uses > 0) return;
     unused_.push_back(hold);
     if (held.buffer != nullptr) return give_back(std::exchange(held.buffer, nullptr));
-    transport_.give_back(held.loan);
+    transport_.give_back(held.borrow);
   }
   /// Whether what was read of it counts.
-  bool stands(Hold hold) const { return !lent(hold) || transport_.stands(holds_[hold].loan); }
-  bool lent(Hold hold) const { return holds_[hold].buffer == nullptr; }
+  bool stands(Hold hold) const { return !is_borrowed(hold) || transport_.stands(holds_[hold].borrow); }
+  bool is_borrowed(Hold hold) const { return holds_[hold].buffer == nullptr; }
 
   /// Buffers that were taken, and not given back.
   std::size_t taken() const { return taken_; }
@@ -62,8 +63,8 @@ class Staging {
 
  private:
   struct Held {
-    Loan loan;
-    float* buffer = nullptr;  // null: a loan
+    BorrowedBuffer borrow;
+    float* buffer = nullptr;  // null: a borrowed buffer
     std::uint32_t uses = 0;
   };
   Hold add(Held held) {

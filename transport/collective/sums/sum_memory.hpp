@@ -21,7 +21,7 @@ class SumMemory {
 
   /// way[0] holds a leaf; each of those behind it gets the one in front of it added, as (own + other), in
   /// these elements. All are rounded, if the wire rounds.
-  virtual void add_up(std::span<float* const> way, ElementRange elements) = 0;
+  virtual void add_up(std::span<float* const> operands, ElementRange elements) = 0;
 
   /// These elements of `sums` are final: they are to be where `readable` says.
   virtual void finish(std::span<float* const> sums, ElementRange elements) = 0;
@@ -33,7 +33,7 @@ class SumMemory {
   virtual void start() = 0;
 };
 
-/// Lendable memory (lendable.hpp); sums are final where they are.
+/// Borrowable memory (borrowable.hpp); sums are final where they are.
 std::unique_ptr<SumMemory> make_host_sums(std::size_t elements, Wire wire);
 
 }  // namespace muster

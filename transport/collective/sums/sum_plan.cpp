@@ -69,7 +69,7 @@ void SumPlan::make_roles() {
     Parents parents =
         tree_of(shape_.algorithm, hosts, adds_everywhere(shape_.algorithm) ? shape_.self : owner);
     roles_.push_back(role_in(parents));
-    if (shape_.stand_ins) trees_.push_back(std::move(parents));
+    if (shape_.backup_workers) trees_.push_back(std::move(parents));
   }
 }
 

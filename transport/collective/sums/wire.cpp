@@ -23,7 +23,7 @@ struct Bfloat16 {
     const auto size = hn::And(bits, hn::Set(u, 0x7fffffffu));
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1));
     const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7fffu))));
-    const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(u, 0x40));  // still no number
+    const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(u, 0x40));  // still NaN
     return hn::IfThenElse(hn::Gt(size, hn::Set(u, 0x7f800000u)), quiet, rounded);
   }
   template <class U>

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "transport/graveyard.hpp"
+#include "transport/quarantine.hpp"
 
 namespace muster {
 
 namespace {
 
-bool of_one_parcel(const Frame& a, const Frame& b) {
+bool of_one_transfer(const Frame& a, const Frame& b) {
   return a.from == b.from && a.incarnation == b.incarnation && a.view == b.view && a.kind == b.kind &&
          a.round == b.round && a.more == b.more;
 }
@@ -22,64 +22,65 @@ std::string text(const Frame& frame) {
 
 }  // namespace
 
-Intake::Place Intake::place(const Frame& frame, std::uint64_t parcel_bytes_max) {
-  if (frame.more > parcel_bytes_max) {
-    return {{}, false, text(frame) + ": at most " + std::to_string(parcel_bytes_max) + " bytes were agreed"};
+Intake::Place Intake::place(const Frame& frame, std::uint64_t transfer_bytes_max) {
+  if (frame.more > transfer_bytes_max) {
+    return {
+        {}, false, text(frame) + ": at most " + std::to_string(transfer_bytes_max) + " bytes were agreed"};
   }
   if (!fits({frame.offset, frame.bytes, frame.more}, piece_bytes_))
     return {{}, false, text(frame) + " is no piece of it"};
-  if (std::ranges::any_of(whole_, [&](const Frame& one) { return of_one_parcel(one, frame); }))
+  if (std::ranges::any_of(whole_, [&](const Frame& one) { return of_one_transfer(one, frame); }))
     return {{}, true, {}};
-  auto parcel = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
-    return one.wanted && of_one_parcel(one.first, frame);
+  auto transfer = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
+    return one.wanted && of_one_transfer(one.first, frame);
   });
-  if (parcel == incoming_.end()) {
-    if (incoming_.size() >= kParcelsMax) return {{}, false, text(frame) + ": too much comes at once"};
+  if (transfer == incoming_.end()) {
+    if (incoming_.size() >= kTransfersMax) return {{}, false, text(frame) + ": too much comes at once"};
     const std::size_t pieces = (frame.more + piece_bytes_ - 1) / piece_bytes_;
-    parcel = incoming_.insert(parcel, Incoming{});
-    parcel->first = frame;
-    parcel->bytes.resize(frame.more);
-    parcel->begin = parcel->bytes.data();
-    parcel->pieces.assign(pieces, Stage::missing);
-    parcel->missing = pieces;
+    transfer = incoming_.insert(transfer, Incoming{});
+    transfer->first = frame;
+    transfer->bytes.resize(frame.more);
+    transfer->begin = transfer->bytes.data();
+    transfer->pieces.assign(pieces, Stage::missing);
+    transfer->missing = pieces;
   }
-  Stage& stage = parcel->pieces[frame.offset / piece_bytes_];
+  Stage& stage = transfer->pieces[frame.offset / piece_bytes_];
   if (stage != Stage::missing) return {{}, stage == Stage::here, {}};
   stage = Stage::arriving;
-  ++parcel->arriving;
-  return {std::span(parcel->bytes).subspan(frame.offset, frame.bytes), false, {}};
+  ++transfer->arriving;
+  return {std::span(transfer->bytes).subspan(frame.offset, frame.bytes), false, {}};
 }
 
-// The parcel whose piece is at this stage; what is no longer wanted may be there twice.
+// The transfer whose piece is at this stage; what is no longer wanted may be there twice.
 std::list<Intake::Incoming>::iterator Intake::find(const Frame& frame, Stage stage) {
   return std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
-    return of_one_parcel(one.first, frame) && one.pieces[frame.offset / piece_bytes_] == stage;
+    return of_one_transfer(one.first, frame) && one.pieces[frame.offset / piece_bytes_] == stage;
   });
 }
 
-void Intake::let_go(std::list<Incoming>::iterator parcel) {
-  parcel->wanted = false;
-  if (parcel->arriving == 0) incoming_.erase(parcel);
+void Intake::let_go(std::list<Incoming>::iterator transfer) {
+  transfer->wanted = false;
+  if (transfer->arriving == 0) incoming_.erase(transfer);
 }
 
 Intake::Taken Intake::arrived(const Frame& frame, std::span<const std::byte> piece) {
-  const auto parcel = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
-    return of_one_parcel(one.first, frame) && one.begin + frame.offset == piece.data();
+  const auto transfer = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& one) {
+    return of_one_transfer(one.first, frame) && one.begin + frame.offset == piece.data();
   });
-  if (parcel == incoming_.end()) return {};
-  --parcel->arriving;
-  parcel->pieces[frame.offset / piece_bytes_] = Stage::here;
-  if (!parcel->wanted) {
-    let_go(parcel);
+  if (transfer == incoming_.end()) return {};
+  --transfer->arriving;
+  transfer->pieces[frame.offset / piece_bytes_] = Stage::here;
+  if (!transfer->wanted) {
+    let_go(transfer);
     return {};
   }
   if (piece_check(piece) != frame.node) {
-    let_go(parcel);
+    let_go(transfer);
     return {true, text(frame) + " are not as they were sent", std::nullopt};
   }
-  if (--parcel->missing > 0) return {true, {}, std::nullopt};
-  Taken taken{true, {}, std::move(parcel->bytes)};
-  incoming_.erase(parcel);
+  if (--transfer->missing > 0) return {true, {}, std::nullopt};
+  Taken taken{true, {}, std::move(transfer->bytes)};
+  incoming_.erase(transfer);
   was_whole(frame);
   return taken;
 }
@@ -90,17 +91,17 @@ void Intake::was_whole(const Frame& first) {
 }
 
 void Intake::dropped(const Frame& frame, bool abandoned) {
-  const auto parcel = find(frame, Stage::arriving);
-  if (parcel == incoming_.end()) return;
-  --parcel->arriving;
-  parcel->pieces[frame.offset / piece_bytes_] = Stage::missing;
-  if (abandoned) bury(std::move(parcel->bytes));  // all of it; other pieces may still arrive there
-  let_go(parcel);
+  const auto transfer = find(frame, Stage::arriving);
+  if (transfer == incoming_.end()) return;
+  --transfer->arriving;
+  transfer->pieces[frame.offset / piece_bytes_] = Stage::missing;
+  if (abandoned) quarantine(std::move(transfer->bytes));  // all of it; other pieces may still arrive there
+  let_go(transfer);
 }
 
 void Intake::forget() {
   whole_.clear();
-  for (auto parcel = incoming_.begin(); parcel != incoming_.end();) let_go(parcel++);
+  for (auto transfer = incoming_.begin(); transfer != incoming_.end();) let_go(transfer++);
 }
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 // A newcomer, or a member that was left behind, is given records and states, in pieces: each goes straight to
-// its place in memory for the whole, and is checked there. The other end is handover.hpp.
+// its place in memory for the whole, and is checked there. The other end is transfer_sender.hpp.
 //
-// Bounds: at most kParcelsMax parcels are on their way here at once, each as large as was agreed; memory for
-// one is taken when its first piece comes. The last kWholeMax that were whole are remembered: a piece of one
-// of these that comes again begins no new one.
+// Bounds: at most kTransfersMax transfers are on their way here at once, each as large as was agreed; memory
+// for one is taken when its first piece comes. The last kWholeMax that were whole are remembered: a piece of
+// one of these that comes again begins no new one.
 //
 // Thread rule: that of the engine, which it belongs to.
 #pragma once
@@ -16,14 +16,14 @@
 #include <string>
 #include <vector>
 
-#include "transport/collective/transfer/parcel.hpp"
+#include "transport/collective/transfer/transfer_payload.hpp"
 
 namespace muster {
 
 class Intake {
  public:
   /// Each piece that is on its way may be of another one, and one more may stand half way.
-  static constexpr std::size_t kParcelsMax = 16;
+  static constexpr std::size_t kTransfersMax = 16;
   static constexpr std::size_t kWholeMax = 64;
 
   explicit Intake(std::size_t piece_bytes) : piece_bytes_(piece_bytes) {}
@@ -33,8 +33,8 @@ class Intake {
     bool had = false;            ///< because it is here already
     std::string wrong;           ///< because it cannot be: why
   };
-  /// Where a piece goes, of a parcel of at most so many bytes.
-  Place place(const Frame& frame, std::uint64_t parcel_bytes_max);
+  /// Where a piece goes, of a transfer of at most so many bytes.
+  Place place(const Frame& frame, std::uint64_t transfer_bytes_max);
 
   struct Taken {
     bool known = false;                           ///< it lies where `place` said, and is still wanted
@@ -61,7 +61,7 @@ class Intake {
   };
 
   std::list<Incoming>::iterator find(const Frame& frame, Stage stage);
-  void let_go(std::list<Incoming>::iterator parcel);
+  void let_go(std::list<Incoming>::iterator transfer);
   void was_whole(const Frame& first);
 
   std::size_t piece_bytes_;

@@ -132,7 +132,7 @@ TEST(CheckpointStore, AnotherJobsOfTheSameWeightsStays) {
   EXPECT_EQ(disk->list().size(), 8u);
 }
 
-TEST(CheckpointStore, OfAStepThatOfTheLastCourseStays) {
+TEST(CheckpointStore, OfAStepThatOfTheLastAttemptStays) {
   auto disk = std::make_shared<FaultyDisk>();
   CheckpointStore store(disk, identity());
   Snapshot before = snapshot_at(7, 10), now = snapshot_at(7, 9), next = snapshot_at(8, 11);

@@ -111,8 +111,8 @@ TEST_F(ACheckpointThatComesLate, WhoIsLateWithSettingAsideTouchesNothingOfTheNew
   EXPECT_EQ(left.back().step, 12u);
 }
 
-// As a slow disk makes it: the file of the new course has the same step, weights and records.
-TEST_F(ACheckpointThatComesLate, WritesOverNothingOfTheNewCourse) {
+// As a slow disk makes it: the file of the new attempt has the same step, weights and records.
+TEST_F(ACheckpointThatComesLate, OverwritesNothingOfTheNewAttempt) {
   judge(1, 5);
   const auto anew = store_.save(of_history(2, 6), 1);
   EXPECT_THROW(store_.save(of_history(1, 6), 1), VoidCheckpoint);
@@ -124,8 +124,8 @@ TEST_F(ACheckpointThatComesLate, WritesOverNothingOfTheNewCourse) {
 TEST_F(ACheckpointThatComesLate, ARunThatBeganAnewIsAnotherOne) {
   const std::uint64_t first = first_history("a", {}), second = first_history("a", {first, first + 1});
   const std::uint64_t other = first_history("b", {});
-  EXPECT_EQ(course_of(first), 1u);
-  EXPECT_EQ(course_of(second), 1u);
+  EXPECT_EQ(attempt_of(first), 1u);
+  EXPECT_EQ(attempt_of(second), 1u);
   EXPECT_FALSE(goes_before(first, second));
   EXPECT_FALSE(goes_before(first, other) || goes_before(other, first)) << "both begin in one folder at once";
   EXPECT_EQ(history_after(first, {first + 1, second, other}), first + 2);

@@ -84,7 +84,7 @@ TEST(CheckpointStore, OfAnotherRunTheWeightsMayDiffer) {
   EXPECT_TRUE(disk->holds(one.manifest));
 }
 
-TEST(CheckpointStore, OfTwoCoursesOfOneRunNobodyKnowsWhichIsRight) {
+TEST(CheckpointStore, OfTwoAttemptsOfOneRunNobodyKnowsWhichIsRight) {
   const auto disk = std::make_shared<FaultyDisk>();
   CheckpointStore store(disk, identity());
   Snapshot of_one = snapshot_at(8), of_other = snapshot_at(8);

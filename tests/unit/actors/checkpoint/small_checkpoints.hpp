@@ -27,7 +27,7 @@ inline Snapshot snapshot_at(std::uint64_t step, std::uint64_t records = 0) {
   Snapshot snapshot;
   snapshot.place.records = records ? records : step + 2;
   snapshot.place.steps = step;
-  snapshot.place.cursor = {Phase::train, 2, step};
+  snapshot.place.cursor = {Mode::train, 2, step};
   snapshot.place.ledger.begin_epoch(1, 100, kSmallShards);
   snapshot.place.ledger.finish(true, 0);
   snapshot.place.told = {{0, 1, true, step, 100, 100, 0, 0, 0, false, 0, 0, 0.5}};

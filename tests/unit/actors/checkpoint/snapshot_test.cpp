@@ -19,8 +19,8 @@ ReplicaPlace some_place() {
   ReplicaPlace place;
   place.records = 41;
   place.record_hash = 0x1234567890abcdef;
-  place.cursor = {Phase::evaluate, 2, 9};
-  place.debt = {{{4, {0, 2}}, {7, {1}}}, true};
+  place.cursor = {Mode::evaluate, 2, 9};
+  place.deferred = {{{4, {0, 2}}, {7, {1}}}, true};
   place.steps = 39;
   place.samples = 1000;
   place.ledger.begin_epoch(1, 100, kThreeShards);
@@ -67,7 +67,7 @@ TEST(Snapshot, ComesBackAsItWas) {
   EXPECT_EQ(std::memcmp(back->state.data(), snapshot.state.data(), 7 * sizeof(float)), 0);
   EXPECT_EQ(back->place.ledger.state(), snapshot.place.ledger.state());
   EXPECT_EQ(back->place.cursor, snapshot.place.cursor);
-  EXPECT_EQ(back->place.debt, snapshot.place.debt);
+  EXPECT_EQ(back->place.deferred, snapshot.place.deferred);
   EXPECT_EQ(back->place.seen, snapshot.place.seen);
   ASSERT_EQ(back->place.told.size(), 1u);
   EXPECT_TRUE(back->place.told[0].same_as(snapshot.place.told[0]));

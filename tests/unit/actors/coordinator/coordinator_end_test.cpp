@@ -45,7 +45,7 @@ Snapshot snapshot_at(std::uint64_t step) {
   Snapshot snapshot;
   snapshot.history = 1;
   snapshot.place.records = snapshot.place.steps = step;
-  snapshot.place.cursor = {Phase::train, 1, step};
+  snapshot.place.cursor = {Mode::train, 1, step};
   snapshot.state.assign(4, static_cast<float>(step));
   return snapshot;
 }
@@ -77,7 +77,7 @@ class EndOfACoordinator : public ::testing::Test {
     journal_->entry = JournalEntry{kJobHash, 1, view, {2, 0}};
     journal_->entry->suspect_from = 50;
     store_.save(snapshot_at(4), 100);
-    coordinator_ = system_.spawn(coordinator, parts());
+    coordinator_ = system_.spawn(coordinator, setup());
     for (auto& node : nodes_) node = system_.spawn(hears_all, &stops_);
     run();
     for (std::uint32_t slot = 0; slot < 2; ++slot) come_back(slot, view);
@@ -88,40 +88,40 @@ class EndOfACoordinator : public ::testing::Test {
     run();
   }
 
-  CoordinatorParts parts() {
-    CoordinatorParts parts;
-    parts.job.name = "tiny";
-    parts.job.train.shards = 2;
-    parts.job.cluster.replicas = 2;
-    parts.job_hash = kJobHash;
-    parts.placement.devices = {"cpu:0", "cpu:1"};
-    parts.by_hand = true;
-    parts.journal = journal_;
-    parts.checkpoints = disk_;
-    parts.on_event = [this](const Event& event) {
+  CoordinatorSetup setup() {
+    CoordinatorSetup setup;
+    setup.job.name = "tiny";
+    setup.job.train.shards = 2;
+    setup.job.cluster.replicas = 2;
+    setup.job_hash = kJobHash;
+    setup.placement.devices = {"cpu:0", "cpu:1"};
+    setup.by_hand = true;
+    setup.journal = journal_;
+    setup.checkpoints = disk_;
+    setup.on_event = [this](const Event& event) {
       throws_ = event.name == throws_at_ || (throws_ && throws_always_);
       if (throws_) throw std::runtime_error("an observer's error");
     };
-    parts.on_conclude = [this] { ++concluded_; };
-    parts.on_end = [this](const Report& report) { reports_.push_back(report); };
-    return parts;
+    setup.on_conclude = [this] { ++concluded_; };
+    setup.on_end = [this](const Report& report) { reports_.push_back(report); };
+    return setup;
   }
   void come_back(std::uint32_t slot, const View& view) {
-    Adopt word;
-    word.join.protocol = kProtocolVersion;
-    word.join.name = {false, slot};
-    word.join.incarnation = slot + 1;
-    word.join.joins = true;
-    word.prepared.name = word.join.name;
-    word.prepared.address = "x";
-    word.prepared.elements = 4;
-    word.prepared.loads = true;
-    word.term = 1;
-    word.view = view;
-    word.begun = true;
-    word.job_hash = kJobHash;
-    word.free = {2, 0};
-    say(nodes_[slot], caf::make_message(std::move(word)));
+    Adopt adopt;
+    adopt.join.protocol = kProtocolVersion;
+    adopt.join.name = {false, slot};
+    adopt.join.incarnation = slot + 1;
+    adopt.join.joins = true;
+    adopt.prepared.name = adopt.join.name;
+    adopt.prepared.address = "x";
+    adopt.prepared.elements = 4;
+    adopt.prepared.loads = true;
+    adopt.term = 1;
+    adopt.view = view;
+    adopt.begun = true;
+    adopt.job_hash = kJobHash;
+    adopt.free = {2, 0};
+    say(nodes_[slot], caf::make_message(std::move(adopt)));
   }
   void say(const caf::actor& from, caf::message message) {
     caf::actor_cast<caf::strong_actor_ptr>(coordinator_)
@@ -195,12 +195,12 @@ TEST_F(EndOfACoordinator, OneThatWasTakenOverTouchesNoCheckpointOfTheOther) {
   EXPECT_EQ(stops_, 0) << "they are members of the other one";
 }
 
-// Both have read the same term; the disk took the word of the other one first.
+// Both have read the same term; the disk took the entry of the other one first.
 TEST_F(EndOfACoordinator, OneThatWaitsForItsDiskIsTakenOverByOneOfItsOwnTerm) {
   const auto journal = std::make_shared<OneJournal>(*journal_);
   const std::uint64_t before = journal->entry->term;
   journal->full = true;
-  CoordinatorParts of_another = parts();
+  CoordinatorSetup of_another = setup();
   of_another.journal = journal;
   const coordinator_actor waits = system_.spawn(coordinator, std::move(of_another));
   run();
@@ -217,7 +217,7 @@ TEST_F(EndOfACoordinator, OneThatWaitsForItsDiskIsTakenOverByOneOfItsOwnTerm) {
 TEST_F(EndOfACoordinator, IsNotTakenOverByItself) {
   const auto journal = std::make_shared<OneJournal>(*journal_);
   journal->fails_late = true;
-  CoordinatorParts of_another = parts();
+  CoordinatorSetup of_another = setup();
   of_another.journal = journal;
   const coordinator_actor waits = system_.spawn(coordinator, std::move(of_another));
   pass(300ms);

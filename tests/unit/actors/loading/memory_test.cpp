@@ -32,7 +32,7 @@ TEST(PrefetchDepth, RefusesWhatCannotBeAndSaysWhatIsNeeded) {
 }
 
 TEST(PrefetchDepth, DoesNotWrapAround) {
-  const MemoryDemand demand{1000, 1, std::uint64_t{1} << 62, 16, 2};
+  const ReaderMemory demand{1000, 1, std::uint64_t{1} << 62, 16, 2};
   EXPECT_EQ(memory_needed(demand, 2), ~std::uint64_t{0});
   EXPECT_EQ(job_error_key([&] { prefetch_depth(demand); }), "data.memory");
 }

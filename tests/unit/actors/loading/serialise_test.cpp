@@ -16,7 +16,7 @@ Item sample_item() {
   batch->tensors.push_back({DType::float32, {3, 1, 2}, std::vector<std::byte>(24, std::byte{7})});
   batch->tensors.push_back({DType::int64, {3}, std::vector<std::byte>(24, std::byte{9})});
   batch->tensors.push_back({DType::uint8, {3, 0}, {}});
-  return {{Phase::evaluate, 5, 77}, 3, false, {1234567890123, 2}, std::move(batch)};
+  return {{Mode::evaluate, 5, 77}, 3, false, {1234567890123, 2}, std::move(batch)};
 }
 
 void expect_equal(const Item& a, const Item& b) {
@@ -41,7 +41,7 @@ TEST(Serialise, RoundTrips) {
   const auto decoded = decode_item(encode_item(item));
   ASSERT_TRUE(decoded);
   expect_equal(*decoded, item);
-  const Item ended{{Phase::train, 1, 2}, 1, true, {3, 1}, nullptr};
+  const Item ended{{Mode::train, 1, 2}, 1, true, {3, 1}, nullptr};
   const auto decoded_ended = decode_item(encode_item(ended));
   ASSERT_TRUE(decoded_ended);
   expect_equal(*decoded_ended, ended);

@@ -53,7 +53,7 @@ TEST(BatchReader, DealsThePermutationToShards) {
   std::set<std::int64_t> seen;
   for (std::uint64_t step = 0; step < 16; ++step) {
     for (std::uint32_t shard = 0; shard < 5; ++shard) {
-      const Item item = reader.read(shard, {Phase::train, 3, step});
+      const Item item = reader.read(shard, {Mode::train, 3, step});
       ASSERT_FALSE(item.ended);
       ASSERT_EQ(item.batch->rows, item.range.count);
       ASSERT_EQ(item.batch->padding, 0u);
@@ -66,7 +66,7 @@ TEST(BatchReader, DealsThePermutationToShards) {
     }
   }
   EXPECT_EQ(seen.size(), 1237u);
-  EXPECT_TRUE(reader.read(0, {Phase::train, 3, 16}).ended);
+  EXPECT_TRUE(reader.read(0, {Mode::train, 3, 16}).ended);
   EXPECT_EQ(reader.unit(), "sample");
 }
 
@@ -75,24 +75,24 @@ TEST(BatchReader, IsAFunctionOfShardAndCursor) {
   Dataset data = counting(50);
   BatchReader reader(job, data);
   BatchReader other(job, data);
-  const Item first = reader.read(1, {Phase::train, 2, 1});
+  const Item first = reader.read(1, {Mode::train, 2, 1});
   const auto values = numbers(*first.batch);
-  reader.read(2, {Phase::train, 1, 0});
-  EXPECT_EQ(numbers(*reader.read(1, {Phase::train, 2, 1}).batch), values);
-  EXPECT_EQ(numbers(*other.read(1, {Phase::train, 2, 1}).batch), values);
+  reader.read(2, {Mode::train, 1, 0});
+  EXPECT_EQ(numbers(*reader.read(1, {Mode::train, 2, 1}).batch), values);
+  EXPECT_EQ(numbers(*other.read(1, {Mode::train, 2, 1}).batch), values);
   EXPECT_EQ(numbers(*first.batch), values) << "a batch in use was overwritten";
-  EXPECT_NE(numbers(*reader.read(1, {Phase::train, 3, 1}).batch), values);
+  EXPECT_NE(numbers(*reader.read(1, {Mode::train, 3, 1}).batch), values);
 }
 
 TEST(BatchReader, UsesBuffersAgainOnceTheyAreFree) {
   const Job job = small_job(1, 4);
   Dataset data = counting(50);
   BatchReader reader(job, data);
-  Item held = reader.read(0, {Phase::train, 1, 0});
+  Item held = reader.read(0, {Mode::train, 1, 0});
   const auto* bytes = held.batch->tensors[0].bytes.data();
-  EXPECT_NE(reader.read(0, {Phase::train, 1, 1}).batch->tensors[0].bytes.data(), bytes);
+  EXPECT_NE(reader.read(0, {Mode::train, 1, 1}).batch->tensors[0].bytes.data(), bytes);
   held.batch.reset();
-  EXPECT_EQ(reader.read(0, {Phase::train, 1, 2}).batch->tensors[0].bytes.data(), bytes);
+  EXPECT_EQ(reader.read(0, {Mode::train, 1, 2}).batch->tensors[0].bytes.data(), bytes);
 }
 
 TEST(BatchReader, LetsBatchesOutliveIt) {
@@ -125,7 +125,7 @@ TEST(BatchReader, LetsAnotherThreadReleaseBatches) {
     }
   });
   for (std::uint64_t step = 0; step < 1000; ++step) {
-    auto batch = reader.read(0, {Phase::train, 1, step}).batch;
+    auto batch = reader.read(0, {Mode::train, 1, step}).batch;
     const std::lock_guard lock(mutex);
     queue.push_back(std::move(batch));
     changed.notify_one();
@@ -145,7 +145,7 @@ TEST(BatchReader, CutsInSourceOrderBeforeTheShuffle) {
   std::vector<std::int64_t> values;
   for (std::uint64_t step = 0; step < *reader.steps_per_epoch(); ++step) {
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
-      const auto part = numbers(*reader.read(shard, {Phase::train, 1, step}).batch);
+      const auto part = numbers(*reader.read(shard, {Mode::train, 1, step}).batch);
       values.insert(values.end(), part.begin(), part.end());
     }
   }
@@ -169,10 +169,10 @@ TEST(BatchReader, KeepsTheSourcesOrderWithoutShuffle) {
   job.data.shuffle = false;
   Dataset data = counting(7);
   BatchReader reader(job, data);
-  EXPECT_EQ(numbers(*reader.read(0, {Phase::train, 1, 0}).batch), (std::vector<std::int64_t>{0, 2, 4}));
-  EXPECT_EQ(numbers(*reader.read(1, {Phase::train, 9, 0}).batch), (std::vector<std::int64_t>{1, 3, 5}));
-  EXPECT_EQ(numbers(*reader.read(0, {Phase::train, 1, 1}).batch), (std::vector<std::int64_t>{6}));
-  EXPECT_TRUE(reader.read(1, {Phase::train, 1, 1}).ended);
+  EXPECT_EQ(numbers(*reader.read(0, {Mode::train, 1, 0}).batch), (std::vector<std::int64_t>{0, 2, 4}));
+  EXPECT_EQ(numbers(*reader.read(1, {Mode::train, 9, 0}).batch), (std::vector<std::int64_t>{1, 3, 5}));
+  EXPECT_EQ(numbers(*reader.read(0, {Mode::train, 1, 1}).batch), (std::vector<std::int64_t>{6}));
+  EXPECT_TRUE(reader.read(1, {Mode::train, 1, 1}).ended);
 }
 
 TEST(BatchReader, PadsWithZeroRows) {
@@ -180,8 +180,8 @@ TEST(BatchReader, PadsWithZeroRows) {
   job.data.shuffle = false;
   Dataset data = counting(7);
   BatchReader reader(job, data);
-  reader.read(0, {Phase::train, 1, 0});
-  const Item item = reader.read(0, {Phase::train, 1, 1});
+  reader.read(0, {Mode::train, 1, 0});
+  const Item item = reader.read(0, {Mode::train, 1, 1});
   EXPECT_EQ(item.range, (Range{3, 1}));
   EXPECT_EQ(item.batch->rows, 1u);
   EXPECT_EQ(item.batch->padding, 2u);
@@ -195,7 +195,7 @@ TEST(BatchReader, DropsStepsThatAreNotFull) {
   BatchReader reader(job, data);
   EXPECT_EQ(reader.steps_per_epoch(), 1u);
   EXPECT_EQ(reader.dealing()->dropped(), 5u);
-  EXPECT_TRUE(reader.read(0, {Phase::train, 1, 1}).ended);
+  EXPECT_TRUE(reader.read(0, {Mode::train, 1, 1}).ended);
 }
 
 TEST(BatchReader, EvaluatesTheWholeTestSetInOrder) {
@@ -205,11 +205,11 @@ TEST(BatchReader, EvaluatesTheWholeTestSetInOrder) {
   Dataset data = counting(50, 7);
   BatchReader reader(job, data);
   EXPECT_TRUE(reader.evaluates());
-  EXPECT_EQ(reader.samples(Phase::evaluate), 7u);
-  EXPECT_EQ(reader.steps_per_epoch(Phase::evaluate), 1u);
-  EXPECT_EQ(numbers(*reader.read(0, {Phase::evaluate, 1, 0}).batch), (std::vector<std::int64_t>{0, 2, 4, 6}));
-  EXPECT_EQ(numbers(*reader.read(1, {Phase::evaluate, 2, 0}).batch), (std::vector<std::int64_t>{1, 3, 5}));
-  EXPECT_TRUE(reader.read(0, {Phase::evaluate, 1, 1}).ended);
+  EXPECT_EQ(reader.samples(Mode::evaluate), 7u);
+  EXPECT_EQ(reader.steps_per_epoch(Mode::evaluate), 1u);
+  EXPECT_EQ(numbers(*reader.read(0, {Mode::evaluate, 1, 0}).batch), (std::vector<std::int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(numbers(*reader.read(1, {Mode::evaluate, 2, 0}).batch), (std::vector<std::int64_t>{1, 3, 5}));
+  EXPECT_TRUE(reader.read(0, {Mode::evaluate, 1, 1}).ended);
 }
 
 TEST(BatchReader, HasNothingToEvaluateWithoutATestSet) {
@@ -217,8 +217,8 @@ TEST(BatchReader, HasNothingToEvaluateWithoutATestSet) {
   Dataset data = counting(50);
   BatchReader reader(job, data);
   EXPECT_FALSE(reader.evaluates());
-  EXPECT_EQ(reader.steps_per_epoch(Phase::evaluate), 0u);
-  EXPECT_TRUE(reader.read(1, {Phase::evaluate, 1, 0}).ended);
+  EXPECT_EQ(reader.steps_per_epoch(Mode::evaluate), 0u);
+  EXPECT_TRUE(reader.read(1, {Mode::evaluate, 1, 0}).ended);
 }
 
 TEST(BatchReader, KnowsItsLargestMicroBatch) {
@@ -255,7 +255,7 @@ TEST(BatchReader, HandsOutReadyMadeBatchesUnchanged) {
   EXPECT_EQ(reader.steps_per_epoch(), 4u);
   for (std::uint64_t step = 0; step < 4; ++step) {
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
-      const Item item = reader.read(shard, {Phase::train, 5, step});
+      const Item item = reader.read(shard, {Mode::train, 5, step});
       const auto index = static_cast<std::int64_t>(step * 2 + shard);
       ASSERT_EQ(item.ended, index == 7);
       if (item.ended) continue;
@@ -292,7 +292,7 @@ TEST(BatchReader, RefusesBatchesThatAreNotWhatTheySay) {
   lying.rows = 3;
   Dataset data = ready_made({ready({0}), lying});
   BatchReader reader(small_job(1, 1), data);
-  EXPECT_EQ(job_error_key([&] { reader.read(0, {Phase::train, 1, 1}); }), "data.source");
+  EXPECT_EQ(job_error_key([&] { reader.read(0, {Mode::train, 1, 1}); }), "data.source");
   Dataset hollow = ready_made({Batch{}});
   EXPECT_EQ(job_error_key([&] { BatchReader(small_job(1, 1), hollow); }), "data.source");
 }

@@ -112,7 +112,7 @@ class Message : public ::testing::Test {};
 
 using RemoteMessages =
     ::testing::Types<NodeName, Join, Welcome, DataFacts, Prepared, Member, View, Install, Installed, Begin,
-                     Raised, Progress, EpochEnd, Phases, Sent, Traffic, ReplicaDone, Heartbeat, Failing,
+                     Raised, Progress, EpochEnd, PhaseTimes, Sent, Traffic, ReplicaDone, Heartbeat, Failing,
                      ChildEnded, StopRequest, Stop, Tick, StatusRequest, NodeStatus, RunStatus>;
 TYPED_TEST_SUITE(Message, RemoteMessages);
 

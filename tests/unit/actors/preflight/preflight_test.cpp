@@ -280,22 +280,22 @@ TEST(Preflight, WhatDoesNotFitTheMachineIsRefusedWithTheNumbers) {
   EXPECT_TRUE(check_memory(flight, {}).empty());
 }
 
-TEST(Preflight, WhatDoesNotFitACardIsRefusedWithTheNumbers) {
+TEST(Preflight, WhatDoesNotFitAGpuIsRefusedWithTheNumbers) {
   Preflight flight = look(kJob);
   flight.placement.devices = {"cuda:0", "cuda:1"};
-  flight.card_batch.bytes = std::uint64_t{70} << 30;
+  flight.gpu_batch.bytes = std::uint64_t{70} << 30;
   const MemoryPlan plan = memory_of(flight, 0);
-  EXPECT_EQ(plan.batch, flight.card_batch.bytes);
+  EXPECT_EQ(plan.batch, flight.gpu_batch.bytes);
   EXPECT_EQ(plan.loading + plan.staging, 0u);  // of the host, and so is the gradient on its way
   EXPECT_GT(plan.on_host, plan.gradient + flight.resident_bytes);
-  EXPECT_FALSE(flight.sums_on_cards);
-  flight.sums_on_cards = true;
-  const MemoryPlan from_card_to_card = memory_of(flight, 0);
-  EXPECT_GT(from_card_to_card.staging, 0u);
-  EXPECT_EQ(from_card_to_card.total(), plan.total() + from_card_to_card.staging);
-  EXPECT_LE(from_card_to_card.on_host + plan.state + from_card_to_card.staging, plan.on_host);
-  flight.sums_on_cards = false;
-  flight.card_room = {{"cuda:0", std::uint64_t{80} << 30}, {"cuda:1", std::uint64_t{80} << 30}};
+  EXPECT_FALSE(flight.sums_on_gpus);
+  flight.sums_on_gpus = true;
+  const MemoryPlan gpu_to_gpu = memory_of(flight, 0);
+  EXPECT_GT(gpu_to_gpu.staging, 0u);
+  EXPECT_EQ(gpu_to_gpu.total(), plan.total() + gpu_to_gpu.staging);
+  EXPECT_LE(gpu_to_gpu.on_host + plan.state + gpu_to_gpu.staging, plan.on_host);
+  flight.sums_on_gpus = false;
+  flight.gpu_room = {{"cuda:0", std::uint64_t{80} << 30}, {"cuda:1", std::uint64_t{80} << 30}};
   EXPECT_TRUE(check_memory(flight, {}).empty());
   flight.placement.devices[1] = "cuda:0";  // they share it
   const std::string said = render(check_memory(flight, {}));

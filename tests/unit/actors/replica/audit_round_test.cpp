@@ -24,8 +24,8 @@ Item item_of(std::uint32_t shard, int rows) {
   return item;
 }
 
-AuditWord word_of(std::uint32_t shard) {
-  AuditWord word;
+AuditReport report_of(std::uint32_t shard) {
+  AuditReport word;
   word.shard = shard;
   return word;
 }
@@ -36,7 +36,7 @@ TEST(AuditRound, WithoutAuditsTheOwnPartIsComplete) {
   EXPECT_FALSE(round.is_open());
   EXPECT_FALSE(round.complete()) << "the own shards are not computed yet";
   round.own_begun();
-  round.own_done({{}, {}, {word_of(9)}});
+  round.own_done({{}, {}, {report_of(9)}});
   const auto part = round.complete();
   ASSERT_TRUE(part);
   EXPECT_EQ(part->audits.size(), 1u);
@@ -67,7 +67,7 @@ TEST(AuditRound, TheFirstShardWithSamplesIsAudited) {
   EXPECT_EQ(round.shard(), 6u);
   round.own_done({});
   EXPECT_FALSE(round.complete()) << "the audit is not done";
-  round.computed(word_of(6));
+  round.computed(report_of(6));
   EXPECT_EQ(round.next(), std::nullopt);
   const auto part = round.complete();
   ASSERT_TRUE(part);
@@ -95,7 +95,7 @@ TEST(AuditRound, TwoAuditsComeOneAfterTheOther) {
     ASSERT_EQ(round.next(), shard);
     round.take(item_of(shard, 1));
     ASSERT_TRUE(round.start());
-    round.computed(word_of(shard));
+    round.computed(report_of(shard));
   }
   EXPECT_EQ(round.next(), std::nullopt);
   EXPECT_EQ(round.complete()->audits.size(), 2u);

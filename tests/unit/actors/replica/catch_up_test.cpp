@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/collective/transfer/handover.hpp"
+#include "transport/collective/transfer/transfer_sender.hpp"
 
 namespace muster {
 namespace {
@@ -99,8 +99,8 @@ TEST(CatchUp, WhatWasGivenForOneViewIsNotForTheNext) {
 TEST(CatchUp, NoMoreRecordsAreKeptThanADonorSends) {
   CatchUp newcomer;
   newcomer.observe(7);
-  for (std::uint64_t i = 0; i < kHandoverWindowMax; ++i) ASSERT_TRUE(newcomer.keep(i, payload()));
-  EXPECT_FALSE(newcomer.keep(kHandoverWindowMax, payload()));
+  for (std::uint64_t i = 0; i < kTransferWindowMax; ++i) ASSERT_TRUE(newcomer.keep(i, payload()));
+  EXPECT_FALSE(newcomer.keep(kTransferWindowMax, payload()));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ RoundRecord step(std::uint64_t number, const std::vector<std::uint32_t>& shards)
   RoundRecord record;
   record.step = number;
   for (const std::uint32_t shard : shards) {
-    ShardWord word;
+    ShardReport word;
     word.shard = shard;
     word.rows = 1;
     record.shards.push_back(word);

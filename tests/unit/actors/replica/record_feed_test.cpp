@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kWindow = 3;
 
 RecordFeed::Record record() {
-  return std::make_shared<Parcel>();
+  return std::make_shared<TransferPayload>();
 }
 
 /// "1<5": record 5 is sent to peer 1; "1 taken 3": peer 1 is given up, with 3 records applied.

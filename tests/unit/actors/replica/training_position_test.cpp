@@ -22,8 +22,8 @@ DataFacts facts_of(std::int64_t samples, bool has_test = false) {
   return facts;
 }
 
-ShardWord word(std::uint32_t shard, std::uint64_t first, std::uint32_t rows, std::uint32_t ended = 0) {
-  ShardWord word;
+ShardReport word(std::uint32_t shard, std::uint64_t first, std::uint32_t rows, std::uint32_t ended = 0) {
+  ShardReport word;
   word.shard = shard;
   word.ended = ended;
   word.rows = ended ? 0 : rows;
@@ -32,7 +32,7 @@ ShardWord word(std::uint32_t shard, std::uint64_t first, std::uint32_t rows, std
   return word;
 }
 
-RoundRecord step(std::uint64_t number, std::vector<ShardWord> shards, double loss = 0) {
+RoundRecord step(std::uint64_t number, std::vector<ShardReport> shards, double loss = 0) {
   RoundRecord record;
   record.step = number;
   record.hash = 1000 + number;
@@ -64,9 +64,9 @@ TEST(TrainingPosition, ARecordIsHeldOrTakenBack) {
 TEST(TrainingPosition, AnEpochIsCountedAndReported) {
   TrainingPosition position(job_of(2), facts_of(7), kSlot);
   apply(position, step(1, {word(0, 0, 2), word(1, 4, 2)}, 6));
-  position.course().step_committed();
+  position.schedule().step_committed();
   apply(position, step(2, {word(0, 2, 2), word(1, 6, 1)}, 2));
-  position.course().step_committed();
+  position.schedule().step_committed();
   EXPECT_EQ(position.samples(), 7u);
   EXPECT_TRUE(position.close_epoch(true)) << "there is no test set: it is reported now";
   EXPECT_TRUE(position.told().empty());
@@ -85,8 +85,8 @@ TEST(TrainingPosition, WithATestSetTheEpochIsReportedAfterItsEvaluation) {
   job.train.evaluate = true;
   TrainingPosition position(job, facts_of(2, true), kSlot);
   apply(position, step(1, {word(0, 0, 2)}));
-  position.course().step_committed();
-  const auto move = position.course().all_ended();
+  position.schedule().step_committed();
+  const auto move = position.schedule().all_ended();
   ASSERT_TRUE(move.epoch_ended);
   EXPECT_FALSE(position.close_epoch(move.data_ended));
   RoundRecord evaluation;
@@ -114,11 +114,11 @@ TEST(TrainingPosition, AnEpochThatIsCutIsNotComplete) {
 TEST(TrainingPosition, ShardsThatAStepWentOnWithoutAreComputedLater) {
   TrainingPosition position(job_of(3), facts_of(12), kSlot);
   const RoundRecord record =
-      step(1, {word(0, 0, 2), word(1, 4, 0, ShardWord::kLeftOut), word(2, 8, 0, ShardWord::kLeftOut)});
+      step(1, {word(0, 0, 2), word(1, 4, 0, ShardReport::kLeftOut), word(2, 8, 0, ShardReport::kLeftOut)});
   apply(position, record);
   EXPECT_EQ(position.defer_left_out(record), (std::vector<std::uint32_t>{1, 2}));
-  ASSERT_EQ(position.course().debt().owed.size(), 1u);
-  EXPECT_EQ(position.course().debt().owed[0].shards, (std::vector<std::uint32_t>{1, 2}));
+  ASSERT_EQ(position.schedule().deferred().owed.size(), 1u);
+  EXPECT_EQ(position.schedule().deferred().owed[0].shards, (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
@@ -132,14 +132,14 @@ TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
 TEST(TrainingPosition, AnotherReplicaGoesOnFromItsPlace) {
   TrainingPosition donor(job_of(2), facts_of(7), 0);
   apply(donor, step(1, {word(0, 0, 2), word(1, 4, 2)}, 6));
-  donor.course().step_committed();
+  donor.schedule().step_committed();
   TrainingPosition newcomer(job_of(2), facts_of(7), kSlot);
   newcomer.restore(donor.place());
   EXPECT_EQ(newcomer.records(), 1u);
   EXPECT_EQ(newcomer.record_hash(), 1001u);
   for (TrainingPosition* each : {&donor, &newcomer}) {
     apply(*each, step(2, {word(0, 2, 2), word(1, 6, 1)}, 2));
-    each->course().step_committed();
+    each->schedule().step_committed();
     each->close_epoch(true);
     each->report_epoch();
   }

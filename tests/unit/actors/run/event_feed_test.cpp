@@ -48,11 +48,11 @@ TEST(EventFeed, WhoWaitsHoldsUpNobodyAndIsToldWhatWasMissed) {
   feed.push(numbered(0));
   held.entered.get_future().wait();
   for (int i = 1; i < 10; ++i) feed.push(numbered(i));  // 1 and 2 wait
-  EXPECT_FALSE(feed.told_within(0ms));
+  EXPECT_FALSE(feed.delivered_within(0ms));
   held.go.set_value();
-  ASSERT_TRUE(feed.told_within(kLong));
+  ASSERT_TRUE(feed.delivered_within(kLong));
   feed.push(numbered(10));
-  ASSERT_TRUE(feed.told_within(kLong));
+  ASSERT_TRUE(feed.delivered_within(kLong));
   ASSERT_EQ(told.size(), 5u);
   EXPECT_EQ(told[2].text("text"), "2");
   EXPECT_EQ(told[3].name, "missed");
@@ -73,7 +73,7 @@ TEST(EventFeed, OfProgressTheLastOneWaits) {
   held.entered.get_future().wait();
   for (progress.step = 2; progress.step < 10; ++progress.step) feed.push(progress, DataFacts{});
   held.go.set_value();
-  ASSERT_TRUE(feed.told_within(kLong));
+  ASSERT_TRUE(feed.delivered_within(kLong));
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 9}));
 }
 
@@ -85,7 +85,7 @@ TEST(EventFeed, OneThatThrowsIsCalledNoMore) {
   feed.push(numbered(0));
   feed.push(numbered(1));
   feed.push(Progress{}, DataFacts{});
-  EXPECT_TRUE(feed.told_within(kLong));
+  EXPECT_TRUE(feed.delivered_within(kLong));
   EXPECT_EQ(told, 1);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("is called no more: the log is full"),
             std::string::npos);
@@ -95,7 +95,7 @@ TEST(EventFeed, WithoutFunctionsThereIsNothingToWaitFor) {
   EventFeed feed(nullptr, nullptr);
   feed.push(numbered(0));
   feed.push(Progress{}, DataFacts{});
-  EXPECT_TRUE(feed.told_within(kLong));
+  EXPECT_TRUE(feed.delivered_within(kLong));
 }
 
 }  // namespace

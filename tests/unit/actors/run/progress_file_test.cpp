@@ -30,11 +30,11 @@ class ProgressFileTest : public ::testing::Test {
     row.loss = loss;
     Event event = event_of(row);
     event.time_ms = time_ms;
-    file.tell(event);
+    file.report(event);
   }
 
   static void goes_on(ProgressFile& file) {
-    file.tell(make_event(
+    file.report(make_event(
         "restarted", {{"term", std::int64_t{2}}, {"view", std::int64_t{1}}, {"members", std::int64_t{2}}}));
   }
 

@@ -52,7 +52,7 @@ Report full_report() {
 
 TEST(Report, HasTheKeysOfItsSchema) {
   const Json json = Json::parse(to_json(full_report()));
-  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["schema"], 2);
   EXPECT_EQ(json["job"], "fashion-mnist");
   EXPECT_EQ(json["outcome"], "completed");
   EXPECT_EQ(json["reason"], "");
@@ -75,8 +75,8 @@ TEST(Report, HasTheKeysOfItsSchema) {
   EXPECT_EQ(json["phases"][1]["replica"], 1);
   EXPECT_EQ(json["algorithm"], "hierarchical");
   EXPECT_EQ(json["traffic"], Json::parse(R"([{"replica": 0,
-      "within_host": {"frames": 1, "payload_bytes": 2, "word_bytes": 3, "other_bytes": 4},
-      "between_hosts": {"frames": 5, "payload_bytes": 6, "word_bytes": 7, "other_bytes": 8}}])"));
+      "within_host": {"frames": 1, "payload_bytes": 2, "metadata_bytes": 3, "other_bytes": 4},
+      "between_hosts": {"frames": 5, "payload_bytes": 6, "metadata_bytes": 7, "other_bytes": 8}}])"));
   EXPECT_EQ(json["events"][0]["event"], "notice");
   EXPECT_EQ(json["event_counts"]["notice"], 1);
 }

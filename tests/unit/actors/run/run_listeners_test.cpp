@@ -98,7 +98,7 @@ TEST(RunListeners, ASlowObserverIsToldHowManyItMissed) {
   entered.get_future().wait();
   for (const char* text : {"second", "third", "fourth", "fifth"}) push(text);
   go.set_value();
-  ASSERT_TRUE(feed.told_within(kLong));
+  ASSERT_TRUE(feed.delivered_within(kLong));
   push("last");
   ASSERT_EQ(last.get_future().wait_for(kLong), std::future_status::ready);
   ASSERT_EQ(heard.size(), 5u);

@@ -18,13 +18,13 @@ Options defaults() {
   return options;
 }
 
-std::vector<float> first_batch(const Options& options, std::size_t field, Phase phase = Phase::train) {
+std::vector<float> first_batch(const Options& options, std::size_t field, Mode mode = Mode::train) {
   Dataset data = make_synthetic(options);
   Job job;
   job.data.shuffle = false;
   job.train.batch = 1000;
   BatchReader reader(job, data);
-  const Item item = reader.read(0, {phase, 1, 0});
+  const Item item = reader.read(0, {mode, 1, 0});
   const auto values = item.batch->tensors.at(field).as<float>();
   return {values.begin(), values.end()};
 }
@@ -59,8 +59,8 @@ TEST(Synthetic, HasOtherTestSamplesOfTheSameFunction) {
   Options options = defaults();
   options["test_samples"] = std::int64_t{100};
   options["inputs"] = std::int64_t{1};
-  const auto x = first_batch(options, 0, Phase::evaluate);
-  const auto y = first_batch(options, 1, Phase::evaluate);
+  const auto x = first_batch(options, 0, Mode::evaluate);
+  const auto y = first_batch(options, 1, Mode::evaluate);
   ASSERT_EQ(x.size(), 100u);
   const auto train_x = first_batch(options, 0);
   const auto train_y = first_batch(options, 1);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "actors/checkpoint/snapshot.hpp"
-#include "actors/trainer/workbench.hpp"
+#include "actors/trainer/trainer_state.hpp"
 #include "muster/error.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/unit/actors/trainer/part_holders.hpp"

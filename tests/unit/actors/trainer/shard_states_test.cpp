@@ -19,13 +19,13 @@ using oracle::RandomValues;
 constexpr std::uint32_t kShards = 6;
 constexpr std::size_t kElements = 40;
 
-std::vector<ShardWord> all_present() {
-  std::vector<ShardWord> words(kShards);
+std::vector<ShardReport> all_present() {
+  std::vector<ShardReport> reports(kShards);
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-    words[shard].shard = shard;
-    words[shard].rows = 1;
+    reports[shard].shard = shard;
+    reports[shard].rows = 1;
   }
-  return words;
+  return reports;
 }
 
 std::vector<PartHolder> random_dealing(RandomValues& random) {
@@ -75,12 +75,12 @@ class States {
   // One that is given up leaves no trace.
   void step(std::uint64_t step, RandomValues& random, bool given_up) {
     TopK compressor(kElements, shape_.ratio);
-    auto words = all_present();
+    auto reports = all_present();
     auto after = right_;
     for (const PartHolder& holder : holders_) {
       for (std::uint32_t shard = holder.begin; shard < holder.end; ++shard) {
         if (random.chance(20)) {
-          words[shard].ended = 1;
+          reports[shard].ended = 1;
           continue;
         }
         std::vector<float> gradient = random.values(kElements), exact = gradient;
@@ -95,7 +95,7 @@ class States {
       }
     }
     if (given_up) return;
-    for (const auto& [slot, states] : held_) states->commit(step, words);
+    for (const auto& [slot, states] : held_) states->commit(step, reports);
     right_ = after;
   }
 
@@ -171,16 +171,16 @@ TEST(ShardStates, AreTheSameWhoeverHoldsThem) {
 TEST(ShardStates, FollowNoStepWithoutTheStatesThatItMakes) {
   ShardStates states({2, 4, 0.5, {}}, {{0, 1, 0, 1}, {1, 0, 1, 2}}, 0);
   states.prepare(nullptr);
-  std::vector<ShardWord> words(2);
-  words[0].rows = words[1].rows = 1;
-  words[1].shard = 1;
+  std::vector<ShardReport> reports(2);
+  reports[0].rows = reports[1].rows = 1;
+  reports[1].shard = 1;
   std::vector<float> gradient{1, 2, 3, 4};
   states.compress(0, 1, gradient);
-  EXPECT_THROW(states.commit(1, words), Error) << "the copy of shard 1 has not come";
+  EXPECT_THROW(states.commit(1, reports), Error) << "the copy of shard 1 has not come";
   states.compress(0, 1, gradient);
   states.kept(1, 1);
-  states.commit(1, words);
-  EXPECT_THROW(states.commit(1, words), Error) << "twice";
+  states.commit(1, reports);
+  EXPECT_THROW(states.commit(1, reports), Error) << "twice";
 }
 
 TEST(ShardStates, WhatMayStillBeWrittenToIsNotUsedAgain) {

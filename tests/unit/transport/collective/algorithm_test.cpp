@@ -96,7 +96,7 @@ class Sums {
       shape.self = m;
       auto& member = *members_.emplace_back(std::make_unique<Member>(shape, *nobody_));
       member.sum = std::make_unique<TreeSum>(
-          member.plan, member.staging, member.ways,
+          member.plan, member.staging, member.variants,
           [this, m](std::uint32_t to, Frame frame, std::span<const std::byte> payload, Staging::Hold hold) {
             frame.from = m;
             frame.bytes = payload.size();
@@ -164,7 +164,7 @@ class Sums {
   struct Member {
     Member(const ReductionShape& shape, Transport& transport)
         : plan(shape), staging(shape.chunk_elements, transport) {}
-    // What is not offered yet is not there yet: who reads it reads no number.
+    // What is not offered yet is not there yet: who reads it reads NaN.
     void hide_sums() {
       shown.clear();
       for (const NodeValue& node : accumulator->nodes())
@@ -187,7 +187,7 @@ class Sums {
     const ReductionShape& shape() const { return plan.shape(); }
     SumPlan plan;
     Staging staging;
-    WayChoice ways;
+    VariantChoice variants;
     std::unique_ptr<TreeSum> sum;
     std::unique_ptr<Accumulator> accumulator;
     std::vector<float> result;
@@ -378,7 +378,8 @@ TEST(Algorithms, CostWhatTheirFormulasSay) {
   }
 }
 
-// What the chooser relies on where members share hosts, which lie side by side (rules/membership/roster.cpp).
+// What the chooser relies on where members share hosts, which lie side by side
+// (rules/membership/membership.cpp).
 TEST(Algorithms, HierarchicalSendsTheFewestBytesBetweenHosts) {
   for (std::uint32_t hosts = 2; hosts <= 6; ++hosts) {
     for (std::uint32_t each = 2; each <= 5; ++each) {

@@ -105,7 +105,7 @@ TEST(PhaseCost, HasTheMessagesAndAdditionsOfTheBusiestMembersPlan) {
   }
 }
 
-TEST(PhaseCost, CountsTheWordsBetweenAllPairs) {
+TEST(PhaseCost, CountsTheReportsBetweenAllPairs) {
   const Cluster cluster{4096, 8};
   const PhaseCost headers = headers_cost(cluster, 2), metrics = metrics_cost(cluster, 2);
   EXPECT_EQ(headers.messages, 2 * 4095);

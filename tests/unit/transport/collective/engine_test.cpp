@@ -41,7 +41,7 @@ struct Pair {
       };
       hooks.refused = [side](const std::string& reason) { side->refusals.push_back(reason); };
       hooks.starved = [side](LoadingSight sight) { side->sights.push_back(std::move(sight)); };
-      hooks.progress = [] { return ProgressWord{Activity::loading, 0, 1}; };
+      hooks.progress = [] { return ProgressStatus{Activity::loading, 0, 1}; };
       side->engine = std::make_unique<Engine>(*side->transport, std::move(hooks));
     }
   }

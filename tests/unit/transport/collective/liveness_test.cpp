@@ -20,13 +20,13 @@ TEST(StepClock, OneSlowStepDoesNotMoveTheMedian) {
   EXPECT_EQ(clock.median(), milliseconds(50)) << "old steps are forgotten";
 }
 
-TEST(Liveness, AWordSurvivesItsFrameAndGarbageIsNone) {
-  const ProgressWord word{Activity::computing, 7, 1ull << 40};
+TEST(Liveness, AStatusSurvivesItsFrameAndGarbageIsNone) {
+  const ProgressStatus status{Activity::computing, 7, 1ull << 40};
   Frame frame;
-  put_word(word, frame);
-  EXPECT_EQ(word_in(frame), word);
+  put_status(status, frame);
+  EXPECT_EQ(status_in(frame), status);
   frame.node = kActivities;
-  EXPECT_FALSE(word_in(frame));
+  EXPECT_FALSE(status_in(frame));
 }
 
 TEST(Liveness, ProgressIsWhenTheCounterMovedLast) {
@@ -68,11 +68,11 @@ TEST(ProgressBoard, RestsOnlyIfNothingElseWasBegun) {
   const std::uint64_t copies = board.now(Activity::updating);
   const std::uint64_t deals = board.now(Activity::updating);
   board.rests(copies);
-  EXPECT_EQ(board.word().activity, Activity::updating);
-  const std::uint64_t before = board.word().counter;
+  EXPECT_EQ(board.status().activity, Activity::updating);
+  const std::uint64_t before = board.status().counter;
   board.rests(deals);
-  EXPECT_EQ(board.word().activity, Activity::idle);
-  EXPECT_GT(board.word().counter, before);
+  EXPECT_EQ(board.status().activity, Activity::idle);
+  EXPECT_GT(board.status().counter, before);
 }
 
 constexpr std::uint32_t kMembers = 3;
@@ -105,7 +105,7 @@ class LivenessWorld {
       };
       hooks.refused = [&member](const std::string& why) { member.failures.push_back(why); };
       hooks.stalled = [&member](RoundSight sight) { member.sights.push_back(std::move(sight)); };
-      hooks.progress = [&member] { return member.board.word(); };
+      hooks.progress = [&member] { return member.board.status(); };
       hooks.now = [this] { return queue_.now(); };
       member.engine = std::make_unique<Engine>(*member.transport, std::move(hooks));
     }
@@ -184,16 +184,16 @@ TEST(EngineLiveness, WhoWaitsIsToldWhatTheOthersDo) {
   EXPECT_EQ(sight.step, 1u);
   EXPECT_EQ(sight.waiting_since, since);
   ASSERT_EQ(sight.peers.size(), 2u);
-  EXPECT_TRUE(sight.peers[0].header_in && sight.peers[0].words_in);
+  EXPECT_TRUE(sight.peers[0].header_in && sight.peers[0].metrics_in);
   EXPECT_TRUE(sight.peers[1].header_in);
-  EXPECT_FALSE(sight.peers[1].words_in || sight.peers[1].sums_in);
+  EXPECT_FALSE(sight.peers[1].metrics_in || sight.peers[1].sums_in);
   EXPECT_EQ(sight.peers[1].doing.activity, Activity::computing);
   EXPECT_EQ(sight.peers[1].doing.shard, 2u);
   EXPECT_FALSE(sight.peers[0].unanswered_since) << "it was not asked";
   EXPECT_EQ(sight.peers[1].unanswered_since, std::nullopt) << "it answers at each tick";
   EXPECT_LT(sight.peers[1].progress, since + milliseconds(160)) << "its counter stands still";
 
-  const auto words_at = world.now();
+  const auto reports_at = world.now();
   world.contribute(2);
   world.run_for(milliseconds(10));
   for (const Member& member : world.members) {
@@ -201,9 +201,9 @@ TEST(EngineLiveness, WhoWaitsIsToldWhatTheOthersDo) {
     EXPECT_TRUE(member.failures.empty());
     EXPECT_EQ(member.result[0], 3.0f / 12);
   }
-  EXPECT_EQ(world.members[0].records.back().last_word_of, 2u);
-  EXPECT_GT(world.members[0].records.back().last_word_at, words_at);
-  EXPECT_LT(world.members[0].records.back().last_word_at, words_at + milliseconds(5));
+  EXPECT_EQ(world.members[0].records.back().last_report_of, 2u);
+  EXPECT_GT(world.members[0].records.back().last_report_at, reports_at);
+  EXPECT_LT(world.members[0].records.back().last_report_at, reports_at + milliseconds(5));
 }
 
 TEST(EngineLiveness, WhoDoesNotAnswerIsSilentFromTheFirstQuestionOn) {

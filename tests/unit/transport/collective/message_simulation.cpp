@@ -32,7 +32,7 @@ MessageSimulation::MessageSimulation(Algorithm algorithm, const Cluster& cluster
         std::make_unique<Member>(shape_of(algorithm, cluster, elements, chunk, m), *nobody_));
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
       member.sums.push_back(std::make_unique<TreeSum>(
-          member.plan, member.staging, member.ways,
+          member.plan, member.staging, member.variants,
           [this, m, bucket](std::uint32_t to, Frame frame, std::span<const std::byte> payload,
                             Staging::Hold hold) {
             const std::span values(reinterpret_cast<const float*>(payload.data()),
@@ -79,11 +79,11 @@ bool MessageSimulation::enters(Message& message) {
   return true;
 }
 
-void MessageSimulation::send_words(std::uint32_t from, FrameKind kind, const PhaseCost& words) {
+void MessageSimulation::send_reports(std::uint32_t from, FrameKind kind, const PhaseCost& reports) {
   Frame frame;
   frame.kind = kind;
   for (std::uint32_t to = 0; to < cluster_.members; ++to) {
-    if (to != from) send(from, to, frame, {}, words.sent / (cluster_.members - 1));
+    if (to != from) send(from, to, frame, {}, reports.sent / (cluster_.members - 1));
   }
 }
 
@@ -119,7 +119,7 @@ void MessageSimulation::deliver(const Message& message) {
 
 void MessageSimulation::hand_in(std::uint32_t number, std::size_t bucket) {
   Member& member = *members_[number];
-  if (bucket + 1 == member.sums.size()) send_words(number, FrameKind::metrics, metrics_cost(cluster_, 1));
+  if (bucket + 1 == member.sums.size()) send_reports(number, FrameKind::metrics, metrics_cost(cluster_, 1));
   member.sums[bucket]->offer({{leaf_node(tree_height(cluster_.members), number), member.values.data()}},
                              {0, member.values.size()});
 }
@@ -127,7 +127,7 @@ void MessageSimulation::hand_in(std::uint32_t number, std::size_t bucket) {
 double MessageSimulation::run(double every_s) {
   const std::vector<bool> present(cluster_.members, true);
   for (std::uint32_t m = 0; m < cluster_.members; ++m) {
-    send_words(m, FrameKind::header, headers_cost(cluster_, 1));
+    send_reports(m, FrameKind::header, headers_cost(cluster_, 1));
     for (std::size_t bucket = 0; bucket < members_[m]->sums.size(); ++bucket) {
       members_[m]->sums[bucket]->open(members_[m]->result, 1);
       members_[m]->sums[bucket]->settle(present, 1);

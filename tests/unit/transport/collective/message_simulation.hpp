@@ -26,8 +26,8 @@ class MessageSimulation {
   MessageSimulation(Algorithm algorithm, const Cluster& cluster, const CostParameters& parameters,
                     std::size_t elements, std::size_t buckets = 1);
 
-  /// Until every member has the whole result and the words of all. Headers go out at 0; the sums of bucket i
-  /// are handed in at (i + 1) * every_s, losses with the last of them. Once.
+  /// Until every member has the whole result and the reports of all. Headers go out at 0; the sums of bucket
+  /// i are handed in at (i + 1) * every_s, losses with the last of them. Once.
   double run(double every_s = 0);
 
  private:
@@ -36,7 +36,7 @@ class MessageSimulation {
         : plan(shape), staging(shape.chunk_elements, transport) {}
     SumPlan plan;
     Staging staging;
-    WayChoice ways;
+    VariantChoice variants;
     std::vector<float> values, result;
     std::vector<std::unique_ptr<TreeSum>> sums;     // by bucket
     std::vector<std::vector<std::size_t>> arrived;  // inputs of others, by bucket and piece
@@ -55,7 +55,7 @@ class MessageSimulation {
   };
 
   void send(std::uint32_t from, std::uint32_t to, Frame frame, std::span<const float> payload, double bytes);
-  void send_words(std::uint32_t from, FrameKind kind, const PhaseCost& words);
+  void send_reports(std::uint32_t from, FrameKind kind, const PhaseCost& reports);
   bool enters(Message& message);
   void deliver(const Message& message);
   void hand_in(std::uint32_t member, std::size_t bucket);

@@ -5,7 +5,7 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/transport/collective/reduction_world.hpp"
 #include "transport/collective/choice/cost.hpp"
-#include "transport/collective/choice/way_choice.hpp"
+#include "transport/collective/choice/variant_choice.hpp"
 
 namespace {
 
@@ -72,15 +72,16 @@ TEST(Reduction, AnyMembersShardsSplitsAndSizesGiveTheOraclesBits) {
 }
 
 // The clocks count how often they are looked at: in a round along the trees twice, to add and to copy; in one
-// shot once. One frame less a member says which way a round went.
+// shot once. One frame less a member says which variant a round took.
 TEST(Reduction, TwoMembersAddEverythingUpThemselvesIfThatTookThemLessTime) {
-  constexpr std::size_t kRounds = 300, kFrames = 4, kTurn = 3 * WayChoice::kTries;
+  constexpr std::size_t kRounds = 300, kFrames = 4, kTurn = 3 * VariantChoice::kTries;
   ReductionWorldShape shape = even_shape(2, 2, 20'000);
   shape.chunk_elements = 128 * 1024;
   shape.per_host = 2;
   shape.one_shot_too = true;
-  const std::size_t tries = kTurn * WayChoice::kFirst + 1;  // and the round in which they say what it took
-  for (const std::uint32_t measuring : {0u, 1u, 2u}) {      // one alone knows nothing of the other
+  const std::size_t tries =
+      kTurn * VariantChoice::kFirst + 1;                // and the round in which they say what it took
+  for (const std::uint32_t measuring : {0u, 1u, 2u}) {  // one alone knows nothing of the other
     shape.whose_time_passes = measuring;
     RandomValues random(measuring);
     std::vector<RoundPlan> rounds;
@@ -101,10 +102,10 @@ TEST(Reduction, TwoMembersAddEverythingUpThemselvesIfThatTookThemLessTime) {
     for (std::size_t i = 1; i <= kRounds; ++i) {
       Traffic sent = world.members()[0].records[i].sent;
       sent += world.members()[1].records[i].sent;
-      const bool tried = i <= tries || (i - 1) % WayChoice::kEvery < kTurn;
+      const bool tried = i <= tries || (i - 1) % VariantChoice::kEvery < kTurn;
       if (!tried && sent.between_hosts.frames + sent.within_host.frames < 2 * kFrames) ++shorter;
     }
-    const std::size_t untried = kRounds - tries - kTurn * ((kRounds - 1) / WayChoice::kEvery);
+    const std::size_t untried = kRounds - tries - kTurn * ((kRounds - 1) / VariantChoice::kEvery);
     EXPECT_EQ(shorter, measuring == 2 ? untried : 0);
   }
 }
@@ -161,7 +162,7 @@ TEST(Reduction, RecordsSayWhatWasSentAndItIsTheCost) {
       }
       EXPECT_EQ(sent.within_host, Sent{});
       EXPECT_EQ(sent.between_hosts.other_bytes, 0u);
-      EXPECT_EQ(sent.between_hosts.word_bytes > 0, members > 1);
+      EXPECT_EQ(sent.between_hosts.metadata_bytes > 0, members > 1);
     }
   }
 }
@@ -181,7 +182,7 @@ TEST(Reduction, WhoeverStandsInForWhomTheBitsAreTheOracles) {
     if (random.chance(30)) shape.wire = {WireType::bfloat16, 0};
     shape.sharded = random.chance(40) && !adds_everywhere(shape.algorithm);
     shape.at_once_bytes = random.chance(50) ? 0 : 256;
-    shape.stand_ins = true;
+    shape.backup_workers = true;
     shape.pace = random.chance(50) ? 500us : 20us;
     run_to_the_end(shape, 12, turn);
     if (HasFatalFailure()) return;
@@ -262,14 +263,14 @@ std::unique_ptr<ReductionWorld> world_that_adds_up_aside(std::uint64_t seed) {
   return world;
 }
 
-ReductionWorldShape world_that_lends(std::uint64_t seed, std::uint64_t revokes) {
+ReductionWorldShape world_that_borrows(std::uint64_t seed, std::uint64_t revokes) {
   ReductionWorldShape shape;
   shape.shards = 6;
   shape.split = {2, 2, 2};
   shape.elements = 40;
   shape.chunk_elements = 16;
   shape.sharded = seed % 2 == 1;
-  shape.lends = true;
+  shape.supports_borrowing = true;
   shape.revokes = revokes;
   return shape;
 }
@@ -277,33 +278,34 @@ ReductionWorldShape world_that_lends(std::uint64_t seed, std::uint64_t revokes) 
 TEST(Reduction, WhatIsReadWhereItsSenderHasItMakesTheSameSums) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     RandomValues random(seed);
-    const ReductionWorldShape shape = world_that_lends(seed, 0);
+    const ReductionWorldShape shape = world_that_borrows(seed, 0);
     ReductionWorld world(shape, random_rounds(8, shape, random), seed);
     world.install_all();
     ASSERT_TRUE(world.run());
     world.expect_all_right();
-    for (const auto& member : world.members()) EXPECT_EQ(member.lending->not_given_back(), 0u) << member.name;
+    for (const auto& member : world.members())
+      EXPECT_EQ(member.borrowing->not_given_back(), 0u) << member.name;
   }
 }
 
-// Its lender was evicted, woke, and wrote into the memory that this member adds up. Each round that ends is
+// Its owner was evicted, woke, and wrote into the memory that this member adds up. Each round that ends is
 // compared with the oracle. One that needs this sum (a step without weight does not) ends with the view.
-TEST(Reduction, ASumOfMemoryThatItsLenderTookBackNeverBecomesAResult) {
+TEST(Reduction, ASumOfMemoryThatItsOwnerTookBackNeverBecomesAResult) {
   std::size_t stopped = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomValues random(seed);
-    const ReductionWorldShape shape = world_that_lends(seed, 1 + seed % 15);
+    const ReductionWorldShape shape = world_that_borrows(seed, 1 + seed % 15);
     ReductionWorld world(shape, random_rounds(8, shape, random), seed);
     world.install_all();
     ASSERT_TRUE(world.run());
-    const bool took = world.members()[0].lending->took_revoked();
+    const bool took = world.members()[0].borrowing->took_revoked();
     EXPECT_TRUE(took || world.complete()) << "seed " << seed;
     stopped += world.complete() ? 0 : 1;
     for (auto& member : world.members()) member.engine->close(ReductionWorld::kView, {});
     ASSERT_TRUE(world.run());
     for (const auto& member : world.members()) {
       EXPECT_EQ(member.closed, 1u) << member.name << ", seed " << seed;
-      EXPECT_EQ(member.lending->not_given_back(), 0u) << member.name << ", seed " << seed;
+      EXPECT_EQ(member.borrowing->not_given_back(), 0u) << member.name << ", seed " << seed;
     }
   }
   EXPECT_GT(stopped, 30u);
@@ -338,7 +340,7 @@ TEST(Reduction, EndsWithTheReasonWhereItsUnitFails) {
     ASSERT_TRUE(world.run());
     for (const auto& member : world.members()) {
       const bool fails = &member == &world.members()[1] && !member.failures.empty();
-      EXPECT_EQ(member.failures, std::vector<std::string>(fails ? 1 : 0, "the card has failed")) << calls;
+      EXPECT_EQ(member.failures, std::vector<std::string>(fails ? 1 : 0, "the GPU has failed")) << calls;
       failed += fails ? 1 : 0;
     }
   }

@@ -52,19 +52,19 @@ ShardMetrics metrics_of(std::uint32_t shard, const RoundPlan& plan) {
   return {shard, 0, 0.5 * shard + static_cast<double>(plan.step), 1.0 * shard, 2.0};
 }
 
-bool says_metrics(const RoundPlan& plan, std::uint32_t shard) {
+bool sends_metrics(const RoundPlan& plan, std::uint32_t shard) {
   return plan.kind == RoundKind::evaluate || (plan.kind == RoundKind::train && plan.leaves[shard].values);
 }
 
-ShardWord word_of(std::uint32_t shard, const LeafPlan& leaf) {
-  ShardWord word;
-  word.shard = shard;
-  word.ended = leaf.ended ? 1 : 0;
-  word.rows = leaf.values ? 4 : 0;
-  word.first = shard * 100ull;
-  word.count = word.rows;
-  word.weight = leaf.weight;
-  return word;
+ShardReport report_of(std::uint32_t shard, const LeafPlan& leaf) {
+  ShardReport report;
+  report.shard = shard;
+  report.ended = leaf.ended ? 1 : 0;
+  report.rows = leaf.values ? 4 : 0;
+  report.first = shard * 100ull;
+  report.count = report.rows;
+  report.weight = leaf.weight;
+  return report;
 }
 
 }  // namespace
@@ -150,11 +150,11 @@ ReductionWorld::ReductionWorld(ReductionWorldShape shape, std::vector<RoundPlan>
     next = member.end = next + shape_.split[i];
     member.transport = network_.attach(member.name);
     if (shape_.repeats) member.transport = std::make_unique<RepeatingTransport>(std::move(member.transport));
-    if (shape_.lends) {
-      auto lending =
-          std::make_unique<LendingTransport>(std::move(member.transport), i == 0 ? shape_.revokes : 0);
-      member.lending = lending.get();
-      member.transport = std::move(lending);
+    if (shape_.supports_borrowing) {
+      auto borrowing =
+          std::make_unique<BorrowingTransport>(std::move(member.transport), i == 0 ? shape_.revokes : 0);
+      member.borrowing = borrowing.get();
+      member.transport = std::move(borrowing);
     }
     member.accumulator =
         std::make_unique<Accumulator>(shape_.shards, member.begin, member.end,
@@ -229,7 +229,7 @@ void ReductionWorld::enter(std::size_t number) {
   shape.wire = shape_.wire;
   shape.unit = members_[number].folds;
   shape.sparse = shape_.sparse;
-  shape.stand_ins = shape_.stand_ins;
+  shape.backup_workers = shape_.backup_workers;
   shape.shares_memory = shape.one_shot_too = shape_.one_shot_too;
   shape.algorithm = shape_.algorithm;
   shape.sharded = shape_.sharded;
@@ -258,7 +258,7 @@ RoundHeader ReductionWorld::header_of(const Member& member, std::uint64_t round)
   header.applied = plan.step;
   header.record_hash = round == 0 ? 0 : member.records.back().hash;
   for (std::uint32_t s = member.begin; s < member.end && has_sums(plan.kind); ++s) {
-    header.shards.push_back(word_of(s, plan.leaves[s]));
+    header.shards.push_back(report_of(s, plan.leaves[s]));
   }
   return header;
 }
@@ -273,14 +273,14 @@ void ReductionWorld::open(std::size_t number) {
   const RoundHeader header = header_of(member, round);
   // Before the header goes out: a member alone is done within `open`.
   if (kind != RoundKind::greeting) {
-    const bool late = shape_.stand_ins && random_.chance(30);
+    const bool late = shape_.backup_workers && random_.chance(30);
     const auto at = soon() * (late ? 20 : 1);
     if (shape_.bucket_elements > 0 && kind == RoundKind::train)
       queue_.after(soon() * (late ? 20 : 1), [this, number, round] { offer(number, round); });
     queue_.after(at, [this, number, round] { contribute(number, round); });
   }
-  while (shape_.stand_ins && kind == RoundKind::train && random_.chance(60))
-    queue_.after(soon() * 3, [this, number, round] { stand_in(number, round); });
+  while (shape_.backup_workers && kind == RoundKind::train && random_.chance(60))
+    queue_.after(soon() * 3, [this, number, round] { add_backup(number, round); });
   member.engine->reduction()->open(header, result);
 }
 
@@ -297,7 +297,7 @@ void ReductionWorld::contribute(std::size_t number, std::uint64_t round) {
   // the round that is open.
   if (has_sums(plan.kind) && member.records.size() == round) nodes = sums_of(member, round);
   for (std::uint32_t s = member.begin; s < member.end; ++s) {
-    if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+    if (sends_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
     const bool makes = member.states && plan.kind == RoundKind::train && plan.leaves[s].values;
     if (makes && plan.weight() != 0 && member.records.size() == round) member.states->make(s, plan.step);
   }
@@ -334,8 +334,8 @@ void ReductionWorld::fill(Accumulator& accumulator, const RoundPlan& plan, std::
   }
 }
 
-// Some node of some other member, with the words of its shards.
-void ReductionWorld::stand_in(std::size_t number, std::uint64_t round) {
+// Some node of some other member, with the reports of its shards.
+void ReductionWorld::add_backup(std::size_t number, std::uint64_t round) {
   const Member& other = members_[(number + 1 + random_.below(members_.size())) % members_.size()];
   const unsigned height = tree_height(shape_.shards);
   const auto nodes = cover(height, other.begin, other.end);
@@ -348,11 +348,11 @@ void ReductionWorld::stand_in(std::size_t number, std::uint64_t round) {
   fill(*accumulator, plan, leaves.begin, leaves.end);
   std::vector<ShardMetrics> metrics;
   for (std::uint32_t s = leaves.begin; s < leaves.end; ++s) {
-    if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+    if (sends_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
   }
   const auto values = accumulator->nodes();
   if (!values.empty())
-    members_[number].engine->reduction()->stand_in(round, values.front(), metrics, accumulator);
+    members_[number].engine->reduction()->add_backup(round, values.front(), metrics, accumulator);
 }
 
 void ReductionWorld::done(std::size_t number, RoundRecord record) {
@@ -447,13 +447,13 @@ void ReductionWorld::expect_all_right() const {
       EXPECT_EQ(record.step, plan.step);
       EXPECT_EQ(record.weight, plan.weight());
       EXPECT_EQ(record.hash, members_[0].records[round].hash) << member.name << ", round " << round;
-      std::vector<ShardWord> words;
+      std::vector<ShardReport> reports;
       std::vector<ShardMetrics> metrics;
       for (std::uint32_t s = 0; s < shape_.shards; ++s) {
-        if (has_sums(plan.kind)) words.push_back(word_of(s, plan.leaves[s]));
-        if (says_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
+        if (has_sums(plan.kind)) reports.push_back(report_of(s, plan.leaves[s]));
+        if (sends_metrics(plan, s)) metrics.push_back(metrics_of(s, plan));
       }
-      EXPECT_EQ(record.shards, words) << member.name << ", round " << round;
+      EXPECT_EQ(record.shards, reports) << member.name << ", round " << round;
       EXPECT_EQ(record.metrics, metrics) << member.name << ", round " << round;
     }
   }

@@ -12,7 +12,7 @@
 
 #include "tests/support/random_values.hpp"
 #include "tests/support/tree_oracle.hpp"
-#include "tests/unit/transport/lending_transport.hpp"
+#include "tests/unit/transport/borrowing_transport.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 #include "transport/collective/engine.hpp"
 
@@ -81,7 +81,7 @@ class MadeStates final : public ShardCopies {
   std::vector<std::uint64_t> steps_;
 };
 
-/// Stands for a card: folds end later than they are begun, in their order. Until then there is nothing but
+/// Stands for a GPU: folds end later than they are begun, in their order. Until then there is nothing but
 /// NaN where they write, and what they read must not change.
 class LateFolds final : public FoldUnit {
  public:
@@ -130,19 +130,20 @@ struct ReductionWorldShape {
   std::size_t at_once_bytes = 8192;
   Algorithm algorithm = Algorithm::direct;
   Wire wire;
-  bool sparse = false;             ///< sums travel sparse, and much of what is random is +0
-  std::uint32_t per_host = 1;      ///< members on each host
-  bool sharded = false;            ///< owners make results, when their buddies have what they are made of
-  std::size_t state_elements = 0;  ///< not 0: shards have states, which buddies keep
-  bool stand_ins = false;          ///< members are late at random, and others compute for them
-  bool late_folds = false;         ///< each member has a LateFolds
-  bool repeats = false;            ///< each frame comes twice
-  bool lends = false;              ///< contributions are read where their senders have them;
-  std::uint64_t revokes = 0;  ///< this one of those lent to the first member, from 1, is revoked; 0: none
-  bool one_shot_too = false;  ///< and each member measures which way is quicker,
+  bool sparse = false;              ///< sums travel sparse, and much of what is random is +0
+  std::uint32_t per_host = 1;       ///< members on each host
+  bool sharded = false;             ///< owners make results, when their buddies have what they are made of
+  std::size_t state_elements = 0;   ///< not 0: shards have states, which buddies keep
+  bool backup_workers = false;      ///< members are late at random, and others compute for them
+  bool late_folds = false;          ///< each member has a LateFolds
+  bool repeats = false;             ///< each frame comes twice
+  bool supports_borrowing = false;  ///< contributions are read where their senders have them;
+  std::uint64_t revokes =
+      0;  ///< this one of those that the first member borrows, from 1, is revoked; 0: none
+  bool one_shot_too = false;  ///< and each member measures which variant is quicker,
   std::uint32_t whose_time_passes =
       0;  ///< as far as time passes for it: so many members, from the first one on
-  std::chrono::microseconds pace{500};  ///< bound of the random times between a member's words
+  std::chrono::microseconds pace{500};  ///< bound of the random times between a member's reports
 };
 
 /// Rounds after the greeting, random: steps with absent shards, weightless ones, ends of epochs, evaluations.
@@ -163,7 +164,7 @@ class ReductionWorld {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     std::unique_ptr<Transport> transport;
-    LendingTransport* lending = nullptr;  ///< the same, if contributions are lent
+    BorrowingTransport* borrowing = nullptr;  ///< the same, if contributions are borrowed
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Accumulator> accumulator;
     std::shared_ptr<KeptGradients> update;
@@ -209,7 +210,7 @@ class ReductionWorld {
   void offer(std::size_t member, std::uint64_t round);
   std::vector<NodeValue> sums_of(Member& member, std::uint64_t round) const;
   void contribute(std::size_t member, std::uint64_t round);
-  void stand_in(std::size_t member, std::uint64_t round);
+  void add_backup(std::size_t member, std::uint64_t round);
   void fill(Accumulator& accumulator, const RoundPlan& plan, std::uint32_t begin, std::uint32_t end) const;
   void done(std::size_t member, RoundRecord record);
   RoundHeader header_of(const Member& member, std::uint64_t round) const;

@@ -1,4 +1,4 @@
-// The card of reduction_world.hpp, whose folds end late.
+// The GPU of reduction_world.hpp, whose folds end late.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace muster::testing {
 
 void LateFolds::work() {
   if (!calls_left_) return;
-  if (*calls_left_ == 0) throw Error("the card has failed");
+  if (*calls_left_ == 0) throw Error("the GPU has failed");
   --*calls_left_;
 }
 

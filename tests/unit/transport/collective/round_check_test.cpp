@@ -1,4 +1,4 @@
-// Members with other bits, as the words of one round show them.
+// Members with other bits, as the reports of one round show them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TEST(RoundCheck, WhoWasComparedWithTheWrongOneAloneIsNotBlamed) {
 
 TEST(RoundCheck, OneShardThatThreeComputeTellsWhoIsWrong) {
   for (std::size_t wrong = 0; wrong < 3; ++wrong) {
-    std::vector<std::vector<AuditWord>> audits{{{0, 0, 5}}, {{0, 0, 5}}, {{0, 0, 5}}};
+    std::vector<std::vector<AuditReport>> audits{{{0, 0, 5}}, {{0, 0, 5}}, {{0, 0, 5}}};
     audits[wrong].front().hash = 51;
     const auto found = unlike_gradients(audits, kPeers, 1);
     ASSERT_TRUE(found);
@@ -128,14 +128,14 @@ TEST(RoundCheck, TwoThatDifferAreNamedAlthoughOthersAgree) {
   EXPECT_EQ(found->opinions, (Opinions{{2, 2}, {3, 3}}));
 }
 
-TEST(RoundCheck, WordsOnAuditsStandBehindTheLosses) {
+TEST(RoundCheck, AuditReportsStandBehindTheLosses) {
   std::vector<std::byte> bytes(sizeof(ShardMetrics));
-  const std::vector<AuditWord> words{{1, 0, 2}, {3, 0, 4}};
-  append_audits(words, bytes);
+  const std::vector<AuditReport> reports{{1, 0, 2}, {3, 0, 4}};
+  append_audits(reports, bytes);
   std::span<const std::byte> left = bytes;
-  std::vector<AuditWord> taken;
+  std::vector<AuditReport> taken;
   EXPECT_TRUE(take_audits(left, 2, taken));
-  EXPECT_EQ(taken, words);
+  EXPECT_EQ(taken, reports);
   EXPECT_EQ(left.size(), sizeof(ShardMetrics));
   left = bytes;
   EXPECT_FALSE(take_audits(left, 4, taken)) << "more than a member has to say";

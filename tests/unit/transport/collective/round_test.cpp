@@ -17,17 +17,17 @@ RoundHeader random_header(RandomValues& random, std::size_t shards) {
   header.applied = random.below(~0ull);
   header.record_hash = random.below(~0ull);
   header.weights = {random.below(~0ull), static_cast<std::uint32_t>(random.below(100)), random.below(~0ull)};
-  for (auto& time : header.way_times) time = static_cast<std::uint32_t>(random.below(1ull << 32));
+  for (auto& time : header.variant_times) time = static_cast<std::uint32_t>(random.below(1ull << 32));
   for (std::size_t i = 0; i < shards; ++i) {
-    ShardWord word;
-    word.shard = static_cast<std::uint32_t>(random.below(1u << 20));
-    word.ended = static_cast<std::uint32_t>(random.below(2));
-    word.rows = static_cast<std::uint32_t>(random.below(1000));
-    word.is_short = static_cast<std::uint32_t>(random.below(2));
-    word.first = random.below(~0ull);
-    word.count = random.below(~0ull);
-    word.weight = static_cast<double>(random.value());
-    header.shards.push_back(word);
+    ShardReport report;
+    report.shard = static_cast<std::uint32_t>(random.below(1u << 20));
+    report.ended = static_cast<std::uint32_t>(random.below(2));
+    report.rows = static_cast<std::uint32_t>(random.below(1000));
+    report.is_short = static_cast<std::uint32_t>(random.below(2));
+    report.first = random.below(~0ull);
+    report.count = random.below(~0ull);
+    report.weight = static_cast<double>(random.value());
+    header.shards.push_back(report);
   }
   return header;
 }
@@ -102,14 +102,14 @@ TEST(Round, HashTellsBytesApart) {
 }
 
 TEST(Round, HoleIsNoLeaf) {
-  ShardWord word;
-  word.rows = 3;
-  EXPECT_TRUE(word.present());
-  word.rows = 0;
-  EXPECT_FALSE(word.present());
-  word.rows = 3;
-  word.ended = 1;
-  EXPECT_FALSE(word.present());
+  ShardReport report;
+  report.rows = 3;
+  EXPECT_TRUE(report.present());
+  report.rows = 0;
+  EXPECT_FALSE(report.present());
+  report.rows = 3;
+  report.ended = 1;
+  EXPECT_FALSE(report.present());
 }
 
 }  // namespace

@@ -67,13 +67,13 @@ TEST(SparseSums, HaveTheOraclesBitsWhateverTheDensity) {
   }
 }
 
-TEST(SparseSums, HaveThemAlsoWhereOthersStandIn) {
+TEST(SparseSums, HaveThemAlsoWithBackupWorkers) {
   RandomValues random(92);
   for (std::uint64_t turn = 0; turn < 200; ++turn) {
     ReductionWorldShape shape = random_shape(turn, static_cast<std::uint32_t>(2 + turn / 4 % 5), random);
     shape.chunk_elements = 16;
     shape.elements = 1 + random.below(100);
-    shape.stand_ins = true;
+    shape.backup_workers = true;
     SCOPED_TRACE("turn " + std::to_string(turn) + ", " + std::string(text_of(shape.algorithm)));
     hash_of(shape, random_rounds(12, shape, random), turn);
     if (HasFailure()) return;
@@ -270,7 +270,7 @@ TEST_F(Forgeries, ThatCannotFitAreNotPlaced) {
   }
   Frame backup = frame(FrameKind::reduced);
   EXPECT_TRUE(reduction().place(backup).empty());
-  EXPECT_FALSE(reduction().lent(frame(FrameKind::contribution), form_, {}));
+  EXPECT_FALSE(reduction().arrived_in_place(frame(FrameKind::contribution), form_, {}));
 }
 
 TEST_F(Forgeries, ThatComeTwiceCountOnce) {
@@ -286,7 +286,7 @@ TEST_F(Forgeries, ThatComeTwiceCountOnce) {
   EXPECT_TRUE(has_result());
 }
 
-// So many places are lent as anybody needs who follows the protocol.
+// So many places are borrowed as anybody needs who follows the protocol.
 TEST_F(Forgeries, AreBounded) {
   for (const FrameKind kind : {FrameKind::contribution, FrameKind::result}) {
     std::size_t places = 0;

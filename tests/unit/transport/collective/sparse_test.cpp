@@ -27,7 +27,7 @@ class Numbers {
  public:
   explicit Numbers(std::uint32_t seed) : random_(seed) {}
 
-  // Any bits but +0's: -0, denormals, infinite ones, and such as are no number, whatever else they say.
+  // Any bits but +0's: -0, denormals, infinite ones, and NaNs of any payload.
   float other() {
     constexpr std::uint32_t kOdd[] = {0x80000000u, 1u,          0x807fffffu, 0x7f800000u,
                                       0xff800000u, 0x7f800001u, 0xffc12345u, 0x00800000u};

@@ -79,7 +79,7 @@ TEST(Hangs, WhoWaitsForDataStandsAndDoesNotHang) {
   EXPECT_EQ(work.text(), "has been waiting for data of step 17 for 5000 ms");
 }
 
-TEST(Hangs, AWordOfAnotherVersionIsNoHang) {
+TEST(Hangs, AStatusOfAnotherVersionIsNoHang) {
   Heartbeat message;
   message.activity = message.call = 99;
   EXPECT_FALSE(work_of(message).may_hang());
@@ -103,7 +103,7 @@ TEST(ProgressBoard, WhoIsInAGradientWaitsForNoData) {
   ProgressBoard board;
   board.now(Activity::loading, 2);
   const ProgressBoard::InCall call(board, {ThreadCall::Kind::computes, 2, 5});
-  EXPECT_EQ(board.told().activity, Activity::computing);
+  EXPECT_EQ(board.reported().activity, Activity::computing);
 }
 
 }  // namespace

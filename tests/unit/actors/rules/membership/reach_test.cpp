@@ -46,7 +46,7 @@ TEST(ReachWatch, WhoIsToBeAskedAgainIsNamedOnceAndNotOver) {
   watch.ask(kNew, {kNew, kOne});
   watch.again(kNew);
   EXPECT_TRUE(watch.over(all_live, all_live, kReachPatience).empty());
-  EXPECT_FALSE(watch.owes(kOne, kNew)) << "a late word on what was asked before";
+  EXPECT_FALSE(watch.owes(kOne, kNew)) << "a late report on what was asked before";
   EXPECT_EQ(watch.take_again(), std::set{kNew});
   EXPECT_TRUE(watch.take_again().empty());
 }

@@ -10,7 +10,7 @@ namespace muster {
 namespace {
 
 Cursor train(std::uint64_t epoch, std::uint64_t step) {
-  return {Phase::train, epoch, step};
+  return {Mode::train, epoch, step};
 }
 
 Item item_at(const Cursor& cursor) {
@@ -73,7 +73,7 @@ TEST(ShardQueue, AfterTheEndTheNextPhaseIsForeseen) {
   queue.delivered(wanted[1].ticket, end_at(wanted[1].cursor));
   wanted = queue.demands();
   ASSERT_EQ(wanted.size(), 1u);
-  EXPECT_EQ(wanted[0].cursor, (Cursor{Phase::evaluate, 1, 0}));
+  EXPECT_EQ(wanted[0].cursor, (Cursor{Mode::evaluate, 1, 0}));
   queue.delivered(wanted[0].ticket, end_at(wanted[0].cursor));
   wanted = queue.demands();
   ASSERT_EQ(wanted.size(), 1u);
@@ -83,12 +83,12 @@ TEST(ShardQueue, AfterTheEndTheNextPhaseIsForeseen) {
 TEST(ShardQueue, JumpForgetsWhatWasForeseen) {
   ShardQueue queue(0, 2, {{}, 1, true});
   const auto old = queue.demands();
-  EXPECT_FALSE(queue.need({Phase::evaluate, 1, 0}));  // train.steps cut the epoch short
+  EXPECT_FALSE(queue.need({Mode::evaluate, 1, 0}));  // train.steps cut the epoch short
   EXPECT_EQ(queue.held(), 0u);
   EXPECT_FALSE(queue.delivered(old[0].ticket, item_at(old[0].cursor))) << "an old ticket";
   const auto wanted = queue.demands();
   ASSERT_EQ(wanted.size(), 2u);
-  EXPECT_EQ(wanted[0].cursor, (Cursor{Phase::evaluate, 1, 0}));
+  EXPECT_EQ(wanted[0].cursor, (Cursor{Mode::evaluate, 1, 0}));
   EXPECT_GT(wanted[0].ticket, old[1].ticket);
   EXPECT_TRUE(queue.delivered(wanted[0].ticket, item_at(wanted[0].cursor)));
 }
@@ -103,7 +103,7 @@ TEST(ShardQueue, TicketThatNobodyGaveIsIgnored) {
 // ---- a whole job against a naive model
 
 struct Plan {
-  CourseOptions course;
+  RoundScheduleOptions schedule;
   std::uint32_t depth = 1;
   std::vector<std::uint64_t> train_steps;  // of this shard, by epoch
   std::vector<std::uint64_t> job_steps;    // of the longest shard, by epoch; at least this shard's
@@ -115,8 +115,8 @@ Plan random_plan(std::mt19937_64& random) {
   Plan plan;
   plan.depth = static_cast<std::uint32_t>(1 + random() % 4);
   const std::uint64_t epochs = 1 + random() % 3;
-  plan.course.passes = random() % 4 == 0 ? 0 : epochs;
-  plan.course.evaluate = random() % 2 == 0;
+  plan.schedule.passes = random() % 4 == 0 ? 0 : epochs;
+  plan.schedule.evaluate = random() % 2 == 0;
   for (std::uint64_t e = 0; e < epochs; ++e) {
     plan.train_steps.push_back(random() % 6);
     plan.job_steps.push_back(std::max<std::uint64_t>(plan.train_steps.back(), 1) + random() % 4);
@@ -130,7 +130,7 @@ Plan random_plan(std::mt19937_64& random) {
 class Walk {
  public:
   Walk(Plan plan, std::uint64_t seed)
-      : plan_(std::move(plan)), random_(seed), queue_(0, plan_.depth, plan_.course) {}
+      : plan_(std::move(plan)), random_(seed), queue_(0, plan_.depth, plan_.schedule) {}
 
   void run() {
     for (std::uint64_t epoch = 1; epoch <= plan_.train_steps.size(); ++epoch) {
@@ -139,16 +139,16 @@ class Walk {
           last ? std::min(plan_.cut_at, plan_.job_steps[epoch - 1]) : plan_.job_steps[epoch - 1];
       // The round in which every shard has ended belongs to it, unless the epoch was cut short.
       const bool cut = last && plan_.cut_at < plan_.job_steps[epoch - 1];
-      for (std::uint64_t step = 0; step < end + (cut ? 0 : 1); ++step) ask({Phase::train, epoch, step});
-      for (std::uint64_t step = 0; plan_.course.evaluate && step <= plan_.test_rounds; ++step) {
-        ask({Phase::evaluate, epoch, step});
+      for (std::uint64_t step = 0; step < end + (cut ? 0 : 1); ++step) ask({Mode::train, epoch, step});
+      for (std::uint64_t step = 0; plan_.schedule.evaluate && step <= plan_.test_rounds; ++step) {
+        ask({Mode::evaluate, epoch, step});
       }
     }
   }
 
  private:
   std::uint64_t length(const Cursor& cursor) const {
-    if (cursor.phase == Phase::evaluate) return plan_.test_steps;
+    if (cursor.mode == Mode::evaluate) return plan_.test_steps;
     return cursor.epoch <= plan_.train_steps.size() ? plan_.train_steps[cursor.epoch - 1] : 3;
   }
 

@@ -11,11 +11,11 @@ RoundRecord record_of(const std::vector<int>& rows, std::uint64_t step = 4, std:
   record.epoch = epoch;
   record.step = step;
   for (std::size_t s = 0; s < rows.size(); ++s) {
-    ShardWord word;
-    word.shard = static_cast<std::uint32_t>(s);
-    word.ended = rows[s] < 0 ? 1 : 0;
-    word.rows = rows[s] < 0 ? 0 : static_cast<std::uint32_t>(rows[s]);
-    record.shards.push_back(word);
+    ShardReport report;
+    report.shard = static_cast<std::uint32_t>(s);
+    report.ended = rows[s] < 0 ? 1 : 0;
+    report.rows = rows[s] < 0 ? 0 : static_cast<std::uint32_t>(rows[s]);
+    record.shards.push_back(report);
   }
   return record;
 }

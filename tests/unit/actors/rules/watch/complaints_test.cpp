@@ -158,7 +158,7 @@ TEST(FewestToEvict, ALargeGroupIsSettledWithAtMostTwiceTheFewest) {
   EXPECT_GE(slots.size(), 3u);
 }
 
-TEST(ComplaintBook, WaitsForTheWindowAndForAWordOfAllConcerned) {
+TEST(ComplaintBook, WaitsForTheWindowAndForAReportOfAllConcerned) {
   ComplaintBook book(milliseconds(200));
   const auto alive = parties({2, 2, 2});
   std::map<NodeName, milliseconds> heard{{replica_at(0), milliseconds(1000)},

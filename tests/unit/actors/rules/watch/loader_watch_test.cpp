@@ -14,7 +14,7 @@ constexpr NodeName kLoader{true, 1};
 LoadingSight sight(std::chrono::nanoseconds now) {
   LoadingSight sight;
   sight.view = 3;
-  sight.loader.progress = sight.loader.word_at = now;
+  sight.loader.progress = sight.loader.status_at = now;
   sight.owes = sight.unanswered = 3;
   sight.asked_at = sight.waiting_since = seconds(10);
   sight.now = now;
@@ -30,15 +30,16 @@ LoaderWatch watch(milliseconds stuck_after = seconds(60)) {
 TEST(LoaderWatch, SaysAfterEachPatienceThatALoaderIsLate) {
   LoaderWatch loaders = watch();
   EXPECT_FALSE(loaders.of(sight(milliseconds(10'900)), kLoader, 17).held_up);
-  const auto words = loaders.of(sight(milliseconds(11'000)), kLoader, 17);
-  ASSERT_TRUE(words.held_up);
-  EXPECT_EQ(words.held_up->late(), kLoader);
-  EXPECT_EQ(words.held_up->name, (NodeName{false, 4}));
-  EXPECT_EQ(words.held_up->step, 17u);
-  EXPECT_EQ(words.held_up->cause, "data");
-  EXPECT_EQ(words.held_up->waited_for, "3 micro-batches");
-  EXPECT_EQ(words.held_up->waited_ms, 1000);
-  EXPECT_FALSE(words.held_up->stuck || words.held_up->link_broken || words.complaint || words.ask_again);
+  const auto findings = loaders.of(sight(milliseconds(11'000)), kLoader, 17);
+  ASSERT_TRUE(findings.held_up);
+  EXPECT_EQ(findings.held_up->late(), kLoader);
+  EXPECT_EQ(findings.held_up->name, (NodeName{false, 4}));
+  EXPECT_EQ(findings.held_up->step, 17u);
+  EXPECT_EQ(findings.held_up->cause, "data");
+  EXPECT_EQ(findings.held_up->waited_for, "3 micro-batches");
+  EXPECT_EQ(findings.held_up->waited_ms, 1000);
+  EXPECT_FALSE(findings.held_up->stuck || findings.held_up->link_broken || findings.complaint ||
+               findings.ask_again);
   EXPECT_FALSE(loaders.of(sight(milliseconds(11'900)), kLoader, 17).held_up);
   EXPECT_TRUE(loaders.of(sight(milliseconds(12'000)), kLoader, 17).held_up);
   LoadingSight next = sight(milliseconds(12'500));
@@ -50,9 +51,9 @@ TEST(LoaderWatch, ALoaderThatStandsStillIsStuckAndThatIsRepeated) {
   LoaderWatch loaders = watch(seconds(5));
   LoadingSight still = sight(seconds(15));
   still.loader.progress = seconds(9);
-  const auto words = loaders.of(still, kLoader, 17);
-  ASSERT_TRUE(words.held_up);
-  EXPECT_TRUE(words.held_up->stuck);
+  const auto findings = loaders.of(still, kLoader, 17);
+  ASSERT_TRUE(findings.held_up);
+  EXPECT_TRUE(findings.held_up->stuck);
   still.now = milliseconds(15'900);
   EXPECT_FALSE(loaders.of(still, kLoader, 17).held_up);
   still.now = seconds(16);
@@ -75,7 +76,7 @@ TEST(LoaderWatch, ALoaderThatOwesNothingIsAskedAgainAndThenStuck) {
   EXPECT_FALSE(loaders.of(lost, kLoader, 17).ask_again) << "the answer arrives";
   lost.now = seconds(30);
   EXPECT_FALSE(loaders.of(lost, kLoader, 17).held_up->stuck) << "it has not answered since";
-  lost.now = lost.loader.progress = lost.loader.word_at = seconds(31);
+  lost.now = lost.loader.progress = lost.loader.status_at = seconds(31);
   EXPECT_TRUE(loaders.of(lost, kLoader, 17).held_up->stuck) << "what it does is not for this node";
 }
 
@@ -85,11 +86,11 @@ TEST(LoaderWatch, BehindABrokenLinkTheTimeOfALoaderThatOwesNothingBeginsAnew) {
   cut.owes = 0;
   cut.loader.unanswered_since = milliseconds(10'100);
   EXPECT_TRUE(loaders.of(cut, kLoader, 17).complaint);
-  cut.now = cut.loader.progress = cut.loader.word_at = milliseconds(14'100);
+  cut.now = cut.loader.progress = cut.loader.status_at = milliseconds(14'100);
   cut.loader.unanswered_since.reset();
-  const auto words = loaders.of(cut, kLoader, 17);
-  EXPECT_FALSE(words.held_up && words.held_up->stuck) << "the demands may have come just now";
-  cut.now = cut.loader.progress = cut.loader.word_at = seconds(16);
+  const auto findings = loaders.of(cut, kLoader, 17);
+  EXPECT_FALSE(findings.held_up && findings.held_up->stuck) << "the demands may have come just now";
+  cut.now = cut.loader.progress = cut.loader.status_at = seconds(16);
   EXPECT_TRUE(loaders.of(cut, kLoader, 17).held_up->stuck);
 }
 
@@ -98,16 +99,16 @@ TEST(LoaderWatch, BehindABrokenLinkOneThatWasIdleHasItsTimeForDemandsThatComeNow
   LoadingSight idle = sight(seconds(14));
   idle.owes = 0;
   idle.loader.progress = seconds(9);
-  idle.loader.word_at = milliseconds(10'050);
+  idle.loader.status_at = milliseconds(10'050);
   idle.loader.unanswered_since = milliseconds(10'100);
   EXPECT_TRUE(loaders.of(idle, kLoader, 17).complaint);
   LoadingSight healed = idle;
   healed.owes = 3;
-  healed.now = healed.loader.word_at = milliseconds(14'100);
+  healed.now = healed.loader.status_at = milliseconds(14'100);
   healed.loader.unanswered_since.reset();
-  const auto words = loaders.of(healed, kLoader, 17);
-  EXPECT_FALSE(words.held_up && words.held_up->stuck);
-  healed.now = healed.loader.word_at = milliseconds(16'100);
+  const auto findings = loaders.of(healed, kLoader, 17);
+  EXPECT_FALSE(findings.held_up && findings.held_up->stuck);
+  healed.now = healed.loader.status_at = milliseconds(16'100);
   EXPECT_TRUE(loaders.of(healed, kLoader, 17).held_up->stuck);
 }
 
@@ -123,13 +124,13 @@ TEST(LoaderWatch, ComplainsOfALinkOnWhichNothingComes) {
   silent.loader.unanswered_since = milliseconds(10'100);
   EXPECT_FALSE(loaders.of(silent, kLoader, 17).complaint);
   silent.now = milliseconds(11'100);
-  const auto words = loaders.of(silent, kLoader, 17);
-  ASSERT_TRUE(words.complaint);
-  EXPECT_EQ(words.complaint->peer, kLoader);
-  EXPECT_EQ(words.complaint->name, (NodeName{false, 4}));
-  EXPECT_TRUE(words.complaint->peer_known);
-  EXPECT_EQ(words.complaint->reason, "no frame of it for 1000 ms");
-  EXPECT_FALSE(words.ask_again);
+  const auto findings = loaders.of(silent, kLoader, 17);
+  ASSERT_TRUE(findings.complaint);
+  EXPECT_EQ(findings.complaint->peer, kLoader);
+  EXPECT_EQ(findings.complaint->name, (NodeName{false, 4}));
+  EXPECT_TRUE(findings.complaint->peer_known);
+  EXPECT_EQ(findings.complaint->reason, "no frame of it for 1000 ms");
+  EXPECT_FALSE(findings.ask_again);
   EXPECT_FALSE(loaders.of(silent, kLoader, 17).complaint) << "once a patience";
 }
 

@@ -31,7 +31,7 @@ TEST(Looking, GivesUpAtOnceOnNamesThatNobodyKnows) {
   const FailedLook unknown{NotFound::name_unknown, "Name or service not known"};
   EXPECT_TRUE(looking.gives_up(unknown, milliseconds(0)));
   EXPECT_EQ(
-      looking.last_word(unknown),
+      looking.final_report(unknown),
       "no coordinator at hsot2:7100: this host name is not known (Name or service not known); give a name "
       "that `getent hosts` finds on this machine, or an address");
 }
@@ -41,7 +41,7 @@ TEST(Looking, GivesUpOtherwiseWhenPatienceIsOver) {
   for (const NotFound kind : {NotFound::refused, NotFound::no_answer, NotFound::no_coordinator}) {
     EXPECT_FALSE(looking.gives_up({kind, "x"}, milliseconds(1999)));
     EXPECT_TRUE(looking.gives_up({kind, "x"}, milliseconds(2000)));
-    EXPECT_NE(looking.last_word({kind, "x"}).find("within 2 s"), std::string::npos);
+    EXPECT_NE(looking.final_report({kind, "x"}).find("within 2 s"), std::string::npos);
   }
 }
 

@@ -85,14 +85,15 @@ TEST(SelfDoubt, AfterASilenceOfAllThatWasShorterThanThePatienceTheyMayToo) {
 TEST(SelfDoubt, AShortSilenceOfAllDoesNotEndTheTimeAfterALongOne) {
   SelfDoubt doubt = rule();
   doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);  // since 9 s
-  doubt.judge(Members{{Kind::replica, 5s}, {Kind::replica, 0s}}, 14s);  // until 19 s; a late word of the dead
+  doubt.judge(Members{{Kind::replica, 5s}, {Kind::replica, 0s}},
+              14s);  // until 19 s; a late message of the dead
   EXPECT_EQ(doubt.judge(Members{{Kind::replica, 6s}, {Kind::replica, 1s}}, 15s), Sight::all_silent);
   doubt.judge(Members{{Kind::replica, 0s}, {Kind::replica, 1500ms}}, 15500ms);
   EXPECT_FALSE(doubt.makes_lost(4s, 18s));
   EXPECT_TRUE(doubt.makes_lost(5s, 19s));
 }
 
-TEST(SelfDoubt, WordsAboutOthersAreJudgedWhenAllMayBeBack) {
+TEST(SelfDoubt, ReportsAboutOthersAreJudgedWhenAllMayBeBack) {
   SelfDoubt doubt = rule();
   EXPECT_FALSE(doubt.in_doubt(9s));
   doubt.judge(Members{{Kind::replica, 1s}, {Kind::replica, 1s}}, 10s);

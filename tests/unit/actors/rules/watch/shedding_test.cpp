@@ -133,7 +133,7 @@ TEST(Shedding, WhereTimesAreNoiseShardsMoveEverMoreRarely) {
   EXPECT_GT(moves[3] - moves[2], 30u);
 }
 
-TEST(Shedding, WordsOfOldStepsAndStrangersCountForNothing) {
+TEST(Shedding, ReportsOfOldStepsAndStrangersCountForNothing) {
   Shedding shedding = two_by_four();
   shedding.measured(9, 1, 100);
   for (int i = 0; i < 30; ++i) {

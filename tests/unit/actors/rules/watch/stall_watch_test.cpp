@@ -39,19 +39,19 @@ StallWatch stall_watch(milliseconds patience = {}) {
 TEST(StallWatch, ComplainsOfABrokenLinkOnceAPatienceAndSaysWhoIsLate) {
   StallWatch stalls = stall_watch();
   EXPECT_TRUE(stalls.of(round_at(milliseconds(10'900)), true).held_up.empty());
-  const auto words = stalls.of(round_at(milliseconds(11'000)), true);
-  ASSERT_EQ(words.complaints.size(), 1u);
-  EXPECT_EQ(words.complaints[0].name, (NodeName{false, 0}));
-  EXPECT_EQ(words.complaints[0].peer, (NodeName{false, 2}));
-  EXPECT_EQ(words.complaints[0].view, 3u);
-  EXPECT_EQ(words.complaints[0].reason, "no frame of it for 1000 ms");
-  ASSERT_EQ(words.held_up.size(), 2u);
-  EXPECT_EQ(words.held_up[0].slot, 1u);
-  EXPECT_EQ(words.held_up[0].cause, "compute");
-  EXPECT_EQ(words.held_up[0].step, 30u);
-  EXPECT_EQ(words.held_up[0].waited_ms, 1000);
-  EXPECT_EQ(words.held_up[1].cause, "link");
-  EXPECT_TRUE(words.held_up[1].link_broken);
+  const auto findings = stalls.of(round_at(milliseconds(11'000)), true);
+  ASSERT_EQ(findings.complaints.size(), 1u);
+  EXPECT_EQ(findings.complaints[0].name, (NodeName{false, 0}));
+  EXPECT_EQ(findings.complaints[0].peer, (NodeName{false, 2}));
+  EXPECT_EQ(findings.complaints[0].view, 3u);
+  EXPECT_EQ(findings.complaints[0].reason, "no frame of it for 1000 ms");
+  ASSERT_EQ(findings.held_up.size(), 2u);
+  EXPECT_EQ(findings.held_up[0].slot, 1u);
+  EXPECT_EQ(findings.held_up[0].cause, "compute");
+  EXPECT_EQ(findings.held_up[0].step, 30u);
+  EXPECT_EQ(findings.held_up[0].waited_ms, 1000);
+  EXPECT_EQ(findings.held_up[1].cause, "link");
+  EXPECT_TRUE(findings.held_up[1].link_broken);
   const auto again = stalls.of(round_at(milliseconds(11'100)), true);
   EXPECT_TRUE(again.complaints.empty() && again.held_up.empty());
   EXPECT_EQ(stalls.of(round_at(milliseconds(12'000)), true).complaints.size(), 1u)
@@ -61,9 +61,9 @@ TEST(StallWatch, ComplainsOfABrokenLinkOnceAPatienceAndSaysWhoIsLate) {
 
 TEST(StallWatch, ALinkIsComplainedOfBeforeTheStragglersPatience) {
   StallWatch stalls = stall_watch(milliseconds(5000));
-  const auto words = stalls.of(round_at(milliseconds(11'000)), true);
-  EXPECT_EQ(words.complaints.size(), 1u);
-  EXPECT_TRUE(words.held_up.empty());
+  const auto findings = stalls.of(round_at(milliseconds(11'000)), true);
+  EXPECT_EQ(findings.complaints.size(), 1u);
+  EXPECT_TRUE(findings.held_up.empty());
 }
 
 TEST(StallWatch, TheFirstGreetingIsNotHurried) {
@@ -77,7 +77,7 @@ TEST(StallWatch, TheFirstGreetingIsNotHurried) {
 
 TEST(StallWatch, AReplicaSaysItselfThatItsDataDoesNotCome) {
   StallWatch stalls = stall_watch();
-  const ProgressWord loading{Activity::loading, 3, 9};
+  const ProgressStatus loading{Activity::loading, 3, 9};
   EXPECT_FALSE(stalls.of_self(loading, 1, 5, seconds(1)));
   EXPECT_FALSE(stalls.of_self(loading, 1, 5, milliseconds(1999)));
   const auto late = stalls.of_self(loading, 1, 5, milliseconds(2000));
@@ -92,7 +92,7 @@ TEST(StallWatch, AReplicaSaysItselfThatItsDataDoesNotCome) {
 
 TEST(StallWatch, AReplicaDoesNotComplainOfItsOwnComputing) {
   StallWatch stalls = stall_watch();
-  const ProgressWord computing{Activity::computing, 3, 9};
+  const ProgressStatus computing{Activity::computing, 3, 9};
   EXPECT_FALSE(stalls.of_self(computing, 1, 5, seconds(1)));
   EXPECT_FALSE(stalls.of_self(computing, 1, 5, seconds(100)));
 }
@@ -106,13 +106,13 @@ TEST(StallWatch, WhoWaitsStandsInOnceForWhoIsLateAndHasItsData) {
       {{false, 0}, 1, "", 0, 2}, {{false, 1}, 1, "", 2, 4}, {{false, 2}, 1, "", 4, 8}};
   RoundSight seen = round_at(milliseconds(10'499));
   seen.peers[1].header_in = false;  // replica 2 misses its data: nobody else has that sooner
-  EXPECT_TRUE(stalls.errands(seen, members, 8).empty());
+  EXPECT_TRUE(stalls.backup_tasks(seen, members, 8).empty());
   seen.now = milliseconds(10'500);
-  EXPECT_EQ(stalls.errands(seen, members, 8), (std::vector<Errand>{{0, 1, 5, 2, 4}}));
-  EXPECT_TRUE(stalls.errands(seen, members, 8).empty()) << "once";
+  EXPECT_EQ(stalls.backup_tasks(seen, members, 8), (std::vector<BackupTask>{{0, 1, 5, 2, 4}}));
+  EXPECT_TRUE(stalls.backup_tasks(seen, members, 8).empty()) << "once";
   ++seen.round;
-  EXPECT_EQ(stalls.errands(seen, members, 8).size(), 1u);
-  EXPECT_TRUE(stall_watch(milliseconds(500)).errands(seen, members, 8).empty()) << "only if asked for";
+  EXPECT_EQ(stalls.backup_tasks(seen, members, 8).size(), 1u);
+  EXPECT_TRUE(stall_watch(milliseconds(500)).backup_tasks(seen, members, 8).empty()) << "only if asked for";
 }
 
 }  // namespace

@@ -43,14 +43,14 @@ StragglerOptions options() {
 std::vector<Lateness> late_at(RoundSight sight, std::chrono::nanoseconds now) {
   sight.now = now;
   for (PeerSight& peer : sight.peers) {
-    if (peer.word_at == seconds(0)) peer.word_at = now;
+    if (peer.status_at == seconds(0)) peer.status_at = now;
   }
   return who_is_late(sight, options());
 }
 
 TEST(WhoIsLate, NobodyBeforeThePatience) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   does(seen.peers[0], Activity::computing);
   EXPECT_TRUE(late_at(seen, milliseconds(11'499)).empty());
   EXPECT_EQ(late_at(seen, milliseconds(11'500)).size(), 1u);
@@ -64,26 +64,26 @@ TEST(WhoIsLate, WhoTakesNothingOfWhatItIsSentOnceAllElseIsThere) {
   EXPECT_EQ(late[0].slot, 1u);
   EXPECT_EQ(late[0].cause, LateCause::link);
   EXPECT_EQ(late[0].waited_for, "it to take what it was sent");
-  seen.peers[1].words_in = false;
+  seen.peers[1].metrics_in = false;
   EXPECT_EQ(late_at(seen, kHeldAt)[0].slot, 2u) << "what is computed comes first";
 }
 
 TEST(WhoIsLate, NobodyWhoWasAskedJustNow) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   seen.peers[0].spent = {};
   seen.peers[0].unanswered_since = kHeldAt - milliseconds(800);  // of a patience of 1500 ms
   EXPECT_EQ(late_at(seen, kHeldAt).size(), 1u) << "a process that is stopped answers nothing";
   seen.peers[0].unanswered_since = kHeldAt - milliseconds(700);
   EXPECT_TRUE(late_at(seen, kHeldAt).empty());
-  seen.peers[1].words_in = false;
+  seen.peers[1].metrics_in = false;
   EXPECT_TRUE(late_at(seen, kHeldAt).empty()) << "which may wait for that one, in the round before";
 }
 
 TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
   RoundSight seen = sight();
   PeerSight& peer = seen.peers[1];
-  peer.words_in = false;
+  peer.metrics_in = false;
   does(peer, Activity::computing);
   auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
@@ -110,7 +110,7 @@ TEST(WhoIsLate, ComputingDataAndLinkAreToldApart) {
 
 TEST(WhoIsLate, ALinkWithoutAFrameIsBrokenBeforeThePatienceOfStragglers) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   does(seen.peers[0], Activity::computing);
   seen.peers[0].unanswered_since = seconds(10);
   const auto late = late_at(seen, milliseconds(11'000));
@@ -121,7 +121,7 @@ TEST(WhoIsLate, ALinkWithoutAFrameIsBrokenBeforeThePatienceOfStragglers) {
 
 TEST(WhoIsLate, AStepIsReadyToGoOnWithoutItOnlyIfOthersHaveSamples) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   does(seen.peers[0], Activity::computing);
   EXPECT_TRUE(late_at(seen, kHeldAt).at(0).ready);
   seen.peers[1].samples = false;
@@ -132,7 +132,7 @@ TEST(WhoIsLate, AStepIsReadyToGoOnWithoutItOnlyIfOthersHaveSamples) {
 
 TEST(WhoIsLate, SilenceCountsFromTheFirstQuestionOn) {
   RoundSight seen = sight();  // while it owed nothing it was not asked, and had no reason to speak
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   EXPECT_TRUE(late_at(seen, milliseconds(11'400)).empty());
   seen.peers[0].unanswered_since = milliseconds(10'200);
   EXPECT_TRUE(late_at(seen, milliseconds(11'199)).empty());
@@ -142,13 +142,13 @@ TEST(WhoIsLate, SilenceCountsFromTheFirstQuestionOn) {
 TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
   RoundSight seen = sight();
   seen.peers[0].sums_in = false;  // it cannot add up what replica 2 has not sent
-  seen.peers[1].words_in = false;
+  seen.peers[1].metrics_in = false;
   does(seen.peers[1], Activity::computing);
   auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 2u);
 
-  seen.peers[1].words_in = true;
+  seen.peers[1].metrics_in = true;
   late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].slot, 1u);
@@ -159,7 +159,7 @@ TEST(WhoIsLate, WhatFollowsFromAnothersLatenessIsNotBlamed) {
 TEST(WhoIsLate, TheCauseIsWhatTookMostOfTheWait) {
   RoundSight seen = sight();
   PeerSight& peer = seen.peers[0];
-  peer.words_in = false;
+  peer.metrics_in = false;
   does(peer, Activity::computing);
   peer.spent[static_cast<std::size_t>(Activity::loading)] = seconds(4);
   EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::data) << "it computes now, but waited for data";
@@ -167,30 +167,30 @@ TEST(WhoIsLate, TheCauseIsWhatTookMostOfTheWait) {
   EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::compute);
 }
 
-TEST(WhoIsLate, ElementsAreWaitedForFromTheLastWordOn) {
+TEST(WhoIsLate, ElementsAreWaitedForFromTheLastReportOn) {
   RoundSight seen = sight();
   seen.peers[0].sums_in = false;
-  seen.last_word_at = milliseconds(11'900);  // a late one said it; nobody else is to blame for that
+  seen.last_report_at = milliseconds(11'900);  // a late one said it; nobody else is to blame for that
   EXPECT_TRUE(late_at(seen, milliseconds(12'000)).empty());
   EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
 }
 
-// A member that may not say its last word before all headers are there is not blamed for the last of these.
-TEST(WhoIsLate, WordsThatFollowHeadersAreWaitedForFromThoseOn) {
+// A member that may not send its metrics before all headers are there is not blamed for the last of these.
+TEST(WhoIsLate, MetricsThatFollowHeadersAreWaitedForFromThoseOn) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
-  seen.last_word_at = milliseconds(11'900);
+  seen.peers[0].metrics_in = false;
+  seen.last_report_at = milliseconds(11'900);
   EXPECT_EQ(late_at(seen, kHeldAt).size(), 1u);
-  seen.words_follow = true;
+  seen.metrics_follow = true;
   EXPECT_TRUE(late_at(seen, kHeldAt).empty());
   EXPECT_EQ(late_at(seen, milliseconds(13'400)).size(), 1u);
-  seen.peers[1].header_in = seen.peers[1].words_in = false;
+  seen.peers[1].header_in = seen.peers[1].metrics_in = false;
   EXPECT_EQ(late_at(seen, kHeldAt).at(0).slot, 2u) << "a header waits for nobody";
 }
 
 TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   does(seen.peers[0], Activity::computing);
   seen.peers[0].progress = seconds(20);
   EXPECT_FALSE(late_at(seen, milliseconds(79'999)).at(0).stuck);
@@ -199,23 +199,23 @@ TEST(WhoIsLate, ACounterThatStandsStillIsStuck) {
   EXPECT_FALSE(late_at(seen, milliseconds(69'999)).at(0).stuck) << "counted from the wait on";
 }
 
-TEST(WhoIsLate, WhoWaitedForTheLastWordItselfIsNotStuck) {
+TEST(WhoIsLate, WhoWaitedForTheLastReportItselfIsNotStuck) {
   RoundSight seen = sight();
   seen.peers[0].sums_in = false;
   does(seen.peers[0], Activity::computing);
   seen.peers[0].progress = seconds(9);
-  seen.last_word_at = seconds(100);
+  seen.last_report_at = seconds(100);
   EXPECT_TRUE(late_at(seen, seconds(101)).empty());
   EXPECT_FALSE(late_at(seen, milliseconds(159'999)).at(0).stuck);
   EXPECT_TRUE(late_at(seen, seconds(160)).at(0).stuck);
 }
 
-TEST(WhoIsLate, WhoseWordsDoNotComeIsNotStuck) {
+TEST(WhoIsLate, WhoseReportsDoNotComeIsNotStuck) {
   RoundSight seen = sight();
-  seen.peers[0].words_in = false;
+  seen.peers[0].metrics_in = false;
   does(seen.peers[0], Activity::computing);
   seen.peers[0].progress = seconds(11);
-  seen.peers[0].word_at = seconds(70);
+  seen.peers[0].status_at = seconds(70);
   EXPECT_FALSE(late_at(seen, seconds(200)).at(0).stuck) << "pings of it come, and no answers";
   seen.peers[0].unanswered_since = seconds(190);
   StragglerOptions patient = options();
@@ -225,14 +225,14 @@ TEST(WhoIsLate, WhoseWordsDoNotComeIsNotStuck) {
   seen.now = seconds(250);
   EXPECT_TRUE(who_is_late(seen, patient).at(0).stuck) << "nothing of it comes";
   seen.peers[0].unanswered_since.reset();
-  seen.peers[0].word_at = seconds(71);
+  seen.peers[0].status_at = seconds(71);
   EXPECT_TRUE(late_at(seen, seconds(200)).at(0).stuck);
 }
 
 TEST(WhoIsLate, SeveralAreNamedInOrder) {
   RoundSight seen = sight();
   std::swap(seen.peers[0], seen.peers[1]);
-  for (PeerSight& peer : seen.peers) peer.words_in = false;
+  for (PeerSight& peer : seen.peers) peer.metrics_in = false;
   const auto late = late_at(seen, kHeldAt);
   ASSERT_EQ(late.size(), 2u);
   EXPECT_LT(late[0].slot, late[1].slot);

@@ -1,0 +1,70 @@
+// Memberships of nodes that have joined, for the tests of their rules.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "actors/rules/membership/membership.hpp"
+#include "transport/frame.hpp"
+
+namespace muster {
+
+inline constexpr NodeName kReplica0{false, 0}, kReplica1{false, 1}, kReplica2{false, 2}, kLoader0{true, 0};
+
+inline Job job_of(std::uint32_t replicas, std::uint32_t loaders) {
+  Job job;
+  job.train.shards = 5;
+  job.cluster.replicas = replicas;
+  job.cluster.loaders = loaders;
+  return job;
+}
+
+inline Join join_of(const NodeName& name) {
+  Join join;
+  join.protocol = kProtocolVersion;
+  join.name = name;
+  join.pid = 100 + name.slot;
+  join.incarnation = 7000ull + name.slot;
+  return join;
+}
+
+inline Prepared prepared_of(const NodeName& name) {
+  Prepared message;
+  message.name = name;
+  message.address = "at " + name.text();
+  message.state_sha256 = name.loader ? "" : "aa";
+  message.loads = name.loader;
+  message.facts.samples = name.loader ? 99 : -1;
+  return message;
+}
+
+inline Membership joined_membership(std::uint32_t replicas, std::uint32_t loaders, std::uint32_t least = 1) {
+  Job job = job_of(replicas, loaders);
+  job.cluster.min_replicas = least;
+  Membership membership(job);
+  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(membership.join(join_of({false, i})).refusal, "");
+  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(membership.join(join_of({true, i})).refusal, "");
+  return membership;
+}
+
+inline Membership membership_in_view(std::uint32_t replicas, std::uint32_t loaders, View& view,
+                                     std::uint32_t least = 1) {
+  Membership membership = joined_membership(replicas, loaders, least);
+  for (const auto& [name, record] : std::map(membership.nodes())) membership.prepared(prepared_of(name));
+  view = membership.first_view();
+  membership.entered(view);
+  for (const auto& [name, record] : std::map(membership.nodes())) membership.installed(name);
+  return membership;
+}
+
+inline NodeName newcomer(Membership& membership, bool loader = false) {
+  Join join = join_of({loader, 77});
+  join.joins = true;
+  const auto admission = membership.join(join);
+  EXPECT_EQ(admission.refusal, "");
+  EXPECT_EQ(membership.prepared(prepared_of(admission.name)), "");
+  return admission.name;
+}
+
+}  // namespace muster
