@@ -69,11 +69,8 @@ void ReplicaState::on(const Assignment& message) {
   proof_.enter(assignment_.view, setup_.slot);
   restoring_.reset();
   going_back_ = assignment_.view.back || (in_parts() && assignment_.view.source.view == 0);
-  if (going_back_) back_in_ = assignment_.view.number;
-  if (!assignment_.view.last)
-    last_since_.reset();
-  else if (!last_since_)
-    last_since_ = now().time_since_epoch();
+  checkpoint_duty_.enter(assignment_.view.number, assignment_.view.last, going_back_,
+                         now().time_since_epoch());
   if (in_parts()) enter_parts();
   on_compute_thread([begin = assignment_.begin, end = assignment_.end,
                      on_gpus = assignment_.view.sums_on_gpus](TrainerState& trainer) {
@@ -444,10 +441,9 @@ void ReplicaState::report_done(const std::string& state_sha256, const std::strin
 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
-  if (!going_back_) report_epochs();                     // else they are of steps that are done again
-  for (const auto* told : {&checkpointed_, &spared_}) {  // a report that was on its way may be lost
-    if (*told) self_->send(setup_.node, **told);
-  }
+  if (!going_back_) report_epochs();                             // else they are of steps that are done again
+  for (const Checkpointed& told : checkpoint_duty_.told_last())  // a report that was on its way may be lost
+    self_->send(setup_.node, told);
   if (done_ && !halted_) self_->send(setup_.node, *done_);
 }
 

@@ -14,14 +14,14 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
-#include "actors/replica/audit_round.hpp"
-#include "actors/replica/catch_up.hpp"
-#include "actors/replica/part_deal.hpp"
-#include "actors/replica/part_gathering.hpp"
-#include "actors/replica/proof.hpp"
-#include "actors/replica/record_feed.hpp"
-#include "actors/replica/training_position.hpp"
-#include "actors/rules/steps/checkpoint_due.hpp"
+#include "actors/replica/states/audit_round.hpp"
+#include "actors/replica/states/catch_up.hpp"
+#include "actors/replica/states/checkpoint_duty.hpp"
+#include "actors/replica/states/part_deal.hpp"
+#include "actors/replica/states/part_gathering.hpp"
+#include "actors/replica/states/proof.hpp"
+#include "actors/replica/states/record_feed.hpp"
+#include "actors/replica/states/training_position.hpp"
 #include "actors/rules/watch/wait_share.hpp"
 #include "actors/trainer/trainer_state.hpp"
 
@@ -91,6 +91,7 @@ class ReplicaState {
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                   std::vector<AuditReport> audits = {});
   void look_at_place();
+  SchedulePoint place_in_schedule() const;
   bool check_due() const;
   void begin_check();
   void checked(const RoundRecord& check);
@@ -193,26 +194,23 @@ class ReplicaState {
   std::vector<std::optional<Item>> backup_task_items_;
   // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
   Proof proof_;
-  std::uint32_t back_in_ = 0;  // the last view that went back: what was asked for before it does not count
-  bool going_back_ = false;    // to a checkpoint: this view's state is not there yet
+  bool going_back_ = false;  // to a checkpoint: this view's state is not there yet
   // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
   enum class Restoring { waits, begun, given_up };
   std::shared_ptr<std::atomic<Restoring>> restoring_;
   std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
   WeightsHash weighed_;                                    // all had this at the last check
-  std::optional<std::uint64_t> due_at_;                    // a checkpoint: at so many records
-  bool write_due_ = false;
-  WeightsHash weights_;  // said with the next round
+  WeightsHash weights_;                                    // said with the next round
   AuditRound audit_round_;
+  CheckpointDuty checkpoint_duty_;
   PartDeal part_deal_;                    // of what is held in parts; see replica_parts.cpp
   PartGathering part_gathering_;          // for a checkpoint
   std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
-  std::optional<Checkpointed> checkpointed_, spared_;  // the last one that it wrote; in the spare folder
-  bool keeps_soon_ = false;                            // the last record, once its mean has come from the GPU
-  bool result_abandoned_ = false;                      // a transfer may still write to it
-  MeanIs mean_ = MeanIs::in_gradient;                  // that of the last record
-  bool mean_whole_ = false;                            // no later round has written into it
-  std::optional<TrainingPosition> position_;           // from `start` on
+  bool keeps_soon_ = false;               // the last record, once its mean has come from the GPU
+  bool result_abandoned_ = false;         // a transfer may still write to it
+  MeanIs mean_ = MeanIs::in_gradient;     // that of the last record
+  bool mean_whole_ = false;               // no later round has written into it
+  std::optional<TrainingPosition> position_;  // from `start` on
   PhaseTimes phases_;
   WaitShare waits_;
   Traffic traffic_;
@@ -230,13 +228,8 @@ class ReplicaState {
   std::optional<ReplicaDone> done_;  // as it was said
   std::string snapshot_error_;       // of the last one: its memory, perhaps
   bool keep_wanted_ = false;         // KeepState came while a record was applied
-  // Checkpoints, if this replica speaks: the place of the last look; one is being written; the one of the
-  // end.
-  SchedulePoint looked_at_;
-  bool writing_ = false;
   Time snapped_at_{};
-  std::optional<Written> last_written_;
-  std::optional<std::chrono::nanoseconds> last_since_;  // in the last view, or in one before it that was last
+  std::optional<Written> last_written_;  // the checkpoint of the end, if this replica speaks
   Time lap_{}, progress_at_{};
   double waited_s_ = 0, computed_s_ = 0;
 };

@@ -6,12 +6,13 @@ namespace muster {
 
 // Every replica looks at every place, so that all know alike where a checkpoint is due.
 void ReplicaState::look_at_place() {
-  const SchedulePoint here = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
-  if (here == looked_at_) return;
-  const SchedulePoint before = std::exchange(looked_at_, here);
-  write_due_ = setup_.checkpoints && checkpoint_due(setup_.checkpoints->every(), before, here);
-  due_at_.reset();
-  if (write_due_) due_at_ = position_->records();
+  std::optional<Interval> every;
+  if (setup_.checkpoints) every = setup_.checkpoints->every();
+  checkpoint_duty_.look(place_in_schedule(), every ? &*every : nullptr, position_->records());
+}
+
+SchedulePoint ReplicaState::place_in_schedule() const {
+  return schedule_point(position_->schedule().cursor(), position_->schedule().steps());
 }
 
 bool ReplicaState::check_due() const {
@@ -20,7 +21,7 @@ bool ReplicaState::check_due() const {
   // States or records, from one to another or from a disk.
   const bool given = !view.unproven.empty() || !view.behind.empty() || view.back;
   return (given && checked_.first != view.number) || view.last || position_->schedule().finished() ||
-         due_at_ == position_->records();
+         checkpoint_duty_.due_at(position_->records());
 }
 
 void ReplicaState::begin_check() {

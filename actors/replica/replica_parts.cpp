@@ -176,16 +176,12 @@ void ReplicaState::gone_back(const Restored& message) {
   const ReplicaPlace& place = *message.place;
   going_back_ = false;
   restore(place);
-  for (auto* told : {&checkpointed_, &spared_}) {
-    if (*told && (*told)->records > place.records) told->reset();
-  }
+  checkpoint_duty_.go_back(place.records);
   last_written_.reset();
   done_.reset();
   if (place.records > 0) go_on_from(place);
-  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
-  due_at_.reset();  // for all alike: some had come further
-  write_due_ = false;
-  report_epochs();  // this one may not have been there yet
+  checkpoint_duty_.stand_at(place_in_schedule());  // all alike: some had come further
+  report_epochs();                                 // this one may not have been there yet
   part_deal_.skip();
   catch_up_.not_behind();
   halted_ ? answer_halt() : next_round();
@@ -244,7 +240,7 @@ void ReplicaState::write_if_gathered() {
 void ReplicaState::give_up_gathering(const std::string& reason) {
   auto written = part_gathering_.give_up();
   if (!written || written->last || written->parting) return;
-  writing_ = false;
+  checkpoint_duty_.end();
   written->error = reason;
   written->advice = "none is needed: the next one is written when it is due";
   raise_written(*written);

@@ -1,7 +1,6 @@
 // A replica's snapshots: taken between two rounds, and gone on from.
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
-#include "actors/messages/disk_retry.hpp"
 #include "actors/replica/replica.hpp"
 #include "base/canary.hpp"
 #include "base/check.hpp"
@@ -18,10 +17,8 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   record_.reset();
   setup_.trainer->progress->trained(position_->samples());
   weights_ = {};
-  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
+  checkpoint_duty_.stand_at(place_in_schedule());
   snapshot_error_.clear();
-  due_at_.reset();
-  write_due_ = false;
 }
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
@@ -61,17 +58,16 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
 void ReplicaState::go_on_from(const ReplicaPlace& place) {
   const std::string reason = position_->resume(place);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
-  looked_at_ = schedule_point(position_->schedule().cursor(), position_->schedule().steps());
+  checkpoint_duty_.stand_at(place_in_schedule());
 }
 
 // Every replica looks at every place, so that one who comes to speak later goes on at the next point.
 void ReplicaState::consider_checkpoint() {
-  if (!std::exchange(write_due_, false) || due_at_ != position_->records() ||
-      position_->schedule().finished())
+  if (!checkpoint_duty_.take_due(position_->records()) || position_->schedule().finished())
     return;  // at the end one is written anyway
   if (!speaks()) return in_parts() ? give_for_checkpoint() : void();
   give_up_gathering("the next one was due before all parts of the optimiser were there");
-  if (!std::exchange(writing_, true)) return take_snapshot(SnapshotUse::checkpoint);
+  if (checkpoint_duty_.begin()) return take_snapshot(SnapshotUse::checkpoint);
   if (in_parts()) part_gathering_.ignore_until(position_->records());
   self_->send(setup_.node,
               Raised{make_event("checkpoint_passed_over",
@@ -143,23 +139,14 @@ void ReplicaState::keep_last() {
 // What the disk refused stays in memory, and is written again; at the end of the run it goes into another
 // folder at last.
 bool ReplicaState::writes_again(const Written& message) {
-  const bool in_spare_folder = !message.folder.empty();
-  if (message.error.empty() || !message.disk || in_spare_folder) return false;
-  if (canary("refused-write-is-lost")) return false;
-  const Job& job = setup_.trainer->job;
-  Written again = message;
-  if (++again.tries == 1) again.tried_since = now().time_since_epoch();
-  if (message.parting && assignment_.view.last && last_since_)
-    again.tried_since = *last_since_;  // the run's end is near
-  const auto since = now().time_since_epoch() - again.tried_since;
-  const std::chrono::nanoseconds give_up =
-      message.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
-  const auto wait = disk_again_in(disk_wait(again.tries), since, give_up);
-  if (!wait && ((!message.last && !message.parting) || canary("no-spare-folder"))) return false;
-  if (!wait) {
-    setup_.checkpoints->write_elsewhere(std::move(again), [replica = replica_actor(self_)](Written answer) {
-      caf::anon_send(replica, std::move(answer));
-    });
+  using Follows = CheckpointDuty::Follows;
+  auto verdict =
+      checkpoint_duty_.judge(message, setup_.trainer->job, assignment_.view.last, now().time_since_epoch());
+  if (verdict.follows == Follows::is_final) return false;
+  if (verdict.follows == Follows::elsewhere) {
+    setup_.checkpoints->write_elsewhere(
+        std::move(verdict.written),
+        [replica = replica_actor(self_)](Written answer) { caf::anon_send(replica, std::move(answer)); });
     return true;
   }
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
@@ -168,9 +155,9 @@ bool ReplicaState::writes_again(const Written& message) {
                                               {"reason", message.error},
                                               {"needed_bytes", whole(message.needed)},
                                               {"free_bytes", message.room ? whole(*message.room) : -1},
-                                              {"again_ms", milliseconds(*wait)},
+                                              {"again_ms", milliseconds(verdict.wait)},
                                               {"advice", message.advice}})});
-  self_->delayed_send(self_, *wait, WriteAgain{std::move(again)});
+  self_->delayed_send(self_, verdict.wait, WriteAgain{std::move(verdict.written)});
   return true;
 }
 
@@ -188,8 +175,8 @@ void ReplicaState::on(const WriteAgain& message) {
 
 // It is from before all went back, and would be set aside: nobody waits for it.
 bool ReplicaState::is_void(const Written& written) {
-  if (written.view >= back_in_ || written.parting) return false;
-  writing_ = false;
+  if (!checkpoint_duty_.is_void(written)) return false;
+  checkpoint_duty_.end();
   return true;
 }
 
@@ -210,7 +197,7 @@ void ReplicaState::on(const Written& message) {
                                                        : "its state could not be written: " + message.error});
   }
   if (!message.last) {
-    writing_ = false;
+    checkpoint_duty_.end();
     return;
   }
   const bool of_the_end = position_->schedule().finished() && message.records == position_->records() &&
@@ -243,7 +230,7 @@ void ReplicaState::raise_written(const Written& message) {
                                  {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
   const Checkpointed told{message.manifest, message.records, message.step,        message.path,
                           message.folder,   message.view,    message.state_sha256};
-  (message.folder.empty() ? checkpointed_ : spared_) = told;
+  checkpoint_duty_.told(told);
   self_->send(setup_.node, told);
 }
 

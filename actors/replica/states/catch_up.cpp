@@ -1,4 +1,4 @@
-#include "actors/replica/catch_up.hpp"
+#include "actors/replica/states/catch_up.hpp"
 
 #include "transport/collective/transfer/transfer_sender.hpp"
 

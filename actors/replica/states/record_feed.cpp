@@ -1,4 +1,4 @@
-#include "actors/replica/record_feed.hpp"
+#include "actors/replica/states/record_feed.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "actors/replica/part_deal.hpp"
+#include "actors/replica/states/part_deal.hpp"
 
 #include <gtest/gtest.h>
 

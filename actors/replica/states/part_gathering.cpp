@@ -1,4 +1,4 @@
-#include "actors/replica/part_gathering.hpp"
+#include "actors/replica/states/part_gathering.hpp"
 
 #include <algorithm>
 

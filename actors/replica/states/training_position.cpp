@@ -1,4 +1,4 @@
-#include "actors/replica/training_position.hpp"
+#include "actors/replica/states/training_position.hpp"
 
 #include <optional>
 #include <utility>

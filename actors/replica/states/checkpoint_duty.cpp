@@ -1,0 +1,57 @@
+#include "actors/replica/states/checkpoint_duty.hpp"
+
+#include "actors/messages/disk_retry.hpp"
+#include "base/canary.hpp"
+
+namespace muster {
+
+void CheckpointDuty::look(const SchedulePoint& here, const Interval* every, std::uint64_t records) {
+  if (here == looked_at_) return;
+  const SchedulePoint before = std::exchange(looked_at_, here);
+  due_ = every != nullptr && checkpoint_due(*every, before, here);
+  due_at_.reset();
+  if (due_) due_at_ = records;
+}
+
+void CheckpointDuty::stand_at(const SchedulePoint& here) {
+  looked_at_ = here;
+  due_at_.reset();
+  due_ = false;
+}
+
+void CheckpointDuty::enter(std::uint32_t view, bool last, bool back, Time now) {
+  if (back) back_in_ = view;
+  if (!last)
+    last_since_.reset();
+  else if (!last_since_)
+    last_since_ = now;
+}
+
+CheckpointDuty::Verdict CheckpointDuty::judge(const Written& written, const Job& job, bool last_view,
+                                              Time now) const {
+  const bool in_spare_folder = !written.folder.empty();
+  if (written.error.empty() || !written.disk || in_spare_folder || canary("refused-write-is-lost")) return {};
+  Written again = written;
+  if (++again.tries == 1) again.tried_since = now;
+  if (written.parting && last_view && last_since_) again.tried_since = *last_since_;  // the run's end is near
+  const Time give_up = written.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
+  const auto wait = disk_again_in(disk_wait(again.tries), now - again.tried_since, give_up);
+  if (wait) return {Follows::again, *wait, std::move(again)};
+  if ((!written.last && !written.parting) || canary("no-spare-folder")) return {};
+  return {Follows::elsewhere, Time(0), std::move(again)};
+}
+
+std::vector<Checkpointed> CheckpointDuty::told_last() const {
+  std::vector<Checkpointed> all;
+  if (told_) all.push_back(*told_);
+  if (spared_) all.push_back(*spared_);
+  return all;
+}
+
+void CheckpointDuty::go_back(std::uint64_t records) {
+  for (auto* told : {&told_, &spared_}) {
+    if (*told && (*told)->records > records) told->reset();
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,77 @@
+// When a replica takes checkpoints, and what follows from each that is written or refused. Every replica
+// follows the schedule alike, so that another one can go on where the one that wrote stopped. Pure: whoever
+// holds it writes. For one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "actors/messages/checkpoint_messages.hpp"
+#include "actors/rules/steps/checkpoint_due.hpp"
+#include "muster/job.hpp"
+
+namespace muster {
+
+class CheckpointDuty {
+ public:
+  using Time = std::chrono::nanoseconds;  ///< on the replica's clock
+
+  // --- when one is due
+
+  /// The replica stands here, after so many records, and looks whether a checkpoint was due on the way.
+  /// `every`: null if none are written.
+  void look(const SchedulePoint& here, const Interval* every, std::uint64_t records);
+  /// It stands here now, and nothing is due: it was put there.
+  void stand_at(const SchedulePoint& here);
+  bool due_at(std::uint64_t records) const { return due_at_ == records; }
+  /// Whether to take the one that is due at so many records; once.
+  bool take_due(std::uint64_t records) { return std::exchange(due_, false) && due_at_ == records; }
+
+  // --- one at a time
+
+  /// False: another one is still being written.
+  bool begin() { return !std::exchange(writing_, true); }
+  void end() { writing_ = false; }
+
+  // --- views
+
+  /// A view begins. In the last one no more steps are taken; `back`: all go back to a checkpoint.
+  void enter(std::uint32_t view, bool last, bool back, Time now);
+  /// A checkpoint that was asked for in this view would be set aside: all have gone back since.
+  bool is_void(const Written& written) const { return written.view < back_in_ && !written.parting; }
+
+  // --- what was written
+
+  enum class Follows {
+    is_final,   ///< it is written, or given up
+    again,      ///< to be written once more, after `wait`
+    elsewhere,  ///< to be written into the spare folder
+  };
+  struct Verdict {
+    Follows follows = Follows::is_final;
+    Time wait{0};
+    Written written;  ///< with what is to be tried
+  };
+  /// The disk may refuse for a while; the checkpoints of the end go into another folder at last.
+  Verdict judge(const Written& written, const Job& job, bool last_view, Time now) const;
+
+  /// It is told of: what is told last is told again to a coordinator that was started anew.
+  void told(const Checkpointed& checkpoint) { (checkpoint.folder.empty() ? told_ : spared_) = checkpoint; }
+  std::vector<Checkpointed> told_last() const;
+  /// All went back to so many records: later checkpoints are none of this run any more.
+  void go_back(std::uint64_t records);
+
+ private:
+  SchedulePoint looked_at_;
+  std::optional<std::uint64_t> due_at_;  // at so many records
+  bool due_ = false;
+  bool writing_ = false;
+  std::optional<Time> last_since_;  // in the last view, or in one before it that was last
+  std::uint32_t back_in_ = 0;       // the last view that went back
+  std::optional<Checkpointed> told_, spared_;
+};
+
+}  // namespace muster
