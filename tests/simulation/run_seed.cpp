@@ -17,9 +17,15 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint64_t kDeliveriesMax = 3'000'000;  // beyond it a run goes in circles
 constexpr auto kPartingPatience = seconds(400);  // for the last process to end: two connections' time-outs
 constexpr std::uint64_t kTwiceOneIn = 16;
+
+// Beyond it a run goes in circles. What members say to each other while they wait grows with their number:
+// where a model hangs everywhere, a run of 23 replicas evicts three times as many before it gives up, one
+// each patience.
+std::uint64_t deliveries_max(const Job& job) {
+  return 3'000'000 * std::max<std::uint64_t>(1, job.cluster.replicas / 8);
+}
 
 // Begins each fault at its moment, and ends it; knows whether one lasts.
 class Schedule final : public Watch {
@@ -145,7 +151,7 @@ void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& sc
   World& world = cluster.world();
   const auto ended = [&] { return cluster.report() || cluster.ended_unseen() || cluster.all_killed(); };
   while (!ended() && !invariants.over() && !invariants.wrong()) {
-    if (world.deliveries() > kDeliveriesMax) invariants.say({11, "the run goes in circles"});
+    if (world.deliveries() > deliveries_max(plan.job)) invariants.say({11, "the run goes in circles"});
     if (schedule.calm()) invariants.expect_progress(plan.patience);
     if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});
   }
@@ -201,8 +207,8 @@ std::optional<Wrong> go_on_once(const Plan& plan, const Registry& registry, cons
   watches.add(relapse);
   Cluster cluster(plan.job, registry, options, &watches);
   cluster.start();
-  while (!cluster.report() && !cluster.all_killed() && cluster.world().deliveries() < kDeliveriesMax &&
-         cluster.step()) {
+  while (!cluster.report() && !cluster.all_killed() &&
+         cluster.world().deliveries() < deliveries_max(plan.job) && cluster.step()) {
     if (relapse.due()) tally.count(relapse.begin(cluster));
   }
   if (cluster.all_killed()) return std::nullopt;
