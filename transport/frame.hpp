@@ -49,8 +49,8 @@ struct Frame {
   std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
                              ///< cursor; record, state, received: first byte of the piece; status: demands
                              ///< that the asked one owes to the asker
-  std::uint32_t bytes = 0;  ///< of the payload
-  std::uint32_t check = 0;  ///< of all other fields; the transports set it, and look at it
+  std::uint32_t bytes = 0;   ///< of the payload
+  std::uint32_t check = 0;   ///< of all other fields; the transports set it, and look at it
   std::uint32_t node =
       0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
           ///< status: activity; record, state: check of the piece; received: kind of what came

@@ -91,7 +91,6 @@ class ReplicaState {
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                   std::vector<AuditReport> audits = {});
   void look_at_place();
-  SchedulePoint place_in_schedule() const;
   bool check_due() const;
   void begin_check();
   void checked(const RoundRecord& check);

@@ -8,11 +8,7 @@ namespace muster {
 void ReplicaState::look_at_place() {
   std::optional<Interval> every;
   if (setup_.checkpoints) every = setup_.checkpoints->every();
-  checkpoint_duty_.look(place_in_schedule(), every ? &*every : nullptr, position_->records());
-}
-
-SchedulePoint ReplicaState::place_in_schedule() const {
-  return schedule_point(position_->schedule().cursor(), position_->schedule().steps());
+  checkpoint_duty_.look(position_->point(), every ? &*every : nullptr, position_->records());
 }
 
 bool ReplicaState::check_due() const {

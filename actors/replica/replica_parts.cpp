@@ -180,8 +180,8 @@ void ReplicaState::gone_back(const Restored& message) {
   last_written_.reset();
   done_.reset();
   if (place.records > 0) go_on_from(place);
-  checkpoint_duty_.stand_at(place_in_schedule());  // all alike: some had come further
-  report_epochs();                                 // this one may not have been there yet
+  checkpoint_duty_.stand_at(position_->point());  // all alike: some had come further
+  report_epochs();                                // this one may not have been there yet
   part_deal_.skip();
   catch_up_.not_behind();
   halted_ ? answer_halt() : next_round();

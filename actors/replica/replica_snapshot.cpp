@@ -17,7 +17,7 @@ void ReplicaState::restore(const ReplicaPlace& place) {
   record_.reset();
   setup_.trainer->progress->trained(position_->samples());
   weights_ = {};
-  checkpoint_duty_.stand_at(place_in_schedule());
+  checkpoint_duty_.stand_at(position_->point());
   snapshot_error_.clear();
 }
 
@@ -58,7 +58,7 @@ void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
 void ReplicaState::go_on_from(const ReplicaPlace& place) {
   const std::string reason = position_->resume(place);
   if (!reason.empty()) return trouble("the checkpoint cannot be gone on from: " + reason);
-  checkpoint_duty_.stand_at(place_in_schedule());
+  checkpoint_duty_.stand_at(position_->point());
 }
 
 // Every replica looks at every place, so that one who comes to speak later goes on at the next point.

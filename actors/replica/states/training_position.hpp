@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/checkpoint/snapshot.hpp"
+#include "actors/rules/steps/checkpoint_due.hpp"
 #include "actors/rules/steps/ledger.hpp"
 #include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/steps/step_events.hpp"
@@ -28,6 +29,8 @@ class TrainingPosition {
 
   RoundSchedule& schedule() { return schedule_; }
   const RoundSchedule& schedule() const { return schedule_; }
+  /// For CheckpointDuty.
+  SchedulePoint point() const { return schedule_point(schedule_.cursor(), schedule_.steps()); }
   std::uint64_t records() const { return records_; }
   std::uint64_t record_hash() const { return record_hash_; }  ///< of the last record
   std::uint64_t samples() const { return samples_; }
