@@ -97,19 +97,19 @@ std::string about_resuming() {
     if (key.in_hash == InHash::yes) fixed += (fixed.empty() ? "`" : ", `") + key.path + "`";
   }
   return "\n## Resuming\n\n`--resume` goes on from the complete checkpoint with the highest step of the same "
-         "job; the event `resumed` names those that it skipped. The same job is one in which the keys that "
-         "fix the mathematics, and the options of model and source, are as they were (all but paths of "
-         "files): " +
+         "job. The event `resumed` names those that it skipped.\n\nThe same job is one in which the options "
+         "of model and source (all but paths of files), and the keys that fix the mathematics, are as they "
+         "were. These keys fix the mathematics: " +
          fixed +
-         ". All other keys may change. Some of the keys above may change, too, with `--accept`: `--resume "
-         "--accept train.optimizer.learning_rate` goes on with another learning rate or schedule, and so do "
-         "the other numbers of the optimizer, `train.clip_norm`, `train.threads`, `train.precision` and "
-         "`train.wire`. Without `--accept` the run is refused, and says which keys differ, unless the folder "
-         "has checkpoints of this job, too: then it goes on from those. The content of "
-         "`checkpoint.start_from` counts as a key. The new end (`train.epochs`, `train.steps`) must not lie "
-         "before the checkpoint. A checkpoint at which `train.steps` ended the run in the middle of an epoch "
-         "cannot serve a longer run: an earlier one is taken. To be able to extend a run, end it after whole "
-         "epochs, or give it more steps than it needs and stop it with SIGTERM.\n";
+         ". All other keys may change.\n\nSome of the keys above may change, too, with `--accept`: `--resume "
+         "--accept train.optimizer.learning_rate` goes on with another learning rate or schedule. The same "
+         "holds for the other numbers of the optimizer, `train.clip_norm`, `train.threads`, "
+         "`train.precision` and `train.wire`. Without `--accept` the run is refused, and says which keys "
+         "differ. But if the folder has checkpoints of this job, too, it goes on from those.\n\nThe content "
+         "of `checkpoint.start_from` counts as a key. The new end (`train.epochs`, `train.steps`) must not "
+         "lie before the checkpoint. A checkpoint at which `train.steps` ended the run in the middle of an "
+         "epoch cannot serve a longer run: an earlier one is taken. To be able to extend a run, end it after "
+         "whole epochs, or give it more steps than it needs and stop it with SIGTERM.\n";
 }
 
 }  // namespace
