@@ -84,7 +84,7 @@ def measure_limit(given, size=64 << 20):
         ours.append(run_muster(given, 2, size))
         bound.append(run_limit(given, size))
     shares = [b / o for b, o in zip(bound, ours)]
-    return (f"To add and copy the same bytes, {name_of(size)} between 2 processes, without a message between them takes "
+    return (f"To add and copy the same bytes, {name_of(size)} between 2 processes, without a message between them takes\n"
             f"{statistics.median(bound):.0f} µs: {statistics.median(shares):.2f} ({interval(shares)[0]:.2f} to "
             f"{interval(shares)[1]:.2f}) of Muster's time.")
 
@@ -145,7 +145,7 @@ def text_by_place(rows):
     if not found:
         return []
     head = "| two processes | pairs | size | Muster | Open MPI | Open MPI / Muster | Gloo | Gloo / Muster |"
-    lines = ["", "Of these pairs, those before and after which the two cores were near to each other, or far (see Near and far cores below):", "", head,
+    lines = ["", "Those of these pairs for which the two cores were [near each other, or far](#near-and-far-cores), before and after:", "", head,
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     return lines + [f"| {place} | {row['pairs']} {text_of(row)[3:]}" for place, row in found]
 

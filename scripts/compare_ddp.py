@@ -85,8 +85,8 @@ Written by `./scripts/compare-ddp --write`; run it to see the figures of your ow
 The convolutional network of `examples/fashion_mnist.toml` (421,642 parameters), {BATCH} samples a step, {given.steps} steps, SGD
 with momentum, one compute thread a process, on {os.cpu_count()} cores of {processor()}. PyTorch is Debian's, version
 {subprocess.run([sys.executable, '-c', 'import torch; print(torch.__version__)'], stdout=subprocess.PIPE, text=True).stdout.strip()}, with DDP over gloo; one process is a plain loop without DDP. The runs take turns. PyTorch's images are in
-memory as shuffled tensors, and its first {WARM_UP} steps are not timed. Muster reads, shuffles and batches the images as in every
-run, and all its steps are timed, until the last message of the last replica. Both without evaluation.
+memory as shuffled tensors, and its first {WARM_UP} steps are not timed. Muster reads, shuffles and batches the images as in
+every run, and all its steps are timed, until the last message of the last replica. Neither side evaluates.
 
 | processes | pair | PyTorch, samples/s | Muster, samples/s | ratio |
 | --- | --- | --- | --- | --- |

@@ -159,20 +159,20 @@ def processor():
 def page(times, given):
     return f"""# Recovery
 
-How long a run stands still when a replica or the coordinator is lost. Written by
+How long steps stop when a replica or the coordinator is lost. Written by
 `./scripts/recovery-times --kills {given.kills} --replicas {given.replicas} --write` on {datetime.date.today()}; run it to see the figures of your own
 machine. Here: {os.cpu_count()} cores of {processor()}, shared with other work.
 
 ## A replica
 
 `examples/fashion_mnist.toml` on {given.replicas} replicas, 8 shards, `cluster.on_loss = "continue"`,
-`cluster.detect.patience = "{PATIENCE_MS} ms"`. In the middle of training one replica, chosen at random, gets SIGKILL or SIGSTOP. The
-time runs from the signal to the arrival of the event `{RESUMED}` on the pipe of `--events -`.
+`cluster.detect.patience = "{PATIENCE_MS} ms"`. In the middle of training one replica, chosen at random, gets SIGKILL or
+SIGSTOP. The time runs from the signal to the arrival of the event `{RESUMED}` on the pipe of `--events -`.
 
 Beside it, in turns: the same network under Debian's PyTorch {torch_version()} with DDP over gloo and
 `torchrun --max_restarts 1`. The time runs from SIGKILL of one worker to the first step that rank 0 takes after the
-restart. Muster goes on from the step that it was in. torchrun's workers start anew, here from step 0. torchrun does not
-notice a stopped worker; gloo's own limit is 30 minutes.
+restart. Muster goes on with the step that was interrupted. torchrun's workers start anew, here from step 0. torchrun
+does not notice a stopped worker; gloo's own limit is 30 minutes.
 
 {table(times)}
 ## The coordinator

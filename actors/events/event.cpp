@@ -54,80 +54,82 @@ const EventFieldSpec& step() {
   return field;
 }
 const EventFieldSpec& reason() {
-  static const EventFieldSpec field{"reason", kText, true, "why, for people"};
+  static const EventFieldSpec field{"reason", kText, true, "why, as text for people"};
   return field;
 }
 
 std::vector<EventSpec> events_of_membership() {
-  return {{"started",
-           "The run has begun.",
-           "once, first of all",
-           "coordinator",
-           {{"job", kText, true, "name of the job"},
-            {"replicas", kInteger, true, "replicas asked for"},
-            {"shards", kInteger, true, "shards"},
-            {"loaders", kInteger, true, "loader processes asked for"}}},
-          {"listening",
-           "The coordinator can be reached, by its nodes and by `muster status` and `muster stop`.",
-           "once, unless all replicas are threads of its process",
-           "coordinator",
-           {{"address", kText, true, "HOST:PORT"}}},
-          {"notice",
-           "Something that is allowed, but may not be what was meant.",
-           "when it is found",
-           "coordinator",
-           {{"text", kText, true, "the notice"}}},
-          {"arrived",
-           "A replica or a loader has come. It opens its data and builds its model; it is no member yet.",
-           "when it has its number",
-           "coordinator",
-           {replica(),
-            loader(),
-            {"pid", kInteger, true, "process"},
-            {"here", kInteger, false, "before the first view: how many of its kind have come"},
-            {"places", kInteger, false, "and how many there are to be"}}},
-          {"joined",
-           "A replica or a loader is part of a view.",
-           "when the first view that holds it is installed",
-           "coordinator",
-           {replica(),
-            loader(),
-            {"pid", kInteger, true, "process"},
-            {"device", kText, true, "device, \"-\" for a loader"},
-            {"view", kInteger, true, "number of the view"}}},
-          {"state_transferred",
-           "A replica has given a newcomer its state, and the records of the steps meanwhile.",
-           "when the view begins that holds the newcomer",
-           "the replica that gave it",
-           {{"replica", kInteger, true, "number of the replica that gave it"},
-            {"to", kInteger, true, "number of the newcomer"},
-            {"bytes", kInteger, true, "that have arrived"},
-            {"seconds", kNumber, true, "from the first byte to the view"},
-            {"share", kNumber, true,
-             "of this time, in which something of it was on its way; `cluster.join_share`, unless there was "
-             "cause for more"},
-            {"step_ms_before", kNumber, true, "median of the last steps before; 0: there were none"},
-            {"step_ms", kNumber, true, "median of the steps meanwhile; 0: there were none"}}}};
+  return {
+      {"started",
+       "The run has begun.",
+       "once, first of all",
+       "coordinator",
+       {{"job", kText, true, "name of the job"},
+        {"replicas", kInteger, true, "replicas asked for"},
+        {"shards", kInteger, true, "shards"},
+        {"loaders", kInteger, true, "loader processes asked for"}}},
+      {"listening",
+       "The coordinator can be reached, by its nodes and by `muster status` and `muster stop`.",
+       "once, unless all replicas are threads of its process",
+       "coordinator",
+       {{"address", kText, true, "HOST:PORT"}}},
+      {"notice",
+       "Something that is allowed, but may not be what was meant.",
+       "when it is found",
+       "coordinator",
+       {{"text", kText, true, "the notice"}}},
+      {"arrived",
+       "A replica or a loader has connected. It opens its data and builds its model; it is no member yet.",
+       "when the coordinator has given it its number",
+       "coordinator",
+       {replica(),
+        loader(),
+        {"pid", kInteger, true, "process"},
+        {"here", kInteger, false, "before the first view: how many of its kind have connected"},
+        {"places", kInteger, false, "before the first view: how many of its kind the run waits for"}}},
+      {"joined",
+       "A replica or a loader is part of a view.",
+       "when the first view that holds it is installed",
+       "coordinator",
+       {replica(),
+        loader(),
+        {"pid", kInteger, true, "process"},
+        {"device", kText, true, "device, \"-\" for a loader"},
+        {"view", kInteger, true, "number of the view"}}},
+      {"state_transferred",
+       "A replica has sent a newcomer its state, and the records of the steps since then.",
+       "when the view begins that holds the newcomer",
+       "the replica that sent it",
+       {{"replica", kInteger, true, "number of the replica that sent it"},
+        {"to", kInteger, true, "number of the newcomer"},
+        {"bytes", kInteger, true, "bytes that have arrived"},
+        {"seconds", kNumber, true, "from the first byte to the view"},
+        {"share", kNumber, true,
+         "share of this time in which bytes were under way; at most `cluster.join_share`, unless no steps "
+         "ran or the newcomer would never have caught up"},
+        {"step_ms_before", kNumber, true,
+         "median time of the last steps before the transfer; 0: there were none"},
+        {"step_ms", kNumber, true, "median time of the steps during the transfer; 0: there were none"}}}};
 }
 
 std::vector<EventSpec> events_of_views() {
   return {{"view",
-           "A view is in force: every member has greeted every other one.",
+           "A view is in force: every two members have exchanged a first message.",
            "before its first step",
            "coordinator",
            {{"view", kInteger, true, "number of the view"},
             {"members", kInteger, true, "replicas in it"},
-            {"transport", kText, true, "what carries the bytes"}}},
+            {"transport", kText, true, "transports between the members"}}},
           {"restarted",
            "A coordinator was started anew, and waits for the members of the last view.",
-           "at its start, if the journal tells of a run that has not ended",
+           "at its start, if the journal is of a run that has not ended",
            "coordinator",
            {{"term", kInteger, true, "number of the start"},
             {"view", kInteger, true, "number of the last view"},
             {"members", kInteger, true, "replicas in it"}}},
           {"returned",
            "A member of the last view has come back to a coordinator that was started again.",
-           "when all members that are left have",
+           "when all members that are left have come back",
            "coordinator",
            {replica(),
             loader(),
@@ -139,9 +141,10 @@ std::vector<EventSpec> events_of_views() {
            "coordinator",
            {{"view", kInteger, true, "number of the last view"},
             {"waits_for", kText, true, "what is missing"},
-            {"give_up_ms", kNumber, true, "how long it is waited for"}}},
+            {"give_up_ms", kNumber, true, "how long the coordinator waits before the run fails"}}},
           {"heard_again",
-           "Members that had fallen silent together are heard again; their view goes on.",
+           "The coordinator receives heartbeats again of members that had fallen silent together; their view "
+           "goes on.",
            "after `paused`, if no view has followed",
            "coordinator",
            {{"view", kInteger, true, "number of the view"}, {"after_ms", kNumber, true, "since `paused`"}}},
@@ -204,14 +207,14 @@ std::vector<EventSpec> events_of_checkpoints() {
         {"bytes", kInteger, true, "size of its files together"},
         {"seconds", kNumber, true, "from the copy in memory to its last sync"}}},
       {"went_back",
-       "Parts of a sharded optimiser, or what shards left out (train.compression), were lost with a replica "
-       "and its buddy, or steps may hold the wrong results of a replica (`corrupt`): all go back to the last "
-       "checkpoint before that, or to the beginning, and on from there.",
+       "All replicas go back to an earlier checkpoint, or to the beginning, and go on from there. Either "
+       "parts of a sharded optimizer, or what shards left out (train.compression), were lost with a replica "
+       "and its buddy; or steps may hold the wrong results of a replica (`corrupt`).",
        "when the next view is made",
        "coordinator",
        {{"view", kInteger, true, "number of the next view"},
         {"step", kInteger, true, "the last step that was known to be done"},
-        {"to_step", kInteger, true, "the step that they go on after"},
+        {"to_step", kInteger, true, "the step after which they go on"},
         {"checkpoint", kText, true, "its manifest, or \"the beginning\""},
         {"reason", kText, true, "who was lost, or which results may be wrong"}}},
       {"checkpoint_delayed",
@@ -222,86 +225,85 @@ std::vector<EventSpec> events_of_checkpoints() {
        {{"step", kInteger, true, "last step of it"},
         reason(),
         {"needed_bytes", kInteger, true, "size of its files together"},
-        {"free_bytes", kInteger, true, "what the disk has left; -1: not known"},
+        {"free_bytes", kInteger, true, "free bytes of the disk; -1: not known"},
         {"again_ms", kNumber, true, "until it is tried again"},
         {"advice", kText, true, "what can be done about it"}}},
       {"checkpoint_spared",
-       "The folder took no last checkpoint, so it is in another one.",
+       "The last checkpoint could not be written to checkpoint.folder, so it is in another folder.",
        "when `cluster.give_up_after`, or half of checkpoint.grace, is over",
        "the replica that writes",
        {{"path", kText, true, "file of the weights"},
         {"step", kInteger, true, "last step in it"},
-        {"folder", kText, true, "set checkpoint.folder to it to go on from there"},
+        {"folder", kText, true, "the folder that it is in: set checkpoint.folder to it to go on from there"},
         reason()}},
       {"checkpoint_failed",
-       "A checkpoint could not be written; those before it are as they were, and training goes on. If it was "
-       "the last "
-       "one, its replica is lost.",
-       "when the disk has refused it for `cluster.give_up_after`; of a last checkpoint, `checkpoint.grace`",
+       "A checkpoint could not be written. Earlier checkpoints stay, and training goes on. If it was the "
+       "last checkpoint of the run, the replica that was to write it is lost.",
+       "when the disk has refused it for `cluster.give_up_after`; a last checkpoint: for `checkpoint.grace`",
        "the first replica of the view",
        {{"step", kInteger, true, "last step of it"},
         reason(),
         {"advice", kText, true, "what can be done about it"}}},
       {"checkpoint_passed_over",
-       "A checkpoint was due while another one was still being written; it is left out.",
+       "A checkpoint was due while another one was still being written, so it is not written.",
        "when it is due",
        "the first replica of the view",
        {{"step", kInteger, true, "last step before it"}}}};
 }
 
 std::vector<EventSpec> events_of_kept_state() {
-  return {{"state_kept",
-           "A run that ends before its job has written a last checkpoint; `--resume` goes on from it.",
-           "when it is on disk",
-           "coordinator",
-           {{"step", kInteger, true, "last step in it"},
-            {"checkpoint", kText, true, "its manifest"},
-            {"path", kText, true, "file of the weights"}}},
-          {"state_not_kept",
-           "A run ends before its job, and no last checkpoint could be written.",
-           "when checkpoint.grace is over, or nobody can write it",
-           "coordinator",
-           {reason(),
-            {"step", kInteger, true, "the last step that was known to be done"},
-            {"last_checkpoint", kText, true, "manifest of the newest one that there is, or \"none\""}}},
-          {"journal_delayed",
-           "The disk of the journal takes nothing, so the next view waits; the members keep their state.",
-           "at each try, until `cluster.give_up_after`",
-           "coordinator",
-           {{"view", kInteger, true, "number of the view that waits"},
-            reason(),
-            {"again_ms", kNumber, true, "until it is tried again"},
-            {"give_up_ms", kNumber, true, "from the first try until the run ends"}}}};
+  return {
+      {"state_kept",
+       "The run ends before its job is done, and has written a last checkpoint; `--resume` goes on from it.",
+       "when it is on disk",
+       "coordinator",
+       {{"step", kInteger, true, "last step in it"},
+        {"checkpoint", kText, true, "its manifest"},
+        {"path", kText, true, "file of the weights"}}},
+      {"state_not_kept",
+       "The run ends before its job is done, and could not write a last checkpoint.",
+       "when checkpoint.grace is over, or nobody can write it",
+       "coordinator",
+       {reason(),
+        {"step", kInteger, true, "the last step that was known to be done"},
+        {"last_checkpoint", kText, true, "manifest of the newest checkpoint, or \"none\""}}},
+      {"journal_delayed",
+       "The disk refuses to write the journal, so the next view waits; the members keep their state.",
+       "at each try, until `cluster.give_up_after`",
+       "coordinator",
+       {{"view", kInteger, true, "number of the view that waits"},
+        reason(),
+        {"again_ms", kNumber, true, "until it is tried again"},
+        {"give_up_ms", kNumber, true, "from the first try until the run ends"}}}};
 }
 
 std::vector<EventSpec> events_of_stragglers() {
-  return {
-      {"speculated",
-       "A replica that waits for a late one computes some of its shards, too; the first answer counts.",
-       "with cluster.straggler.action = \"speculate\", when the patience is over",
-       "the replica that waits",
-       {replica(),
-        {"instead_of", kInteger, true, "number of the late replica"},
-        {"shards", kText, true, "shards that it computes, \"begin-end\""},
-        step()}},
-      {"dropped",
-       "A step goes on without the gradients of a late replica. Their samples come back in a step of their "
-       "own at the "
-       "end of the epoch.",
-       "with cluster.straggler.action = \"drop\", when the step is committed",
-       "the replica that holds the shards",
-       {replica(),
-        {"shards", kText, true, "shards that were left out, \"begin-end\""},
-        {"epoch", kInteger, true, "whose end they come back at"},
-        step()}},
-      {"shed",
-       "Shards move from slow replicas to faster ones, in a new view.",
-       "with cluster.straggler.action = \"shed\", when it pays for several steps in a row",
-       "coordinator",
-       {{"view", kInteger, true, "the view that ends"},
-        {"shards", kText, true,
-         "shards of each replica from then on: host by host, in a host in the order of replicas"},
-        reason()}}};
+  return {{"speculated",
+           "A replica that waits for a late one computes some of its shards, too; the first answer counts.",
+           "with cluster.straggler.action = \"speculate\", when the patience is over",
+           "the replica that waits",
+           {replica(),
+            {"instead_of", kInteger, true, "number of the late replica"},
+            {"shards", kText, true, "shards that it computes, \"first-last\""},
+            step()}},
+          {"dropped",
+           "A step goes on without the gradients of a late replica. Their samples are used in a step of "
+           "their own at the end of the epoch.",
+           "with cluster.straggler.action = \"drop\", when the step is committed",
+           "the replica that holds the shards",
+           {replica(),
+            {"shards", kText, true, "shards that were left out, \"first-last\""},
+            {"epoch", kInteger, true, "epoch at whose end they are used"},
+            step()}},
+          {"shed",
+           "Shards move from slow replicas to faster ones, in a new view.",
+           "with cluster.straggler.action = \"shed\", when it would save time for several steps in a row",
+           "coordinator",
+           {{"view", kInteger, true, "the view that ends"},
+            {"shards", kText, true,
+             "new shards of each replica, \"first-last\", \"-\" for none: host by host, within a host in the "
+             "order of replicas"},
+            reason()}}};
 }
 
 std::vector<EventSpec> events_of_failure() {
@@ -314,21 +316,22 @@ std::vector<EventSpec> events_of_failure() {
         loader(),
         {"waited_for", kText, true, "what"},
         {"waited_ms", kNumber, true, "for how long"},
-        {"shards", kText, false, "shards that it holds, \"begin-end\"; not of a loader"},
+        {"shards", kText, false, "shards that it holds, \"first-last\"; not of a loader"},
         {"step", kInteger, false, "step that it holds up"},
         {"cause", kText, false, "\"data\", \"compute\", \"link\", \"restoring\" or \"loader N\""},
         {"stuck", kBoolean, false, "whether it has done nothing at all for cluster.straggler.stuck_after"},
-        {"seen_by", kText, false, "who waits for it"}}},
+        {"seen_by", kText, false, "which replicas wait for it"}}},
       {"suspected",
-       "A process gives no sign of life for longer than it usually does.",
-       "when phi accrual finds it unlikely that one still comes; only silence of the patience makes it lost",
+       "A process has sent no heartbeat for longer than usual.",
+       "when phi accrual finds it unlikely that another heartbeat comes; it is lost only after "
+       "cluster.detect.patience",
        "coordinator",
        {replica(),
         loader(),
-        {"phi", kNumber, true, "-log10 of the chance that its next heartbeat comes later still"},
+        {"phi", kNumber, true, "-log10 of the probability that its next heartbeat is still to come"},
         {"silent_ms", kNumber, true, "since its last heartbeat"}}},
       {"trusted",
-       "A suspected process gives signs of life again.",
+       "A suspected process sends heartbeats again.",
        "with its next heartbeat",
        "coordinator",
        {replica(),
@@ -336,33 +339,32 @@ std::vector<EventSpec> events_of_failure() {
         {"phi", kNumber, true, "as for `suspected`"},
         {"silent_ms", kNumber, true, "since its last heartbeat"}}},
       {"lost",
-       "A process is taken out of the run: it is gone, silent, stuck or cut off, has failed, or computes "
-       "other "
-       "bits.",
+       "The coordinator evicts a process: it has ended, is silent, stuck or cut off, has failed, or computes "
+       "other bits.",
        "when it is noticed",
        "coordinator",
        {replica(),
         loader(),
-        {"shards", kText, true, "shards that it held, \"begin-end\""},
+        {"shards", kText, true, "shards that it held, \"first-last\""},
         {"step", kInteger, true, "the last step that it was known to have applied, plus one"},
-        {"noticed_by", kText, true, "who saw it"},
+        {"noticed_by", kText, true, "which process noticed it"},
         reason()}},
       {"not_finite",
        "A loss, or an element of the mean gradient, is NaN or Inf.",
-       "before the step is applied, which it is only with train.not_finite = \"report\"",
+       "before the step is applied; with train.not_finite = \"stop\" it is not applied",
        "the first replica of the view, or the first one that ends",
        {epoch(),
         step(),
         {"what", kText, true,
-         "what was looked at: \"mean gradient\", \"new state\" with a sharded optimiser, or \"loss\""},
-        {"parameter", kText, false, "the first parameter, or buffer, that is concerned"},
-        {"element", kInteger, false, "the first element of it, row by row, from 0"},
+         "what was looked at: \"mean gradient\", \"new state\" with a sharded optimizer, or \"loss\""},
+        {"parameter", kText, false, "the first parameter or buffer with such an element"},
+        {"element", kInteger, false, "the first such element in it, row by row, from 0"},
         {"value", kText, true, "\"NaN\", \"Inf\" or \"-Inf\""},
         {"shard", kInteger, false, "the first shard whose loss is not finite"},
         {"stops", kBoolean, true, "whether the run ends with it"},
         {"hint", kText, true, "what may help"}}},
       {"refused",
-       "Something was not let in: a node, a frame, a message.",
+       "A node, a frame or a message was refused.",
        "when it arrives",
        "coordinator, node",
        {replica(), loader(), reason()}}};
@@ -370,7 +372,7 @@ std::vector<EventSpec> events_of_failure() {
 
 std::vector<EventSpec> events_of_the_end() {
   return {{"interrupted",
-           "Someone asked for the end of the run.",
+           "A person, a scheduler or a program has asked the run to end.",
            "on a signal, a stop message, or when every replica leaves",
            "coordinator",
            {{"reason", kText, true, "who asked"}}},
@@ -465,17 +467,14 @@ std::string to_json_line(const Event& event, const std::string& time) {
 
 std::string events_markdown() {
   std::string text =
-      "# Events\n\n"
-      "Made from the table in `actors/events/event.cpp` by `muster events --markdown`; do not edit.\n\n"
-      "Each event is one line of JSON with `--events`, an entry of the report's `events` (at most 1,000 "
-      "there; "
-      "`event_counts` counts all), and a typed message to every subscribed actor. `time_ms` counts from the "
-      "start of the "
-      "run, by the coordinator's clock; a line of `--events` has the time of day, too (`time`, UTC). "
-      "`--events FILE` replaces what stands there when a run begins; with "
-      "`--resume`, and with `muster coordinate`, the lines are added to it. An event that names a replica or "
-      "a loader also says where that one is, once it has come: `host`, the name of its machine, and "
-      "`address`, by which it reaches the coordinator.\n";
+      "# Events\n\nMade from the tables in `actors/events/` by `muster events --markdown`; do not "
+      "edit.\n\nEach event is one line of JSON with `--events`, an entry of the report's `events` (at most "
+      "1,000 there; `event_counts` counts all), and a typed message to every subscribed actor. `time_ms` "
+      "counts from the start of the run, by the coordinator's clock; a line of `--events` has the time of "
+      "day, too (`time`, UTC). `--events FILE` replaces the content of the file when a run begins; with "
+      "`--resume`, and with `muster coordinate`, the lines are appended. An event about a replica or a "
+      "loader that has connected also has `host`, the name of its machine, and `address`, by which it "
+      "reaches the coordinator.\n";
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
             ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";

@@ -10,8 +10,8 @@ std::vector<EventSpec> events_of_progress() {
   return {
       {"progress",
        "How far the run is.",
-       "each `report.progress_every`; of steps that are done again, once more. Not in the report's "
-       "`events`: it has them in `progress`",
+       "each `report.progress_every`, and again for steps that are computed again. The report has them in "
+       "`progress`, not in `events`",
        "coordinator",
        {kEpoch,
         kStep,
@@ -22,17 +22,17 @@ std::vector<EventSpec> events_of_progress() {
         {"gradient_norm", kNumber, false,
          "of the mean gradient before it was clipped; with train.clip_norm"}}},
       {"missed",
-       "Whoever reads these events was too slow, and others were left out here. The report has them.",
-       "where 10,000 wait to be told (a program's own observer: 1,000)",
+       "The reader of these events was too slow, so some events were left out here. The report has them.",
+       "when 10,000 events wait for the reader (1,000 for an observer of an embedding program)",
        "the run",
        {{"count", kInteger, true, "how many"}}},
       {"epoch",
        "An epoch has ended; its ledger.",
-       "after its last step; a coordinator that was started anew tells of the ended ones again, in no "
-       "fixed order",
+       "after its last step; a coordinator that was started anew raises it again for each epoch that has "
+       "ended, in no fixed order",
        "coordinator",
        {kEpoch,
-        {"complete", kBoolean, true, "whether every sample had its turn"},
+        {"complete", kBoolean, true, "whether the data of the epoch came to its end"},
         {"steps", kInteger, true, "steps of the job so far"},
         {"samples", kInteger, true, "samples of the job so far"},
         {"loss", kNumber, true, "mean training loss over the epoch, before each step"},
@@ -53,7 +53,7 @@ std::vector<EventSpec> events_of_progress() {
         kEpoch,
         {"path", kText, true, "the weights that it goes on with"},
         {"passed_over", kText, true,
-         "checkpoints that were not taken, each with the reason; may be empty"}}}};
+         "newer checkpoints that were skipped, each with the reason; may be empty"}}}};
 }
 
 }  // namespace muster

@@ -36,18 +36,17 @@ std::vector<Exclusion> table() {
       {"train.steps", "", "train.epochs", "one of the two"},
       {"data.repeat", "", "train.epochs", "train.epochs alone, or data.repeat with train.steps"},
       {"train.shard_optimizer", "", "train.compression",
-       "one of the two: a sharded optimiser sends new parameters, which are not compressed"},
+       "one of the two: a sharded optimizer sends new parameters, which are not compressed"},
       // What a shard's steps left out is with its replica and that one's buddy alone.
       {"cluster.straggler.action", "speculate", "train.compression",
-       "\"wait\", \"evict\", \"shed\" or \"drop\": there is no backup worker for a shard without what its "
-       "steps "
-       "left out"},
+       "\"wait\", \"evict\", \"shed\" or \"drop\": no other replica can compute a backup task for a shard "
+       "without what its steps left out"},
       {"train.clip_norm", "", "train.shard_optimizer",
-       "one of the two: with a sharded optimiser each replica has a part of the mean gradient, and updates "
+       "one of the two: with a sharded optimizer each replica has a part of the mean gradient, and updates "
        "it before anyone could know the norm of all"},
       {"reduce.algorithm", "one_shot", "train.shard_optimizer",
-       "\"auto\" or another one: with one_shot every replica adds all of the gradient up, and a sharded "
-       "optimiser needs an owner for each range"},
+       "\"auto\" or another one: with one_shot every replica adds the whole gradient, and a sharded "
+       "optimizer needs an owner for each range"},
   };
 }
 

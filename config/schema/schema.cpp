@@ -42,8 +42,8 @@ std::vector<Key> top_keys() {
 Key model_name() {
   Key name =
       bind(required(key(kFixes, "model.name", name_spec(),
-                        "The model to train, by the name under which it is registered; its own options "
-                        "stand beside it. Exactly one of `name`, `file` and `library` is given.",
+                        "The model to train, by the name under which it is registered; its own options are "
+                        "keys of the same table. Exactly one of `name`, `file` and `library` is given.",
                         "none")),
            MUSTER_MEMBER(model.name));
   name.get = [](const Job& job) {
@@ -62,12 +62,11 @@ std::vector<Key> model_keys() {
               "the file. Every replica reads the file, and must find the same content.",
               "none"),
           MUSTER_MEMBER(model.file)),
-      bind(
-          key(kFree, "model.library", name_spec(),
-              "A shared library with a model in C++ (muster/model_library.hpp); its own options stand beside "
-              "it. Every replica loads the library, and must find the same content.",
-              "none"),
-          MUSTER_MEMBER(model.library)),
+      bind(key(kFree, "model.library", name_spec(),
+               "A shared library with a model in C++ (muster/model_library.hpp); its own options are keys of "
+               "the same table. Every replica loads the library, and must find the same content.",
+               "none"),
+           MUSTER_MEMBER(model.library)),
       bind(key(kFixes, "model.entry", name_spec(),
                "Which of the library's models; only with `library`, and needed where it registers several.",
                "the only one"),
@@ -78,12 +77,12 @@ std::vector<Key> model_keys() {
 std::vector<Key> data_keys() {
   return {
       bind(required(key(kFixes, "data.source", name_spec(),
-                        "Where samples come from; the source's own options stand beside it.",
+                        "Where samples come from; the source's own options are keys of the same table.",
                         "none, must be given")),
            MUSTER_MEMBER(data.source)),
       bind(key(kFixes, "data.shuffle", of(ValueType::boolean),
                "Deals the samples in a new seeded order each epoch; costs no memory, but reads are no longer "
-               "sequential. Only sources with random access can.",
+               "sequential. Only for sources with random access.",
                "`true` for sources with random access, else `false`"),
            MUSTER_MEMBER(data.shuffle)),
       bind(key(kFixes, "data.skip", at_least(ValueType::integer, 0),
@@ -102,8 +101,8 @@ std::vector<Key> data_keys() {
                "Micro-batches that a shard may hold ready; more hides slower storage, and takes memory."),
            MUSTER_MEMBER(data.prefetch)),
       bind(key(kFree, "data.memory", at_least(ValueType::size, 1),
-               "Bound on what a node's loading holds, source and micro-batches together. Who loads for more "
-               "shards than it has room for, since others are lost, holds one micro-batch of each."),
+               "Bound on the memory for loading of a node, source and micro-batches together. A node that "
+               "takes over shards of lost nodes, and has no room for all, holds one micro-batch of each."),
            MUSTER_MEMBER(data.memory_bytes)),
       bind(key(kFree, "data.threads", between(ValueType::integer, 0, 1),
                "Loader threads of each node. With 0 a node has one where cores are free, and else loads "
@@ -116,9 +115,9 @@ std::vector<Key> data_keys() {
 std::vector<Key> train_keys() {
   return {
       bind(key(kFixes, "train.shards", between(ValueType::integer, 1, 65536),
-               "Slices of the mathematics, fixed for the job's life; any number of replicas up to it gives "
-               "the same weights. More shards allow more replicas, but make each micro-batch a smaller part "
-               "of the step."),
+               "Slices of the mathematics, fixed for the job's life. Any number of replicas up to this "
+               "number gives the same weights. More shards allow more replicas, but make each micro-batch a "
+               "smaller part of the step."),
            MUSTER_MEMBER(train.shards)),
       bind(key(kFixes, "train.batch", between(ValueType::integer, 1, 1 << 24),
                "Samples per shard per step; the batch of the step is `shards` times as large. Larger ones "
@@ -131,9 +130,9 @@ std::vector<Key> train_keys() {
                "Ends after so many updates, also in the middle of a pass.", "not given"),
            MUSTER_MEMBER(train.steps)),
       bind(key(kFixes, "train.remainder", one_of({"keep", "drop", "pad"}),
-               "What becomes of a last batch that is not full: `keep` trains on it as it is, with its own "
-               "weight; `drop` leaves it out and counts it; `pad` fills it with rows of weight 0, which "
-               "keeps shapes equal and computes in vain."),
+               "What becomes of a last batch that is not full. `keep`: it is trained as it is, and divided "
+               "by its own samples. `drop`: it is left out and counted in the ledger. `pad`: it is filled "
+               "with rows of weight 0, which keeps shapes equal and costs computation."),
            MUSTER_MEMBER(train.remainder)),
       bind(key(kFixes, "train.threads", between(ValueType::integer, 1, kThreadsMax),
                "Compute threads of each replica. Part of the mathematics: another number may give other "
@@ -142,34 +141,34 @@ std::vector<Key> train_keys() {
       bind(key(kFixes, "train.precision", one_of({"float32", "bfloat16"}),
                "What models compute in. With `bfloat16` matrix products and convolutions are computed in 16 "
                "bits, as libtorch's autocast chooses, which is much faster on GPUs; weights, gradients, the "
-               "loss and the optimiser stay float32. Only for models of libtorch, and for others that say "
-               "that they can."),
+               "loss and the optimizer stay float32. Only for models of libtorch, and for others that "
+               "declare it."),
            MUSTER_MEMBER(train.precision)),
       bind(
           key(kFixes, "train.evaluate", of(ValueType::boolean),
               "Evaluates on the source's test set after every epoch, if it has one; costs one pass over it."),
           MUSTER_MEMBER(train.evaluate)),
       bind(key(kFixes, kWire, one_of({"float32", "float16", "bfloat16"}),
-               "How gradients travel between hosts. 16 bits are half as much to send; then each sum is "
-               "rounded to them wherever it is computed, so the weights do not depend on the hardware here "
-               "either. Sums are formed in float32."),
+               "In which type gradients are sent between hosts. With 16 bits half as many bytes are sent. "
+               "Sums are formed in float32, and each sum is rounded to 16 bits wherever it is computed, so "
+               "the weights do not depend on the number of replicas."),
            MUSTER_MEMBER(train.wire)),
-      bind(
-          only_with(kWire, {"float16"},
-                    key(kFixes, "train.wire_exponent", between(ValueType::integer, -60, 60),
-                        "Gradients are multiplied with 2 to this power before they are rounded, and divided "
-                        "after: float16 holds 6e-8 to 65504. Sums of a step must stay below the upper end.")),
-          MUSTER_MEMBER(train.wire_exponent)),
+      bind(only_with(kWire, {"float16"},
+                     key(kFixes, "train.wire_exponent", between(ValueType::integer, -60, 60),
+                         "Gradients are multiplied by 2 to this power before they are rounded, and divided "
+                         "by it afterwards, because float16 holds 6e-8 to 65504. Sums of a step must stay "
+                         "below the upper end.")),
+           MUSTER_MEMBER(train.wire_exponent)),
       bind(key(kFree, "train.shard_optimizer", of(ValueType::boolean),
-               "Each replica holds only a part of the optimiser's vectors, and another replica's as its "
-               "second copy; it updates its part and sends the new parameters to all (ZeRO stage 1). Takes "
-               "2/R of the memory, costs one more hop a step, and moves the parts when replicas come or go. "
-               "The weights are the same bits."),
+               "Each replica holds only its part of the optimizer's vectors, and a second copy of another "
+               "replica's part. It updates its part and sends the new parameters to all (ZeRO stage 1). On R "
+               "replicas this takes 2/R of the memory for these vectors and one more hop a step. The parts "
+               "move when replicas join or leave. The weights are the same bits."),
            MUSTER_MEMBER(train.shard_optimizer)),
       bind(key(kFixes, "train.clip_norm", above(0),
                "Bounds the L2 norm of a step's mean gradient over all parameters: a longer one is multiplied "
-               "with `clip_norm / (norm + 1e-6)` before the update, as `torch.nn.utils.clip_grad_norm_` has "
-               "it; with compression it is the gradient that is left of it.",
+               "by `clip_norm / (norm + 1e-6)` before the update, as in `torch.nn.utils.clip_grad_norm_`. "
+               "With compression it applies to the compressed gradient.",
                "none: no bound"),
            MUSTER_MEMBER(train.clip_norm)),
   };
@@ -187,19 +186,19 @@ std::vector<Key> compression_keys() {
           MUSTER_MEMBER(train.compression.kind)),
       bind(only_with(kCompression, {"top-k"},
                      key(kFixes, "train.compression.ratio", share(),
-                         "Share of the elements that each shard adds. Smaller ones send less, and what is "
-                         "left out comes later.")),
+                         "Share of the elements that each shard adds. With a smaller share less is sent, and "
+                         "more is left for later steps.")),
            MUSTER_MEMBER(train.compression.ratio)),
       bind(only_with(kCompression, {"powersgd"},
                      key(kFixes, "train.compression.rank", between(ValueType::integer, 1, 256),
-                         "Of the approximation: columns of the thin matrices. Larger ones send and compute "
-                         "more, and leave less out.")),
+                         "Rank of the approximation: columns of the thin matrices. A higher rank sends and "
+                         "computes more, and leaves less out.")),
            MUSTER_MEMBER(train.compression.rank)),
       bind(only_with(kCompression, {"top-k", "powersgd"},
                      key(kFree, "train.compression.second_copy", one_of({"same_host", "any_host"}),
                          "Where another replica keeps a copy of what a shard's steps left out. `same_host`: "
-                         "through shared memory; a host that is lost as a whole, and a replica that is alone "
-                         "on its host, lead back to the last checkpoint. `any_host`: on another host where "
+                         "through shared memory; if a whole host is lost, or a replica that is alone on its "
+                         "host, the run goes back to the last checkpoint. `any_host`: on another host where "
                          "there is one; then a vector of the model's size is sent for each shard and step.")),
            MUSTER_MEMBER(train.compression.second_copy)),
   };
@@ -280,8 +279,9 @@ std::vector<Key> replica_keys() {
                "more would idle. Changes the time, never the weights."),
            MUSTER_MEMBER(cluster.replicas)),
       bind(key("cluster.devices", of(ValueType::texts),
-               "The device of each replica in turn: `cpu:K`, the K-th logical core that the run may use, or "
-               "`cuda:K`, the K-th visible GPU.",
+               "The device of each replica of `muster run` in turn: `cpu:K`, the K-th logical core that the "
+               "run may use, or `cuda:K`, the K-th visible GPU, K counting from 0. With `muster coordinate` "
+               "leave it out: `muster join --device` names the device of each replica.",
                "the cores in turn"),
            MUSTER_MEMBER(cluster.devices)),
       bind(key("cluster.share_devices", of(ValueType::boolean),
@@ -295,9 +295,9 @@ std::vector<Key> replica_keys() {
                "runs share a machine."),
            MUSTER_MEMBER(cluster.bind_cores)),
       bind(key("cluster.device_memory", or_auto(at_least(ValueType::size, 1)),
-               "Bound on what each replica takes of its GPU: weights, gradients, sums, the optimiser, and "
-               "what the model computes with. A job that `plan` finds to need more is refused. `auto`: what "
-               "is free."),
+               "Bound on what each replica takes of its GPU: weights, gradients, sums, the optimizer, and "
+               "what the model computes with. A job that `plan` finds to need more is refused. `auto`: the "
+               "memory that is free."),
            MUSTER_MEMBER(cluster.device_memory_bytes)),
   };
 }
@@ -308,16 +308,14 @@ std::vector<Key> cluster_keys() {
                "Address that the processes listen on. Loopback keeps the run to this machine; another "
                "address opens it to all who can reach it."),
            MUSTER_MEMBER(cluster.listen)),
-      bind(
-          key("cluster.data_ports", of(ValueType::text),
-              "Ports that nodes listen on for the data of other hosts, as \"7200-7299\", for firewalls: each "
-              "node takes one that is free. Leave the port of the coordinator out. Not for RDMA; where "
-              "UCX_NET_DEVICES lets UCX carry TCP, set "
-              "UCX_TCP_PORT_RANGE, too.",
-              "any"),
-          MUSTER_MEMBER(cluster.data_ports)),
+      bind(key("cluster.data_ports", of(ValueType::text),
+               "Ports that nodes listen on for the data of other hosts, as \"7200-7299\", for firewalls: "
+               "each node takes one that is free. The coordinator's port must not be among them. Not for "
+               "RDMA. Where UCX_NET_DEVICES lets UCX carry TCP, set UCX_TCP_PORT_RANGE, too.",
+               "any"),
+           MUSTER_MEMBER(cluster.data_ports)),
       bind(key("cluster.on_loss", one_of({"fail", "continue"}),
-               "What the loss of a replica or loader means: the run fails, or goes on in a new view, with "
+               "What follows when a replica or loader is lost: the run fails, or goes on in a new view, with "
                "the same bits at the end."),
            MUSTER_MEMBER(cluster.on_loss)),
       bind(key("cluster.reproducible", one_of({"strict", "loose"}),
@@ -327,48 +325,48 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.reproducible)),
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
                "With fewer replicas training pauses until others join, for at most `cluster.give_up_after`; "
-               "then one writes a last checkpoint, and the run fails. Under `muster run` others come only "
-               "with "
-               "`cluster.restart`. Matters with on_loss = \"continue\"; at most cluster.replicas."),
+               "then one replica writes a last checkpoint, and the run fails. With `muster run` others join "
+               "only if `cluster.restart` is set. Has an effect only with on_loss = \"continue\"; at most "
+               "cluster.replicas."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),
                "How long the run waits before it fails: for replicas or loaders, a message from any replica, "
-               "a "
-               "disk that refuses the journal, or checkpoint.folder where all are to go back. After this a "
-               "checkpoint that its disk refuses is given up, and who does not go back to one is lost."),
+               "a disk that refuses the journal, or checkpoint.folder when all are to go back. After this "
+               "time a checkpoint that its disk refuses is given up, and a replica that has not gone back to "
+               "its checkpoint is lost."),
            MUSTER_MEMBER(cluster.give_up_after)),
       bind(key("cluster.orphan_after", at_least(ValueType::duration, 1),
                "With `muster coordinate`: a process whose coordinator is gone for longer than this ends "
-               "itself. It is gone when its connection has ended: one that only stands still is waited for. "
-               "Until then it goes on with its steps, and looks for the coordinator; one that is started "
-               "again waits for its replicas for as long, and some seconds. `muster join --orphan-after` "
-               "sets it for one process."),
+               "itself. The coordinator is gone when the connection to it has ended: if it only stands "
+               "still, the process waits for it. Meanwhile it goes on with its steps, and tries to reach the "
+               "coordinator. A coordinator that is started again waits for its replicas for this time and "
+               "some seconds. `muster join --orphan-after` sets it for one process."),
            MUSTER_MEMBER(cluster.orphan_after)),
       bind(key("cluster.restart", one_of({"never", "on-loss"}),
-               "Whether `muster run` starts a new process for a lost one; it joins while the others train "
-               "on."),
+               "Whether `muster run` starts a new process for a lost one. It joins while the others train."),
            MUSTER_MEMBER(cluster.restart)),
-      bind(key("cluster.restarts", between(ValueType::integer, 0, 65536),
-               "At most so many new processes over the whole run; the time between them doubles from half a "
-               "second to 10 s."),
-           MUSTER_MEMBER(cluster.restarts)),
+      bind(
+          key("cluster.restarts", between(ValueType::integer, 0, 65536),
+              "The most new processes over the whole run. The time between them doubles from 0.5 s to 10 s."),
+          MUSTER_MEMBER(cluster.restarts)),
       bind(key("cluster.join_share", share(),
-               "The share of the time in which a replica may have its state, and the records after it, on "
-               "their way to a newcomer, so that the others' steps take longer by no more. What was not used "
-               "of the last minute may be used at once, for one step. More: newcomers take part sooner. It "
-               "is exceeded only while no steps run, and for a newcomer that would "
-               "otherwise never catch up with them."),
+               "The share of the time in which a replica may be sending its state, and the records after it, "
+               "to a newcomer. It bounds how much longer steps take meanwhile. Time not used in the last "
+               "minute may be used at once, for one step. With a larger share newcomers become members "
+               "sooner. It is exceeded only while no steps run, and for a newcomer that would otherwise "
+               "never catch up."),
            MUSTER_MEMBER(cluster.join_share)),
       bind(key("cluster.loaders", between(ValueType::integer, 0, kThreadsMax),
                "Loader processes; batches travel over the network. 0: each replica loads for itself."),
            MUSTER_MEMBER(cluster.loaders)),
       bind(key("cluster.on_loader_loss", one_of({"wait", "load_here", "fail"}),
-               "With the last loader lost: pause, let the replicas read the data, or end the run."),
+               "What follows when the last loader is lost: the run pauses, the replicas read the data, or "
+               "the run fails."),
            MUSTER_MEMBER(cluster.on_loader_loss)),
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
                "Time for all processes to join and be ready; too short a time refuses slow disks. Nodes that "
                "are started by hand have no such deadline: an event names one that is not ready in this "
-               "time. Where one of them goes before the first view, its place is free for so long."),
+               "time. If such a node is lost before the first view, its place stays free for this time."),
            MUSTER_MEMBER(cluster.start_patience)),
   };
 }
@@ -376,12 +374,12 @@ std::vector<Key> cluster_keys() {
 std::vector<Key> detect_keys() {
   return {
       bind(key("cluster.detect.heartbeat", at_least(ValueType::duration, 1),
-               "Interval of each process's sign of life."),
+               "Interval of the heartbeats that each process sends to the coordinator."),
            MUSTER_MEMBER(cluster.detect.heartbeat)),
       bind(key("cluster.detect.patience", at_least(ValueType::duration, 1),
-               "Silence after which a process counts as lost; at least three heartbeats. Short ones notice "
-               "sooner, and take a busy machine for a dead one. Before the first view it is five times as "
-               "long."),
+               "Silence after which a process counts as lost; at least three heartbeats. With a short time a "
+               "loss is noticed sooner, but a process whose machine is only busy may be evicted. Before the "
+               "first view it is five times as long."),
            MUSTER_MEMBER(cluster.detect.patience)),
   };
 }
@@ -389,21 +387,22 @@ std::vector<Key> detect_keys() {
 std::vector<Key> straggler_keys() {
   return {
       bind(key("cluster.straggler.patience", or_auto(at_least(ValueType::duration, 1)),
-               "Waiting for others within one step after which the event `late` says for whom, and why; with "
-               "`auto` three times the median step, and at least a second. By itself it evicts nobody."),
+               "How long a replica waits for others within one step before the event `late` names the late "
+               "one and the cause. `auto`: three times the median step, and at least 1 s. No replica is "
+               "evicted by this key alone."),
            MUSTER_MEMBER(cluster.straggler.patience)),
       bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
-               "What follows when a replica holds up steps: nothing but the event; it counts as lost; shards "
-               "move from slow replicas to faster ones; those that wait compute what it owes, too, and the "
-               "first answer counts; or the step goes on without it, if half of the replicas are left in it. "
-               "Only `drop` changes the weights: its "
-               "samples come back in steps of their own at the end of the epoch."),
+               "What follows when a replica holds up steps. `wait`: only the event `late`. `evict`: the "
+               "replica counts as lost. `shed`: shards move from slow replicas to faster ones. `speculate`: "
+               "the waiting replicas also compute its missing gradients, and the first answer counts. "
+               "`drop`: the step goes on without it, if at least half of the replicas take part; its samples "
+               "are used in steps of their own at the end of the epoch. Only `drop` changes the weights."),
            MUSTER_MEMBER(cluster.straggler.action)),
       bind(key("cluster.straggler.stuck_after", at_least(ValueType::duration, 1),
-               "A replica or loader that others wait for, and that has done nothing for so long, counts as "
-               "lost, although it gives signs of life; a replica only if more than cluster.min_replicas are "
-               "there. So does a loader that sends no micro-batch for 10 times as long. Longer than one "
-               "micro-batch ever takes."),
+               "A replica or loader that others wait for, and that has made no progress for this time, "
+               "counts as lost although it sends heartbeats; a replica only if there are more than "
+               "cluster.min_replicas. A loader that sends no micro-batch for 10 times this time counts as "
+               "lost, too. Set it longer than one micro-batch ever takes."),
            MUSTER_MEMBER(cluster.straggler.stuck_after)),
   };
 }

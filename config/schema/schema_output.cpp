@@ -12,8 +12,8 @@ std::vector<Key> checkpoint_keys() {
   return {
       bind(
           key("checkpoint.folder", of(ValueType::text),
-              "Where checkpoints are written, on the way and at the end; `muster run --resume` goes on from "
-              "them.",
+              "Where checkpoints are written, during the run and at its end; `muster run --resume` goes on "
+              "from them.",
               "nowhere"),
           [](auto& job) -> auto& { return job.checkpoint.folder; }),
       bind(
@@ -23,34 +23,31 @@ std::vector<Key> checkpoint_keys() {
           [](auto& job) -> auto& { return job.checkpoint.every; }),
       bind(
           key("checkpoint.keep", between(ValueType::integer, 1, 1 << 20),
-              "The last so many stay in the folder; with more than one, a damaged one costs only the way "
-              "from the one before. Those of later steps stay, too, and what a run "
-              "that ends early writes removes none. With `train.shard_optimizer` or "
-              "`train.compression` also all that the "
-              "coordinator does not know to be replaced yet."),
+              "How many of the newest checkpoints stay in the folder. With more than one, a damaged "
+              "checkpoint costs only the steps since the one before. A checkpoint removes none of later "
+              "steps, and the last one of a run that ends early removes none. With `train.shard_optimizer` "
+              "or `train.compression` older ones stay until the coordinator knows that they are replaced."),
           [](auto& job) -> auto& { return job.checkpoint.keep; }),
       bind(
           key("checkpoint.grace", at_least(ValueType::duration, 1),
-              "How long a run that is told to end (SIGTERM or Ctrl-C to `muster run` or `muster "
-              "coordinate`, SIGTERM to all joined replicas) may take "
-              "for its last checkpoint; also one that fails and keeps its state. Longer saves steps where "
-              "the disk is slow; whoever sends the signal "
-              "must wait as long before SIGKILL."),
+              "How long a run that is asked to end (SIGTERM or Ctrl-C to `muster run` or `muster "
+              "coordinate`, SIGTERM to all joined replicas) may take for its last checkpoint; also a run "
+              "that fails and keeps its state. Choose a longer time where the disk is slow. The sender of "
+              "the signal must wait for this time before it sends SIGKILL."),
           [](auto& job) -> auto& { return job.checkpoint.grace; }),
       bind(
           key("checkpoint.start_from", of(ValueType::path),
               "Weights to begin with, as a safetensors file of float32 tensors (a checkpoint's weights are "
               "one): every parameter and buffer of the model, by name and shape. For fine-tuning; the "
-              "optimiser "
-              "begins anew. Every replica reads the file, and must find the same content. `--resume` goes on "
-              "from a checkpoint all the same.",
+              "optimizer begins anew. Every replica reads the file, and must find the same content. "
+              "`--resume` goes on from a checkpoint, not from these weights.",
               "the model's own"),
           [](auto& job) -> auto& { return job.checkpoint.start_from; }),
       bind(
           key("checkpoint.spare_folder", of(ValueType::text),
-              "Where the last checkpoint goes if checkpoint.folder takes none until "
+              "Where the last checkpoint goes if checkpoint.folder cannot be written until "
               "`cluster.give_up_after`, or half of checkpoint.grace where that bounds it. Best on another "
-              "disk. The default one is open to nobody but the user.",
+              "disk. Only the user can read the default folder.",
               "muster-UID in the folder for temporary files of the host that writes"),
           [](auto& job) -> auto& { return job.checkpoint.spare_folder; }),
   };
@@ -59,9 +56,9 @@ std::vector<Key> checkpoint_keys() {
 std::vector<Key> report_keys() {
   return {bind(
       key("report.progress_every", of(ValueType::progress),
-          "How often loss, learning rate and throughput are told: as the event `progress`, as a line "
-          "where the output is no terminal, and as a row of the report, which keeps at most 1,000, "
-          "evenly spread. In steps, or as a time."),
+          "How often loss, learning rate and throughput are reported: as the event `progress`, as a line "
+          "where the output is no terminal, and as a row of the report, which keeps at most 1,000, evenly "
+          "spread. In steps, or as a time."),
       [](auto& job) -> auto& { return job.report.progress_every; })};
 }
 

@@ -22,16 +22,15 @@ std::vector<Key> reduce_keys() {
                "and by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
            MUSTER_MEMBER(reduce.algorithm)),
       bind(key("reduce.bucket", or_auto(at_least(ValueType::size, 64)),
-               "Gradients go out in buckets of this size while the backward pass goes on. Smaller ones begin "
-               "sooner, and cost more messages; with one of the model's size or more all of it comes behind "
-               "the pass. `auto` takes an eighth of the model, of 256KiB to 4MiB, and at least 256KiB for "
-               "each replica."),
+               "Gradients go out in buckets of this size while the backward pass goes on. Smaller buckets "
+               "are sent sooner, and cost more messages. With a bucket of the model's size or more, the "
+               "whole gradient is sent after the pass. `auto`: an eighth of the model within 256KiB and "
+               "4MiB, or 256KiB for each replica if that is more."),
            MUSTER_MEMBER(reduce.bucket_bytes)),
       bind(key("reduce.gpu_direct", of(ValueType::boolean),
                "**Experimental: it has run on one GPU only, for minutes.** Sums go from GPU to GPU where UCX "
-               "moves the "
-               "memory of GPUs (`muster devices` says so). Off: they go through the host's memory, with the "
-               "same bits."),
+               "moves the memory of GPUs (`muster devices` says so). When false, they go through the host's "
+               "memory, with the same bits."),
            MUSTER_MEMBER(reduce.gpu_direct)),
   };
 }

@@ -1,4 +1,4 @@
-// The report of a run: one JSON object, schema 1, described in docs/reference/report.md. Written at the end,
+// The report of a run: one JSON object, schema 2, described in docs/reference/report.md. Written at the end,
 // also after a failure.
 //
 //   #include "muster/report.hpp"
