@@ -17,7 +17,7 @@ Written refused() {
   return written;
 }
 
-Job job_of(std::chrono::milliseconds give_up, std::chrono::milliseconds grace = 20s) {
+Job retrying_job(std::chrono::milliseconds give_up, std::chrono::milliseconds grace = 20s) {
   Job job;
   job.cluster.give_up_after = give_up;
   job.checkpoint.grace = grace;
@@ -81,26 +81,26 @@ TEST(CheckpointDuty, WhatWasAskedForBeforeAllWentBackIsVoid) {
 
 TEST(CheckpointDuty, WhatIsWrittenOrCannotBeIsFinal) {
   CheckpointDuty duty;
-  EXPECT_EQ(duty.judge({}, job_of(10s), false, 0s).follows, Follows::is_final);
+  EXPECT_EQ(duty.judge({}, retrying_job(10s), false, 0s).follows, Follows::is_final);
   Written of_another_kind = refused();
   of_another_kind.disk = false;
-  EXPECT_EQ(duty.judge(of_another_kind, job_of(10s), false, 0s).follows, Follows::is_final);
+  EXPECT_EQ(duty.judge(of_another_kind, retrying_job(10s), false, 0s).follows, Follows::is_final);
   Written in_spare_folder = refused();
   in_spare_folder.folder = "/tmp";
-  EXPECT_EQ(duty.judge(in_spare_folder, job_of(10s), false, 0s).follows, Follows::is_final);
+  EXPECT_EQ(duty.judge(in_spare_folder, retrying_job(10s), false, 0s).follows, Follows::is_final);
 }
 
 TEST(CheckpointDuty, WhatTheDiskRefusesIsTriedUntilTheTimeIsOver) {
   CheckpointDuty duty;
-  auto verdict = duty.judge(refused(), job_of(1s), false, 5s);
+  auto verdict = duty.judge(refused(), retrying_job(1s), false, 5s);
   ASSERT_EQ(verdict.follows, Follows::again);
   EXPECT_EQ(verdict.wait, 100ms);
   EXPECT_EQ(verdict.written.tries, 1u);
   EXPECT_EQ(verdict.written.tried_since, 5s);
-  verdict = duty.judge(verdict.written, job_of(1s), false, 5100ms);
+  verdict = duty.judge(verdict.written, retrying_job(1s), false, 5100ms);
   ASSERT_EQ(verdict.follows, Follows::again);
   EXPECT_EQ(verdict.wait, 200ms);
-  EXPECT_EQ(duty.judge(verdict.written, job_of(1s), false, 6s).follows, Follows::is_final);
+  EXPECT_EQ(duty.judge(verdict.written, retrying_job(1s), false, 6s).follows, Follows::is_final);
 }
 
 TEST(CheckpointDuty, TheOneOfTheEndGoesElsewhereAtLast) {
@@ -108,12 +108,12 @@ TEST(CheckpointDuty, TheOneOfTheEndGoesElsewhereAtLast) {
   Written last = refused();
   last.last = true;
   last.tries = 3;
-  EXPECT_EQ(duty.judge(last, job_of(1s), false, 2s).follows, Follows::elsewhere);
+  EXPECT_EQ(duty.judge(last, retrying_job(1s), false, 2s).follows, Follows::elsewhere);
   Written parting = refused();
   parting.parting = true;
   parting.tries = 3;
-  EXPECT_EQ(duty.judge(parting, job_of(1h, 4s), false, 1s).follows, Follows::again);
-  EXPECT_EQ(duty.judge(parting, job_of(1h, 4s), false, 2s).follows, Follows::elsewhere)
+  EXPECT_EQ(duty.judge(parting, retrying_job(1h, 4s), false, 1s).follows, Follows::again);
+  EXPECT_EQ(duty.judge(parting, retrying_job(1h, 4s), false, 2s).follows, Follows::elsewhere)
       << "half of the grace is left for the other folder";
 }
 
@@ -123,11 +123,11 @@ TEST(CheckpointDuty, TheTimeOfTheLastViewCountsFromItsBeginning) {
   duty.enter(2, true, false, 13s);  // begun again
   Written parting = refused();
   parting.parting = true;
-  EXPECT_EQ(duty.judge(parting, job_of(1h, 8s), true, 13s).follows, Follows::again);
-  EXPECT_EQ(duty.judge(parting, job_of(1h, 8s), true, 14s).follows, Follows::elsewhere);
+  EXPECT_EQ(duty.judge(parting, retrying_job(1h, 8s), true, 13s).follows, Follows::again);
+  EXPECT_EQ(duty.judge(parting, retrying_job(1h, 8s), true, 14s).follows, Follows::elsewhere);
   duty.enter(3, false, false, 14s);
   duty.enter(4, true, false, 20s);
-  EXPECT_EQ(duty.judge(parting, job_of(1h, 8s), true, 21s).follows, Follows::again);
+  EXPECT_EQ(duty.judge(parting, retrying_job(1h, 8s), true, 21s).follows, Follows::again);
 }
 
 TEST(CheckpointDuty, WhatWasToldLastIsToldAgain) {

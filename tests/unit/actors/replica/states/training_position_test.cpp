@@ -117,8 +117,8 @@ TEST(TrainingPosition, ShardsThatAStepWentOnWithoutAreComputedLater) {
       step(1, {word(0, 0, 2), word(1, 4, 0, ShardReport::kLeftOut), word(2, 8, 0, ShardReport::kLeftOut)});
   apply(position, record);
   EXPECT_EQ(position.defer_left_out(record), (std::vector<std::uint32_t>{1, 2}));
-  ASSERT_EQ(position.schedule().deferred().owed.size(), 1u);
-  EXPECT_EQ(position.schedule().deferred().owed[0].shards, (std::vector<std::uint32_t>{1, 2}));
+  ASSERT_EQ(position.schedule().deferred().steps.size(), 1u);
+  EXPECT_EQ(position.schedule().deferred().steps[0].shards, (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
