@@ -80,6 +80,7 @@ endfunction()
 add_library(muster_flags INTERFACE)
 # The contract of the mathematics: no contraction that one twin has and the other has not, no fast-math.
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off)
+target_compile_options(muster_flags INTERFACE -Wno-missing-field-initializers)  # members have their values where they are declared
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(muster_flags INTERFACE -Wno-restrict)  # g++ 12 finds overlaps in string additions (bug 105651)
 endif()

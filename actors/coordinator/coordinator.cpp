@@ -369,7 +369,7 @@ void CoordinatorState::last_note(bool ended) {
     note(view_, ended);
   } catch (const Error& error) {
     raise(make_event("notice",
-                     {{"text", std::string("the journal's last report is missing: ") + error.what()}}));
+                     {{"text", std::string("the journal's last entry is missing: ") + error.what()}}));
   }
 }
 

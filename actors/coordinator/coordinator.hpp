@@ -48,7 +48,7 @@ struct CoordinatorSetup {
   /// Which steps are told of by the event `progress`; null: none. Used by the actor alone until its end.
   std::shared_ptr<ProgressHistory> progress = nullptr;
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
-  std::function<void(const Report&)> on_end;  ///< once; only the journal's last report is behind it
+  std::function<void(const Report&)> on_end;  ///< once; only the journal's last entry is behind it
 };
 
 /// Every replica of the view is compared with others at its first step.

@@ -41,7 +41,7 @@ std::optional<std::string> CoordinatorState::hidden_before(std::uint64_t step) c
   try {
     return refused_between(*setup_.checkpoints, setup_.job.name,
                            good ? std::optional(good->step) : std::nullopt, step,
-                           [&](const std::string& name) { return unreadable_.contains(name); });
+                           [&](const std::string& manifest) { return unreadable_.contains(manifest); });
   } catch (const DiskError& error) {
     return error.what();
   }

@@ -78,9 +78,9 @@ RunStatus CoordinatorState::status() const {
   }
   status.checkpoint = kept_.path;
   status.checkpoint_step = kept_.step;
-  for (const auto& [name, record] : membership_->nodes()) {
+  for (const auto& [node, record] : membership_->nodes()) {
     if (record.stage == NodeStage::expected || gone(record)) continue;
-    status.nodes.push_back({name, state_of(record, away_.contains(name)), record.host, record.address,
+    status.nodes.push_back({node, state_of(record, away_.contains(node)), record.host, record.address,
                             record.device, record.pid, record.last_step});
   }
   return status;
@@ -101,9 +101,9 @@ CoordinatorState::Heard CoordinatorState::heard_of() const {
 // An event that names a node says where that one is, if it has come.
 void CoordinatorState::add_where(Event& event) const {
   for (const bool loader : {false, true}) {
-    const NodeName name{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
-    if (!event.has(kind(name))) continue;
-    const NodeRecord* record = membership_->find(name);
+    const NodeName node{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
+    if (!event.has(kind(node))) continue;
+    const NodeRecord* record = membership_->find(node);
     if (record) where(event, record->host, record->address);
     return;
   }

@@ -91,7 +91,9 @@ TEST_P(BigReduction, WhoEndsInItsMiddleHoldsNobodyUp) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, (killed ? 0s : kPatience) + kAtOnce);
   // It wakes in the middle of a sum that counts no more, and goes on with memory that it may no longer
   // borrow.
-  if (!killed) EXPECT_EQ(::kill(victim, SIGCONT), 0);
+  if (!killed) {
+    EXPECT_EQ(::kill(victim, SIGCONT), 0);
+  }
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(process.none_left_within(5s));

@@ -134,8 +134,9 @@ TEST(Membership, OneJoinsWhileOthersTrain) {
   ASSERT_EQ(report["phases"].size(), 3u) << report["phases"];
   for (const Json& phases : report["phases"]) {
     for (const auto& [name, value] : phases.items()) {
-      if (name.ends_with("_s"))
+      if (name.ends_with("_s")) {
         EXPECT_LE(value.get<double>(), report["wall_seconds"].get<double>()) << phases;
+      }
     }
   }
   for (const auto& process : run.joined) EXPECT_EQ(process->wait().code, 0);

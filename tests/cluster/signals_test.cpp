@@ -173,7 +173,9 @@ TEST(Signals, WhyTheDiskDidNotTakeTheStateIsTold) {
                "checkpoint.spare_folder=" + kept.path("spare"), "--set", "checkpoint.grace=1s"});
   const rlimit none{10, RLIM_INFINITY};
   for (const pid_t pid : run.process.alive()) {
-    if (pid != run.process.pid()) ASSERT_EQ(::prlimit(pid, RLIMIT_FSIZE, &none, nullptr), 0);
+    if (pid != run.process.pid()) {
+      ASSERT_EQ(::prlimit(pid, RLIMIT_FSIZE, &none, nullptr), 0);
+    }
   }
   run.process.signal(SIGTERM);
   const Json not_kept = run.process.event("state_not_kept");

@@ -186,7 +186,9 @@ TEST(UserCode, ASignalEndsTheRunAfterTheCheckInTheSameProcess) {
     EXPECT_EQ(outcome.code, 143) << outcome.err;
     expect_parts(outcome.err, {"SIGTERM: ends when the check of model and data is over"});
     EXPECT_EQ(std::filesystem::exists(folder.path("r.json")), !twice);
-    if (!twice) EXPECT_EQ(read_json(folder.path("r.json"))["outcome"], "interrupted");
+    if (!twice) {
+      EXPECT_EQ(read_json(folder.path("r.json"))["outcome"], "interrupted");
+    }
     std::filesystem::remove(folder.path("r.json"));
   }
 }

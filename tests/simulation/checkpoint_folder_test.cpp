@@ -189,8 +189,9 @@ TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
     });
     expect_whole(report, "seed " + std::to_string(seed));
     waited += run.count("notice", "they look again");
-    if (run.count("notice", "they look again") > 0)
+    if (run.count("notice", "they look again") > 0) {
       EXPECT_EQ(run.count("went_back"), 1u) << "to the one that was there, seed " << seed;
+    }
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";

@@ -182,7 +182,7 @@ class Plain {
   // The arithmetic of PowerSGD is the product's, which has tests of its own; the order of things is not.
   std::vector<float> low_rank(double weight) {
     const oracle::Numbers numbers = oracle::numbers_of(wire_of(job_));
-    Leaves firsts(leaves_.size()), seconds(leaves_.size());
+    Leaves firsts(leaves_.size()), second_ones(leaves_.size());
     for (std::size_t shard = 0; shard < leaves_.size(); ++shard) {
       if (leaves_[shard]) powersgd_->project(*leaves_[shard], q_, firsts[shard].emplace(powersgd_->first()));
     }
@@ -190,14 +190,14 @@ class Plain {
     powersgd_->orthonormalize(first);
     for (std::size_t shard = 0; shard < leaves_.size(); ++shard) {
       if (!leaves_[shard]) continue;
-      auto& second = seconds[shard].emplace(powersgd_->second());
+      auto& second = second_ones[shard].emplace(powersgd_->second());
       powersgd_->project_back(*leaves_[shard], first, second);
-      oracle::round_all(seconds[shard], numbers);
+      oracle::round_all(second_ones[shard], numbers);
       next_left_out_[shard].assign(leaves_[shard]->begin(),
                                    leaves_[shard]->begin() + static_cast<std::ptrdiff_t>(parameters()));
       powersgd_->leave(first, second, next_left_out_[shard]);
     }
-    const auto second = mean(seconds, weight);
+    const auto second = mean(second_ones, weight);
     powersgd_->keep(second, q_);
     std::vector<float> change(state_.size());
     powersgd_->change(first, second, change);

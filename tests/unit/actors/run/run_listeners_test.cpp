@@ -89,7 +89,9 @@ TEST(RunListeners, ASlowObserverIsToldHowManyItMissed) {
   const Observer observer([&, gate](const Event& event) {
     heard.push_back(event);
     if (heard.size() == 1) entered.set_value();
-    if (heard.size() == 1) EXPECT_EQ(gate.wait_for(kLong), std::future_status::ready);
+    if (heard.size() == 1) {
+      EXPECT_EQ(gate.wait_for(kLong), std::future_status::ready);
+    }
     if (event.text("text") == "last") last.set_value();
   });
   ObserverFeed feed(observer.actor, 2);
@@ -116,7 +118,9 @@ TEST(RunListeners, AFunctionThatWaitsHoldsUpNoStep) {
   RunOptions options = listened_by(observer);
   int told = 0;
   options.on_event = [&, seen](const Event&) {
-    if (told++ == 0) EXPECT_EQ(seen.wait_for(kLong), std::future_status::ready) << "the run waits for it";
+    if (told++ == 0) {
+      EXPECT_EQ(seen.wait_for(kLong), std::future_status::ready) << "the run waits for it";
+    }
   };
   const Report report = run(small_job(), options);
   EXPECT_EQ(report.outcome, "completed") << report.reason;

@@ -202,8 +202,12 @@ TEST_P(OnAGpu, WhatNeedNotComeToTheHostStays) {
         std::ranges::copy(made, result.begin());
       }
       EXPECT_FALSE(apply_step(*trainer, record, mean, wanted));
-      if (wanted && mean == MeanIs::in_mean) EXPECT_TRUE(std::ranges::equal(trainer->gradient, made));
-      if (wanted) EXPECT_TRUE(std::ranges::none_of(trainer->gradient, [](float v) { return v == 0; }));
+      if (wanted && mean == MeanIs::in_mean) {
+        EXPECT_TRUE(std::ranges::equal(trainer->gradient, made));
+      }
+      if (wanted) {
+        EXPECT_TRUE(std::ranges::none_of(trainer->gradient, [](float v) { return v == 0; }));
+      }
       if (trainer->sums_on_gpus)  // as the next round may at once
         std::ranges::fill(result, std::numeric_limits<float>::quiet_NaN());
     }
