@@ -105,6 +105,7 @@ class JobRefused : public Error {
   /// At least one mistake.
   explicit JobRefused(std::vector<Mistake> mistakes)
       : Error(render(mistakes)), mistakes_(std::move(mistakes)) {}
+  /// Each with its key and place.
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
 
  private:

@@ -51,7 +51,7 @@ std::vector<Branch> make_table() {
   std::vector<Branch> table = {
       {"event: dropped", false},
       {"event: exhausted", true},
-      {"event: handed_over", true},
+      {"event: state_transferred", true},
       {"event: late", true},
       {"event: left", true},
       {"event: lost", true},

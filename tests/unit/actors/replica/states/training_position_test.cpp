@@ -63,9 +63,9 @@ TEST(TrainingPosition, ARecordIsHeldOrTakenBack) {
 
 TEST(TrainingPosition, AnEpochIsCountedAndReported) {
   TrainingPosition position(job_of(2), facts_of(7), kSlot);
-  apply(position, step(1, {word(0, 0, 2), word(1, 4, 2)}, 6));
+  apply(position, step(1, {word(0, 0, 2), word(1, 0, 2)}, 6));
   position.schedule().step_committed();
-  apply(position, step(2, {word(0, 2, 2), word(1, 6, 1)}, 2));
+  apply(position, step(2, {word(0, 2, 2), word(1, 2, 1)}, 2));
   position.schedule().step_committed();
   EXPECT_EQ(position.samples(), 7u);
   EXPECT_TRUE(position.close_epoch(true)) << "there is no test set: it is reported now";
@@ -104,7 +104,7 @@ TEST(TrainingPosition, WithATestSetTheEpochIsReportedAfterItsEvaluation) {
 
 TEST(TrainingPosition, AnEpochThatIsCutIsNotComplete) {
   TrainingPosition position(job_of(2), facts_of(100), kSlot);
-  apply(position, step(1, {word(0, 0, 2), word(1, 50, 2)}));
+  apply(position, step(1, {word(0, 0, 2), word(1, 0, 2)}));
   position.close_epoch(false);
   const EpochEnd& epoch = position.report_epoch();
   EXPECT_FALSE(epoch.complete);
@@ -114,7 +114,7 @@ TEST(TrainingPosition, AnEpochThatIsCutIsNotComplete) {
 TEST(TrainingPosition, ShardsThatAStepWentOnWithoutAreComputedLater) {
   TrainingPosition position(job_of(3), facts_of(12), kSlot);
   const RoundRecord record =
-      step(1, {word(0, 0, 2), word(1, 4, 0, ShardReport::kLeftOut), word(2, 8, 0, ShardReport::kLeftOut)});
+      step(1, {word(0, 0, 2), word(1, 0, 0, ShardReport::kLeftOut), word(2, 0, 0, ShardReport::kLeftOut)});
   apply(position, record);
   EXPECT_EQ(position.defer_left_out(record), (std::vector<std::uint32_t>{1, 2}));
   ASSERT_EQ(position.schedule().deferred().steps.size(), 1u);
@@ -131,14 +131,14 @@ TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
 
 TEST(TrainingPosition, AnotherReplicaGoesOnFromItsPlace) {
   TrainingPosition donor(job_of(2), facts_of(7), 0);
-  apply(donor, step(1, {word(0, 0, 2), word(1, 4, 2)}, 6));
+  apply(donor, step(1, {word(0, 0, 2), word(1, 0, 2)}, 6));
   donor.schedule().step_committed();
   TrainingPosition newcomer(job_of(2), facts_of(7), kSlot);
   newcomer.restore(donor.place());
   EXPECT_EQ(newcomer.records(), 1u);
   EXPECT_EQ(newcomer.record_hash(), 1001u);
   for (TrainingPosition* each : {&donor, &newcomer}) {
-    apply(*each, step(2, {word(0, 2, 2), word(1, 6, 1)}, 2));
+    apply(*each, step(2, {word(0, 2, 2), word(1, 2, 1)}, 2));
     each->schedule().step_committed();
     each->close_epoch(true);
     each->report_epoch();
