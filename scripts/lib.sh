@@ -19,7 +19,7 @@ print_stages() {
     NR == 1 { first = $1 }
     NR > 1 { row($1 - began, stage) }
     { began = $1; stage = substr($0, length($1) + 2) }
-    END { row(now - began, stage); row(now - first, "all") }' "$1"
+    END { if (NR) { row(now - began, stage); row(now - first, "all") } }' "$1"
 }
 
 die() {

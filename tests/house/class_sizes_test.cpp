@@ -37,7 +37,7 @@ const std::map<std::string, Size> kTooLarge{
     {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
     {"TrainerState", {0, 28}},
-    {"Slot", {0, 27}},
+    {"Slot", {1, 27}},
 };
 
 std::string without_comments_and_texts(std::string source) {
@@ -129,7 +129,9 @@ std::map<std::string, Size> classes_in(const std::string& text) {
   std::map<std::string, Size> classes;
   for (std::sregex_iterator it(source.begin(), source.end(), kClass), none; it != none; ++it) {
     const auto at = static_cast<std::size_t>(it->position() + it->length());
-    classes[(*it)[1].str()] = size_of(declarations(source, at));
+    const Size size = size_of(declarations(source, at));
+    Size& largest = classes[(*it)[1].str()];  // several classes may have one name
+    largest = {std::max(largest.methods, size.methods), std::max(largest.members, size.members)};
   }
   return classes;
 }

@@ -1,6 +1,9 @@
 #include "actors/replica/states/part_gathering.hpp"
 
 #include <algorithm>
+#include <exception>
+
+#include "muster/error.hpp"
 
 namespace muster {
 
@@ -20,7 +23,15 @@ void PartGathering::ignore_until(std::uint64_t record) {
 }
 
 void PartGathering::take_early(std::uint64_t record) {
-  for (const Payload& part : std::exchange(early_[record], {})) gathering_->parts.take(*part);
+  std::exception_ptr first;
+  for (const Payload& part : std::exchange(early_[record], {})) {
+    try {
+      gathering_->parts.take(*part);
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
 }
 
 bool PartGathering::take(std::uint64_t record, const Payload& part) {

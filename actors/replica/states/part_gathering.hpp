@@ -23,11 +23,11 @@ class PartGathering {
   /// A view in which so many parts make a whole.
   void enter(std::size_t pieces);
   bool under_way() const { return gathering_.has_value(); }
-  /// For the checkpoint at this record. Error: a part that arrived early is not what is expected.
+  /// For the checkpoint at this record.
   void begin(std::uint64_t record, GatheredParts parts, const Written& written);
   /// Parts for this checkpoint or older ones, if it is not gathered just now, are for none.
   void ignore_until(std::uint64_t record);
-  /// Parts that arrived before `begin`.
+  /// Parts that arrived before `begin`. Error: one of them is not what is expected; the others are taken.
   void take_early(std::uint64_t record);
   /// False: more parts arrived than there are. Error: it is not what is expected.
   [[nodiscard]] bool take(std::uint64_t record, const Payload& part);

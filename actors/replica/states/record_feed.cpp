@@ -35,6 +35,7 @@ RecordFeed::Actions RecordFeed::taken(PeerId peer, std::uint64_t number, std::ui
 }
 
 RecordFeed::Actions RecordFeed::keep(Record record, std::uint64_t number, std::uint64_t window) {
+  if (number != newest_ + 1) kept_.clear();  // one between them was not kept: the older ones lead nowhere
   kept_.push_back(std::move(record));
   newest_ = number;
   if (kept_.size() > window) kept_.pop_front();

@@ -47,7 +47,7 @@ class RecordFeed {
 
   // --- records
 
-  /// The next record, for all who are fed. At most `window` are kept.
+  /// The newest record, for all who are fed. At most `window` are kept, without a gap.
   Actions keep(Record record, std::uint64_t number, std::uint64_t window);
   void drop_newest();
   void drop_records() { kept_.clear(); }

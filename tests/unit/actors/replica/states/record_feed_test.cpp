@@ -103,6 +103,21 @@ TEST(RecordFeed, WhatIsKeptIsFoundByNumber) {
   feed.drop_newest();  // of none
 }
 
+// A record that was taken while nobody was fed is not kept: those before it are of no use to anybody who is
+// fed later.
+TEST(RecordFeed, WhatIsKeptHasNoGap) {
+  RecordFeed feed = feeding({4}, 10);
+  feed.keep(record(), 11, kWindow);
+  feed.wants_nothing(4);
+  EXPECT_FALSE(feed.find(12)) << "it was not kept";
+  EXPECT_EQ(feed.oldest(), 11u);
+  feed.wants_state(5);
+  feed.give_state(12);
+  EXPECT_EQ(text(feed.keep(record(), 13, kWindow)), "5<13");
+  EXPECT_EQ(feed.oldest(), 13u);
+  EXPECT_FALSE(feed.find(11));
+}
+
 TEST(RecordFeed, WhoWantsNothingIsForgotten) {
   RecordFeed feed = feeding({4, 5}, 10);
   feed.wants_state(6);
