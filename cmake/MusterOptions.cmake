@@ -41,8 +41,8 @@ function(muster_has_canaries file variable)
 endfunction()
 
 # muster_several_files_at_once(<target>): with MUSTER_UNITY. A file's name says with which others it is compiled: one more file
-# moves no other, until there are so many that the number of groups doubles. Files with canaries stay among themselves: muster-sim-canary has
-# its own objects of these.
+# moves no other, until there are so many that the number of groups doubles. Files with canaries stay among themselves:
+# muster-sim-canary has its own objects of these.
 function(muster_several_files_at_once target)
   if(NOT MUSTER_UNITY)
     return()
