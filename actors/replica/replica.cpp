@@ -26,20 +26,14 @@ void ReplicaState::start(Self self, ReplicaSetup setup) {
   }
 }
 
-ReplicaState::Time ReplicaState::now() const {
-  return self_->clock().now();
-}
-
-double ReplicaState::lap() {
-  const Time before = std::exchange(lap_, now());
-  if (before == Time{}) return 0;  // the first one
-  return std::chrono::duration<double>(lap_ - before).count();
+std::chrono::nanoseconds ReplicaState::now() const {
+  return self_->clock().now().time_since_epoch();
 }
 
 // What was asked for until now is of no use any more.
 void ReplicaState::next_turn() {
   setup_.trainer->turn = ++turn_;
-  backup_tasks_.clear();
+  backups_.give_up();
   audit_round_.give_up();
 }
 
@@ -51,7 +45,7 @@ void ReplicaState::trouble(const std::string& reason, std::vector<Event> events)
 // With one shard's micro-batch, or with all.
 void ReplicaState::model_failed(std::optional<std::uint32_t> shard, const std::string& error) {
   if (!shard) return trouble("the model failed: " + error);
-  const ErrorPlace at = place_of(gathering_, *shard);
+  const ErrorPlace at = place_of(batches_.cursor(), *shard);
   self_->send(setup_.node, Trouble{"the model failed at " + at.text() + ": " + error, {}, at});
 }
 
@@ -60,17 +54,15 @@ void ReplicaState::on(const Assignment& message) {
   next_turn();
   assignment_ = message;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
-  items_.assign(assignment_.end - assignment_.begin, Item{});
+  batches_.enter(assignment_.begin, assignment_.end);
   round_ = 1;
   catch_up_.join(position_->records(), assignment_.view.records);
   feed_.forget_newcomers();
   done_.reset();
-  entering_ = true;
+  phase_.enter();
   proof_.enter(assignment_.view, setup_.slot);
-  restoring_.reset();
-  going_back_ = assignment_.view.back || (in_parts() && assignment_.view.source.view == 0);
-  checkpoint_duty_.enter(assignment_.view.number, assignment_.view.last, going_back_,
-                         now().time_since_epoch());
+  replacement_.enter(assignment_.view.back || (in_parts() && assignment_.view.source.view == 0));
+  checkpoint_duty_.enter(assignment_.view.number, assignment_.view.last, replacement_.wanted(), now());
   if (in_parts()) enter_parts();
   on_compute_thread([begin = assignment_.begin, end = assignment_.end,
                      on_gpus = assignment_.view.sums_on_gpus](TrainerState& trainer) {
@@ -82,12 +74,9 @@ void ReplicaState::on(const Assignment& message) {
 // The view is in force. A newcomer may still apply what it was given in a pause. Who holds all records gives
 // the last ones to those who miss them; they go on when they have applied them.
 void ReplicaState::go_on() {
-  halted_ = false;
-  if (updating_) return;  // see next_round
-  entering_ = false;
-  progress_at_ = {};
-  lap();
-  if (going_back_) return go_back();
+  if (!phase_.begin()) return;  // see next_round
+  times_.begin(now());
+  if (replacement_.wanted()) return go_back();
   if (!catch_up_.behind() && assignment_.view.donor == setup_.slot) send_transfer();
   if (catch_up_.behind())
     feed_.drop_records();  // else those who miss records may miss them in the next view, too
@@ -97,13 +86,12 @@ void ReplicaState::go_on() {
 // The view is over. A record that is taken is applied first; it counts as held.
 void ReplicaState::on(const ViewClosed& message) {
   if (message.view != assignment_.view.number) return;  // of one that was closed twice
-  halted_ = true;
+  phase_.halt();
   catch_up_.stop_observing();
-  entering_ = false;
   closed_view_ = message.view;
-  if (message.result_begun) mean_whole_ = false;
+  if (message.result_begun) last_.mean_is_overwritten();
   result_abandoned_ |= message.result_abandoned;
-  if (!is_being_restored() && !updating_) answer_halt();
+  if (!replacement_.goes_on() && !phase_.is_updating()) answer_halt();
 }
 
 void ReplicaState::answer_halt() {
@@ -117,11 +105,9 @@ void ReplicaState::answer_halt() {
       return trouble(error.what());
     }
   }
-  PhaseTimes phases = phases_;
-  waits_.fill(phases);
-  self_->send(setup_.node,
-              Halted{closed_view_, position_->records() + (canary("records-one-high") ? 1 : 0), kept_from(),
-                     part_deal_.took(), proof_.own(), position_->schedule().finished(), phases, traffic_});
+  self_->send(setup_.node, Halted{closed_view_, position_->records() + (canary("records-one-high") ? 1 : 0),
+                                  kept_from(), part_deal_.took(), proof_.own(),
+                                  position_->schedule().finished(), times_.phases(), times_.traffic()});
 }
 
 // In each view one replica speaks for all: the first.
@@ -129,42 +115,67 @@ bool ReplicaState::speaks() const {
   return assignment_.view.replicas.front().name.slot == setup_.slot;
 }
 
+ReplicaPhase::Facts ReplicaState::facts() const {
+  const RoundSchedule& schedule = position_->schedule();
+  ReplicaPhase::Facts facts;
+  facts.observing = catch_up_.observing();
+  facts.behind = catch_up_.behind();
+  facts.parts_dealt = part_deal_.done();
+  facts.comparison_due = weights_.due(assignment_.view, position_->records(), schedule.finished(),
+                                      checkpoint_duty_.due_at(position_->records()));
+  facts.last_view = assignment_.view.last;
+  facts.job_finished = schedule.finished();
+  facts.evaluates = schedule.cursor().mode == Mode::evaluate;
+  return facts;
+}
+
 void ReplicaState::next_round() {
-  updating_ = false;
+  phase_.record_applied();
   look_at_place();
   if (keep_wanted_) keep_state();
   donate();
-  if (entering_ && halted_) return void(setup_.trainer->progress->now(Activity::idle));
-  if (entering_) return go_on();
-  if (catch_up_.observing() || (catch_up_.behind() && !halted_)) return catch_up();
-  if (halted_) return answer_halt();
-  if (!part_deal_.done()) return deal_parts();
-  if (check_due()) return begin_check();
-  if (assignment_.view.last) return keep_last();
-  consider_checkpoint();
-  if (position_->schedule().finished()) return finish();
-  const Cursor cursor = position_->schedule().cursor();
-  if (cursor.mode == Mode::evaluate) return begin_evaluation();
-  gather(cursor);
+  switch (phase_.next(facts())) {
+    case NextActivity::rest:
+      return void(setup_.trainer->progress->now(Activity::idle));
+    case NextActivity::go_on:
+      return go_on();
+    case NextActivity::catch_up:
+      return catch_up();
+    case NextActivity::answer_halt:
+      return answer_halt();
+    case NextActivity::deal_parts:
+      return deal_parts();
+    case NextActivity::compare_weights:
+      return begin_check();
+    case NextActivity::keep_last:
+      return keep_last();
+    case NextActivity::finish:
+      consider_checkpoint();
+      return finish();
+    case NextActivity::evaluate:
+      consider_checkpoint();
+      return begin_evaluation();
+    case NextActivity::train:
+      consider_checkpoint();
+      return gather(position_->schedule().cursor());
+  }
 }
 
 // Shards that take no part in the round are not asked: they count as ended.
 void ReplicaState::gather(const Cursor& cursor) {
-  gathering_ = cursor;
-  items_in_ = 0;
+  batches_.begin(cursor);
   setup_.trainer->progress->now(Activity::loading);
-  lap();
+  times_.pass(now());
   begin_audits(cursor);
   for (std::uint32_t shard = assignment_.begin; shard < assignment_.end; ++shard) {
     const std::size_t place = shard - assignment_.begin;
     if (cursor.mode == Mode::evaluate || (position_->schedule().takes_part(shard) && !left_out(shard))) {
       self_->send(caf::actor_cast<shard_actor>(assignment_.shards[place]), Need{cursor});
     } else {
-      items_[place] = Item{cursor, shard, true, {}, nullptr};
-      ++items_in_;
+      batches_.skip(shard);
     }
   }
-  if (items_in_ == items_.size()) gathered();  // a member with nothing to add says so
+  if (batches_.complete()) gathered();  // a member with nothing to add says so
 }
 
 // Whether the round goes on without the shard, because it was late. What is owed is waited for.
@@ -180,20 +191,18 @@ bool ReplicaState::left_out(std::uint32_t shard) const {
 void ReplicaState::on(const MicroBatch& message) {
   const Item& item = message.item;
   if (take_for_audit(item) || take_for_backup_task(item)) return;
-  if (halted_ || item.shard < assignment_.begin || item.shard >= assignment_.end ||
+  if (phase_.is_halted() || !batches_.holds(item.shard) ||
       self_->current_sender() != assignment_.shards[item.shard - assignment_.begin]) {
     return;  // of a view that is over
   }
-  MUSTER_CHECK(item.cursor == gathering_, item.shard);
-  items_[item.shard - assignment_.begin] = item;
+  batches_.take(item);
   setup_.trainer->progress->now(Activity::loading, item.shard);
-  if (++items_in_ == items_.size()) gathered();
+  if (batches_.complete()) gathered();
 }
 
 void ReplicaState::gathered() {
-  waited_s_ = lap();
-  phases_.wait_for_batch_s += waited_s_;
-  if (gathering_.mode == Mode::train) {
+  times_.gathered(now());
+  if (batches_.cursor().mode == Mode::train) {
     begin_step();
   } else {
     go_on_evaluating();
@@ -208,7 +217,7 @@ RoundHeader ReplicaState::header(RoundKind kind) const {
   header.step = position_->schedule().steps() + 1;
   header.applied = position_->schedule().steps();
   header.record_hash = position_->record_hash();
-  header.weights = weights_;
+  header.weights = weights_.block();
   return header;
 }
 
@@ -228,26 +237,26 @@ ShardReport ReplicaState::shard_report(const Item& item) const {
 }
 
 void ReplicaState::begin_step() {
-  sketching_ = setup_.trainer->powersgd != nullptr;
-  RoundHeader opening = header(sketching_ ? RoundKind::sketch : RoundKind::train);
-  for (const Item& item : items_) opening.shards.push_back(shard_report(item));
-  if (sketching_) shard_reports_ = opening.shards;
+  const bool sketching = setup_.trainer->powersgd != nullptr;
+  RoundHeader opening = header(sketching ? RoundKind::sketch : RoundKind::train);
+  for (const Item& item : batches_.items()) opening.shards.push_back(shard_report(item));
+  two_sums_.begin(sketching, opening.shards);
   const ReducedElements elements = reduced_elements(*setup_.trainer);
   const std::size_t of_step = sums_stay(*setup_.trainer, assignment_.view) ? 0 : elements.step;
   float* const result =
       assignment_.view.sums_on_gpus ? setup_.trainer->mean.data() : setup_.trainer->gradient.data();
-  self_->send(reducer_, Open{assignment_.view.number, opening, result, sketching_ ? elements.sketch : of_step,
+  self_->send(reducer_, Open{assignment_.view.number, opening, result, sketching ? elements.sketch : of_step,
                              setup_.trainer});
   const bool any =
       std::any_of(opening.shards.begin(), opening.shards.end(), [](const auto& w) { return w.present(); });
   audit_round_.own_begun();
   if (!any) {
-    sketched_metrics_.clear();
-    computed_s_ = 0;
+    times_.computes_nothing();
     return done_with({});
   }
   setup_.trainer->progress->now(Activity::computing, assignment_.begin);
-  compute([items = items_, step = opening.step, turn = turn_, offering = offers()](TrainerState& trainer) {
+  compute([items = batches_.items(), step = opening.step, turn = turn_,
+           offering = offers()](TrainerState& trainer) {
     return compute_step(trainer, *trainer.accumulator, items, step, turn, offering);
   });
   audit_if_ready();
@@ -256,23 +265,21 @@ void ReplicaState::begin_step() {
 void ReplicaState::on(const Computed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return model_failed(message.error_shard, message.error);
-  if (halted_) return;
+  if (phase_.is_halted()) return;
   if (message.backup_task != 0) return backup_task_done(message);
-  const double seconds = lap();
-  const bool goes_on = setup_.trainer->powersgd && !sketching_ && gathering_.mode == Mode::train;
-  computed_s_ = seconds + (goes_on ? computed_s_ : 0);
-  if (gathering_.mode == Mode::evaluate) {
-    phases_.evaluate_s += computed_s_;
+  if (batches_.cursor().mode == Mode::evaluate) {
+    times_.evaluated(now());
     evaluation_ = message.metrics;
-    return gather({Mode::evaluate, gathering_.epoch, gathering_.step + 1});
+    return gather({Mode::evaluate, batches_.cursor().epoch, batches_.cursor().step + 1});
   }
-  phases_.compute_s += seconds;
-  if (sketching_) {
-    sketched_metrics_ = message.metrics;
+  const bool second = setup_.trainer->powersgd && !two_sums_.in_first();
+  times_.computed(now(), second);
+  if (two_sums_.in_first()) {
+    two_sums_.first_computed(message.metrics);
     return contribute(message.nodes, {});
   }
-  setup_.trainer->progress->measured(position_->schedule().steps() + 1, waited_s_ + computed_s_);
-  done_with({message.nodes, goes_on ? sketched_metrics_ : message.metrics, message.audits});
+  setup_.trainer->progress->measured(position_->schedule().steps() + 1, times_.step_seconds());
+  done_with({message.nodes, second ? two_sums_.metrics() : message.metrics, message.audits});
 }
 
 // Buckets go to the reducer while the rest is computed.
@@ -302,23 +309,20 @@ void ReplicaState::contribute(std::vector<NodeValue> nodes, std::vector<ShardMet
 // The first sums of a step are there: each shard's second ones follow from them. Should the view end on the
 // way, the step begins again.
 void ReplicaState::sketched(const RoundRecord& sketch) {
-  sketching_ = false;
-  mean_whole_ = false;
-  traffic_ += sketch.sent;
-  phases_.reduce_s += lap();
+  two_sums_.first_reduced();
+  last_.mean_is_overwritten();
+  times_.reduced(sketch, now());
   TrainerState& trainer = *setup_.trainer;
   RoundHeader opening = header(RoundKind::train);
-  opening.shards = shard_reports_;
+  opening.shards = two_sums_.shards();
   opening.record_hash = sketch.hash;
   self_->send(reducer_,
               Open{assignment_.view.number, opening, trainer.gradient.data() + trainer.powersgd->first(),
                    reduced_elements(trainer).step, setup_.trainer});
   // With nothing to add there is nothing to wait for: an earlier turn may still compute.
-  const bool any = std::any_of(shard_reports_.begin(), shard_reports_.end(),
-                               [](const auto& shard_report) { return shard_report.present(); });
-  if (sketch.weight == 0 || !any) return contribute({}, std::exchange(sketched_metrics_, {}));
+  if (sketch.weight == 0 || !two_sums_.any_present()) return contribute({}, two_sums_.metrics());
   trainer.progress->now(Activity::computing, assignment_.begin);
-  compute([items = items_, step = opening.step, turn = turn_](TrainerState& trainer_state) {
+  compute([items = batches_.items(), step = opening.step, turn = turn_](TrainerState& trainer_state) {
     return compute_second(trainer_state, *trainer_state.accumulator, items, step, turn);
   });
 }
@@ -348,25 +352,19 @@ MeanIs ReplicaState::mean_of(const RoundRecord& record) const {
 }
 
 // From here on the record is held, whatever becomes of the view: it is applied, and can be handed to others.
-void ReplicaState::record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean) {
-  record_ = std::move(record);
-  mean_ = mean;
-  mean_whole_ = mean != MeanIs::in_sums;
+void ReplicaState::record_taken(const std::shared_ptr<const RoundRecord>& record, MeanIs mean) {
+  last_.take(record, mean);
   if (!feed_.feeds_somebody()) feed_.drop_records();
-  position_->take(*record_);
-  updating_ = true;
+  position_->take(*record);
+  phase_.record_taken();
   setup_.trainer->progress->now(Activity::updating);
-  waits_.round_done(*record_, lap_.time_since_epoch());
-  traffic_ += record_->sent;
-  const double took = lap();
-  if (!catch_up_.observing()) phases_.reduce_s += took;  // one that catches up reduces nothing
-  phases_.reduce_hidden_s += std::chrono::duration<double>(record_->hidden).count();
-  keeps_soon_ = mean_ != MeanIs::in_gradient && feed_.feeds_somebody();
-  if (mean_ == MeanIs::in_gradient) feed();
-  if (record_->kind == RoundKind::train) {
-    step_recorded(*record_);
+  times_.recorded(*record, now(), catch_up_.observing());
+  keeps_soon_ = mean != MeanIs::in_gradient && feed_.feeds_somebody();
+  if (mean == MeanIs::in_gradient) feed();
+  if (record->kind == RoundKind::train) {
+    step_recorded(*record);
   } else {
-    evaluation_recorded(*record_);
+    evaluation_recorded(*record);
   }
 }
 
@@ -377,13 +375,13 @@ void ReplicaState::begin_evaluation() {
 }
 
 void ReplicaState::go_on_evaluating() {
-  if (std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.ended; })) {
-    lap();
+  if (batches_.all_ended()) {
+    times_.pass(now());
     contribute({}, evaluation_);
     return;
   }
   setup_.trainer->progress->now(Activity::computing, assignment_.begin);
-  compute([items = items_, sums = evaluation_](TrainerState& trainer) {
+  compute([items = batches_.items(), sums = evaluation_](TrainerState& trainer) {
     Computed computed;
     computed.metrics = sums;
     compute_evaluation(trainer, items, computed.metrics);
@@ -397,8 +395,9 @@ void ReplicaState::finish() {
   setup_.trainer->progress->now(Activity::updating);
   const bool gives = setup_.checkpoints && in_parts() && !speaks();
   if (gives) give_for_checkpoint();
-  if (last_written_ && !is_of_another_history(*last_written_) && !gives)
-    return report_done(last_written_->state_sha256, last_written_->path);
+  const auto& written = checkpoint_duty_.of_the_end();
+  if (written && !is_of_another_history(*written) && !gives)
+    return report_done(written->state_sha256, written->path);
   if (setup_.checkpoints && speaks()) return take_snapshot(SnapshotUse::last_checkpoint);
   compute([](TrainerState& trainer) {
     const auto state = host_state(trainer);
@@ -426,9 +425,8 @@ void ReplicaState::report_done(const std::string& state_sha256, const std::strin
   done.steps = position_->schedule().steps();
   done.samples = position_->samples();
   done.state_sha256 = state_sha256;
-  done.phases = phases_;
-  waits_.fill(done.phases);
-  done.traffic = traffic_;
+  done.phases = times_.phases();
+  done.traffic = times_.traffic();
   done.algorithm = text_of(assignment_.algorithm);
   if (position_->schedule().ran_out())
     done.steps_asked = static_cast<std::int64_t>(*setup_.trainer->job.train.steps);
@@ -441,10 +439,10 @@ void ReplicaState::report_done(const std::string& state_sha256, const std::strin
 
 // A coordinator that was started anew knows nothing of what was told before.
 void ReplicaState::on(const Adopted&) {
-  if (!going_back_) report_epochs();                             // else they are of steps that are done again
+  if (!replacement_.wanted()) report_epochs();                   // else they are of steps that are done again
   for (const Checkpointed& told : checkpoint_duty_.told_last())  // a report that was on its way may be lost
     self_->send(setup_.node, told);
-  if (done_ && !halted_) self_->send(setup_.node, *done_);
+  if (done_ && !phase_.is_halted()) self_->send(setup_.node, *done_);
 }
 
 replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaSetup setup) {

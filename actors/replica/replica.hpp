@@ -3,26 +3,33 @@
 // schedule, ledger and events are rules; computing is the executor's.
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <deque>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "actors/checkpoint/checkpointer.hpp"
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
-#include "actors/replica/states/audit_round.hpp"
 #include "actors/replica/states/catch_up.hpp"
 #include "actors/replica/states/checkpoint_duty.hpp"
 #include "actors/replica/states/part_deal.hpp"
 #include "actors/replica/states/part_gathering.hpp"
-#include "actors/replica/states/proof.hpp"
 #include "actors/replica/states/record_feed.hpp"
+#include "actors/replica/states/replica_phase.hpp"
+#include "actors/replica/states/state_replacement.hpp"
+#include "actors/replica/states/step/audit_round.hpp"
+#include "actors/replica/states/step/backup_queue.hpp"
+#include "actors/replica/states/step/batch_gathering.hpp"
+#include "actors/replica/states/step/last_record.hpp"
+#include "actors/replica/states/step/proof.hpp"
+#include "actors/replica/states/step/step_times.hpp"
+#include "actors/replica/states/step/two_sums.hpp"
+#include "actors/replica/states/step/weights_comparison.hpp"
 #include "actors/replica/states/training_position.hpp"
-#include "actors/rules/watch/wait_share.hpp"
 #include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
@@ -78,20 +85,17 @@ class ReplicaState {
   void restore(const std::shared_ptr<const Snapshot>& snapshot);
   /// Where this replica stands. Between two rounds it is the same on all replicas with as many records.
   ReplicaPlace place() const;
-  bool between_rounds() const { return !updating_; }
+  bool between_rounds() const { return !phase_.is_updating(); }
 
  private:
-  using Time = caf::actor_clock::time_point;
-
   void restore(const ReplicaPlace& place);
 
-  Time now() const;
-  double lap();  // seconds since the last lap
+  std::chrono::nanoseconds now() const;  // on the actor system's clock
+  ReplicaPhase::Facts facts() const;
   Offering offers() const;
   void contribute(std::vector<NodeValue> nodes, std::vector<ShardMetrics> metrics,
                   std::vector<AuditReport> audits = {});
   void look_at_place();
-  bool check_due() const;
   void begin_check();
   void checked(const RoundRecord& check);
   void prove(const RoundRecord& record);
@@ -102,13 +106,12 @@ class ReplicaState {
   void audit_if_ready();
   void done_with(AuditRound::Part part);
   void contribute_if_audited();
-  void record_taken(std::shared_ptr<const RoundRecord> record, MeanIs mean = MeanIs::in_gradient);
+  void record_taken(const std::shared_ptr<const RoundRecord>& record, MeanIs mean = MeanIs::in_gradient);
   MeanIs mean_of(const RoundRecord& record) const;
   void answer_halt();
   void send_transfer();
   void send_transfer(TransferOut out, std::shared_ptr<const TransferPayload> transfer);
   void make_and_send_transfer(const TransferOut& out);
-  bool last_whole() const;
   std::uint64_t kept_from() const;
   void feed();
   void act(const RecordFeed::Actions& actions);
@@ -149,7 +152,7 @@ class ReplicaState {
   bool is_of_another_history(const Written& written) const;
   void keep_last();
   void next_turn();
-  void begin_backup_task();
+  void ask_for_backup();
   bool take_for_backup_task(const Item& item);
   void backup_task_done(const Computed& message);
   bool in_parts() const { return setup_.trainer->job.train.in_parts(); }
@@ -160,7 +163,6 @@ class ReplicaState {
   void go_back(DiskTries tries = {});
   bool reads_again(const Restored& message);
   void gone_back(const Restored& message);
-  bool is_being_restored();
   void give_for_checkpoint();
   void gather_parts(const Snapped& own, const Written& written);
   void take_gathered(const TransferIn& message);
@@ -181,56 +183,41 @@ class ReplicaState {
   Assignment assignment_;  // in the current view
   reducer_actor reducer_;
   std::uint64_t turn_ = 0;  // what was asked for in an earlier one is ignored
-  bool halted_ = true;      // until Begin
-  bool entering_ = false;   // a view, until what it is to begin with is applied
-  bool updating_ = false;   // a record is taken, its update not applied yet
+  ReplicaPhase phase_;
   std::uint32_t closed_view_ = 0;
-  using Payload = CatchUp::Payload;
-  RecordFeed feed_;   // as a donor
-  CatchUp catch_up_;  // as a newcomer, or behind the others
-  // Nodes of late replicas that this one computes while it waits; see replica_backup.cpp.
-  std::deque<RunBackupTask> backup_tasks_;
-  std::vector<std::optional<Item>> backup_task_items_;
-  // Bits that are compared; see replica_bits.cpp and replica_audit.cpp.
-  Proof proof_;
-  bool going_back_ = false;  // to a checkpoint: this view's state is not there yet
-  // The state is being replaced by the checkpoint's, on the compute thread, unless the view ended before.
-  enum class Restoring { waits, begun, given_up };
-  std::shared_ptr<std::atomic<Restoring>> restoring_;
-  std::pair<std::uint32_t, std::uint64_t> checked_{0, 0};  // view and records at the last check
-  WeightsHash weighed_;                                    // all had this at the last check
-  WeightsHash weights_;                                    // said with the next round
-  AuditRound audit_round_;
-  CheckpointDuty checkpoint_duty_;
-  PartDeal part_deal_;                    // of what is held in parts; see replica_parts.cpp
-  PartGathering part_gathering_;          // for a checkpoint
-  std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
-  bool keeps_soon_ = false;               // the last record, once its mean has come from the GPU
-  bool result_abandoned_ = false;         // a transfer may still write to it
-  MeanIs mean_ = MeanIs::in_gradient;     // that of the last record
-  bool mean_whole_ = false;               // no later round has written into it
+  std::uint64_t round_ = 1;                   // the greeting was 0
   std::optional<TrainingPosition> position_;  // from `start` on
-  PhaseTimes phases_;
-  WaitShare waits_;
-  Traffic traffic_;
 
-  std::uint64_t round_ = 1;  // the greeting was 0
-  std::vector<Item> items_;
-  std::size_t items_in_ = 0;
-  Cursor gathering_;
-  std::vector<ShardMetrics> evaluation_;
-  // A step of two sums (RoundKind::sketch): the first is under way; what is said with the second.
-  bool sketching_ = false;
-  std::vector<ShardReport> shard_reports_;
-  std::vector<ShardMetrics> sketched_metrics_;
-  std::shared_ptr<const RoundRecord> record_;
+  // A step
+  BatchGathering batches_;
+  TwoSums two_sums_;
+  AuditRound audit_round_;
+  BackupQueue backups_;  // see replica_backup.cpp
+  LastRecord last_;
+  bool result_abandoned_ = false;         // a transfer may still write to it
+  std::vector<ShardMetrics> evaluation_;  // of the evaluation that is under way
+  StepTimes times_;
+
+  // Bits that are compared; see replica_bits.cpp and replica_audit.cpp
+  WeightsComparison weights_;
+  Proof proof_;
+
+  // The state and the records, from one replica to another
+  using Payload = CatchUp::Payload;
+  RecordFeed feed_;          // as a donor
+  bool keeps_soon_ = false;  // the last record, once its mean has come from the GPU
+  CatchUp catch_up_;         // as a newcomer, or behind the others
+  PartDeal part_deal_;       // of what is held in parts; see replica_parts.cpp
+
+  // Checkpoints
+  CheckpointDuty checkpoint_duty_;
+  PartGathering part_gathering_;
+  StateReplacement replacement_;          // by that of a checkpoint
+  std::shared_ptr<const Snapshot> from_;  // the checkpoint that the run goes on from, until a record is taken
+  bool keep_wanted_ = false;              // KeepState came while a record was applied
+  std::string snapshot_error_;            // of the last one: its memory, perhaps
+
   std::optional<ReplicaDone> done_;  // as it was said
-  std::string snapshot_error_;       // of the last one: its memory, perhaps
-  bool keep_wanted_ = false;         // KeepState came while a record was applied
-  Time snapped_at_{};
-  std::optional<Written> last_written_;  // the checkpoint of the end, if this replica speaks
-  Time lap_{}, progress_at_{};
-  double waited_s_ = 0, computed_s_ = 0;
 };
 
 // Runs on the executor; its answer comes back as a message. What the job throws is told in the answer.

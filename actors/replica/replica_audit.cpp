@@ -28,7 +28,7 @@ std::optional<std::uint32_t> ReplicaState::own_audit() const {
   for (const Audit& audit : audit_round_.audits()) {
     if (audit.owner != setup_.slot) continue;
     for (const std::uint32_t shard : audit.shards) {
-      if (has_rows(items_[shard - assignment_.begin])) return shard;
+      if (has_rows(batches_.of(shard))) return shard;
     }
   }
   return std::nullopt;
@@ -42,14 +42,13 @@ void ReplicaState::ask_for_audit() {
 }
 
 void ReplicaState::on(const AuditShardReply& message) {
-  if (message.view == assignment_.view.number && !halted_ && audit_round_.asks_for(message.shard))
-    self_->send(caf::actor_cast<shard_actor>(message.actor), Need{gathering_});
+  if (message.view == assignment_.view.number && !phase_.is_halted() && audit_round_.asks_for(message.shard))
+    self_->send(caf::actor_cast<shard_actor>(message.actor), Need{batches_.cursor()});
 }
 
 bool ReplicaState::take_for_audit(const Item& item) {
-  const bool own = item.shard >= assignment_.begin && item.shard < assignment_.end;
-  if (own || halted_ || !audit_round_.asks_for(item.shard)) return false;
-  if (audit_round_.has_item() || item.cursor != gathering_) return false;
+  if (batches_.holds(item.shard) || phase_.is_halted() || !audit_round_.asks_for(item.shard)) return false;
+  if (audit_round_.has_item() || item.cursor != batches_.cursor()) return false;
   audit_round_.take(item);
   audit_round_.has_item() ? audit_if_ready() : ask_for_audit();
   return true;

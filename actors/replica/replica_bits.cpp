@@ -11,18 +11,9 @@ void ReplicaState::look_at_place() {
   checkpoint_duty_.look(position_->point(), every ? &*every : nullptr, position_->records());
 }
 
-bool ReplicaState::check_due() const {
-  const View& view = assignment_.view;
-  if (view.replicas.size() < 2 || checked_ == std::pair(view.number, position_->records())) return false;
-  // States or records, from one to another or from a disk.
-  const bool given = !view.unproven.empty() || !view.behind.empty() || view.back;
-  return (given && checked_.first != view.number) || view.last || position_->schedule().finished() ||
-         checkpoint_duty_.due_at(position_->records());
-}
-
 void ReplicaState::begin_check() {
   setup_.trainer->progress->now(Activity::updating);
-  lap();
+  times_.pass(now());
   compute([step = position_->schedule().steps()](TrainerState& trainer) {
     return Weighed{0, weigh_all(trainer, step), {}};
   });
@@ -31,19 +22,19 @@ void ReplicaState::begin_check() {
 void ReplicaState::on(const Weighed& message) {
   if (message.turn != turn_) return;
   if (!message.error.empty()) return trouble("the weights could not be hashed: " + message.error);
-  if (halted_) return;
+  if (phase_.is_halted()) return;
   setup_.trainer->progress->now(Activity::reducing);
-  phases_.update_s += lap();
+  times_.weighed(now());
   RoundHeader opening = header(RoundKind::check);
-  opening.weights = weighed_ = message.weights;
+  opening.weights = message.weights;
+  weights_.weighed(message.weights);
   self_->send(reducer_, Open{assignment_.view.number, std::move(opening), nullptr, 0, nullptr});
 }
 
 // All members have these weights.
 void ReplicaState::checked(const RoundRecord& check) {
-  checked_ = {assignment_.view.number, position_->records()};
-  traffic_ += check.sent;
-  phases_.reduce_s += lap();
+  weights_.compared(assignment_.view.number, position_->records());
+  times_.reduced(check, now());
   next_round();
 }
 

@@ -7,7 +7,7 @@ namespace muster {
 // All replicas find the same. Whether this one goes on.
 bool ReplicaState::raise_not_finite(const NotFinite& found) {
   const TrainerState& trainer = *setup_.trainer;
-  Event event = not_finite_event(found, *record_, trainer.job, trainer.model->layout());
+  Event event = not_finite_event(found, *last_.record(), trainer.job, trainer.model->layout());
   if (trainer.job.train.not_finite == OnNotFinite::stop) {
     stop_before(std::move(event));
     return false;
@@ -20,9 +20,9 @@ bool ReplicaState::raise_not_finite(const NotFinite& found) {
 void ReplicaState::stop_before(Event event) {
   const std::string reason = not_finite_reason(event);
   take_back();
-  if (entering_ || catch_up_.observing()) return next_round();
+  if (phase_.is_entering() || catch_up_.observing()) return next_round();
   if (keep_wanted_) keep_state();
-  if (halted_) return answer_halt();
+  if (phase_.is_halted()) return answer_halt();
   setup_.trainer->progress->now(Activity::idle);
   if (speaks()) trouble(reason, {std::move(event)});
 }
@@ -30,10 +30,9 @@ void ReplicaState::stop_before(Event event) {
 // The last record was not applied, and nothing in it has been counted.
 void ReplicaState::take_back() {
   position_->take_back();
-  record_.reset();
-  mean_whole_ = false;
+  last_.take_back();
   if (!std::exchange(keeps_soon_, false)) feed_.drop_newest();
-  updating_ = false;
+  phase_.record_applied();
 }
 
 }  // namespace muster

@@ -81,7 +81,8 @@ void ReplicaState::deal_parts() {
 void ReplicaState::take_part(const TransferIn& message) {
   if (!in_parts() || catch_up_.observing()) return;
   part_deal_.ask();
-  if (part_deal_.given() && !part_deal_.done() && !halted_) setup_.trainer->progress->now(Activity::updating);
+  if (part_deal_.given() && !part_deal_.done() && !phase_.is_halted())
+    setup_.trainer->progress->now(Activity::updating);
   compute([payload = message.payload](TrainerState& trainer) {
     trainer.next_part->take(*payload);
     return PartTaken{0, false, trainer.next_part->complete(), {}};
@@ -94,7 +95,7 @@ void ReplicaState::on(const PartTaken& message) {
   if (assignment_.view.last && part_deal_.done())
     setup_.trainer->progress->now(Activity::idle);  // it has given its part
   const PartDeal::Step step = part_deal_.worked(message.gave, message.complete);
-  if (step == PartDeal::Step::none || halted_) return;
+  if (step == PartDeal::Step::none || phase_.is_halted()) return;
   if (step == PartDeal::Step::done) return next_round();
   // It waits for those of others, unless it has some to take.
   setup_.trainer->progress->now(part_deal_.is_worked_on() ? Activity::updating : Activity::reducing);
@@ -108,12 +109,10 @@ void ReplicaState::go_back(DiskTries tries) {
   feed_.drop_records();
   setup_.trainer->progress->now(is_here ? Activity::updating : Activity::restoring);
   const auto restore = [compute = setup_.compute, trainer = setup_.trainer, replica = replica_actor(self_),
-                        turn = turn_, tries,
-                        restoring = restoring_ = std::make_shared<std::atomic<Restoring>>(Restoring::waits)](
+                        turn = turn_, tries, ticket = replacement_.ask()](
                            std::shared_ptr<const Snapshot> snapshot, const std::string& why, Unread unread) {
-    compute->submit([trainer, replica, turn, tries, restoring, snapshot = std::move(snapshot), why, unread] {
-      auto waits = Restoring::waits;
-      if (!restoring->compare_exchange_strong(waits, Restoring::begun)) return;
+    compute->submit([trainer, replica, turn, tries, ticket, snapshot = std::move(snapshot), why, unread] {
+      if (!ticket->begin()) return;
       Restored restored{turn, nullptr, snapshot ? std::string() : why, unread, tries};
       if (snapshot) restored.place = std::make_shared<const ReplicaPlace>(snapshot->place);
       try {
@@ -140,11 +139,11 @@ void ReplicaState::go_back(DiskTries tries) {
 
 // A folder that cannot be reached for a while is no reason to go back further, or to lose this replica.
 bool ReplicaState::reads_again(const Restored& message) {
-  if (message.unread != Unread::refused || halted_ || canary("reads-once")) return false;
+  if (message.unread != Unread::refused || phase_.is_halted() || canary("reads-once")) return false;
   DiskTries tries = message.tries;
-  if (++tries.refused == 1) tries.since = now().time_since_epoch();
-  const auto wait = disk_again_in(disk_wait(tries.refused), now().time_since_epoch() - tries.since,
-                                  setup_.trainer->job.cluster.give_up_after);
+  if (++tries.refused == 1) tries.since = now();
+  const auto wait =
+      disk_again_in(disk_wait(tries.refused), now() - tries.since, setup_.trainer->job.cluster.give_up_after);
   if (!wait && std::exchange(tries.last, true)) return false;
   if (tries.refused == 1)
     self_->send(setup_.node, Raised{make_event("notice", {{"text", message.error + "; it tries again"}})});
@@ -153,38 +152,28 @@ bool ReplicaState::reads_again(const Restored& message) {
 }
 
 void ReplicaState::on(const ReadAgain& message) {
-  if (message.turn == turn_ && !halted_) go_back(message.tries);
-}
-
-// The view is over. A state that is not replaced yet stays; one that is being replaced is told of when that
-// is done, however often the view is closed.
-bool ReplicaState::is_being_restored() {
-  if (!restoring_) return false;
-  auto waits = Restoring::waits;
-  if (!restoring_->compare_exchange_strong(waits, Restoring::given_up)) return true;
-  restoring_.reset();
-  return false;
+  if (message.turn == turn_ && !phase_.is_halted()) go_back(message.tries);
 }
 
 // One that cannot waits for what the coordinator makes of it.
 void ReplicaState::gone_back(const Restored& message) {
-  restoring_.reset();
+  replacement_.end();
   if (reads_again(message)) return;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) return trouble(message.error);
   self_->send(setup_.node, WentBack{{}, assignment_.view.number, message.error, message.unread});
-  if (!message.error.empty()) return halted_ ? answer_halt() : void();
+  if (!message.error.empty()) return phase_.is_halted() ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
-  going_back_ = false;
+  replacement_.in_place();
   restore(place);
   checkpoint_duty_.go_back(place.records);
-  last_written_.reset();
+  checkpoint_duty_.forget_end();
   done_.reset();
   if (place.records > 0) go_on_from(place);
   checkpoint_duty_.stand_at(position_->point());  // all alike: some had come further
   report_epochs();                                // this one may not have been there yet
   part_deal_.skip();
   catch_up_.not_behind();
-  halted_ ? answer_halt() : next_round();
+  phase_.is_halted() ? answer_halt() : next_round();
 }
 
 // ---- for a checkpoint: one writes it, and is given the parts of the others

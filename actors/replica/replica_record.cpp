@@ -10,9 +10,6 @@ namespace muster {
 
 namespace {
 
-constexpr auto kProgressInterval = kProgressTimeMin;
-constexpr double kStarvedSecondsMin = 0.005;  // below, waiting is the noise of threads waking up
-
 bool all_ended(const RoundRecord& record) {
   return std::all_of(record.shards.begin(), record.shards.end(), [](const ShardReport& report) {
     return !report.present() && report.ended != ShardReport::kLeftOut;
@@ -36,7 +33,8 @@ void ReplicaState::step_recorded(const RoundRecord& record) {
     return;
   }
   const bool twice = catch_up_.behind() && canary("applies-twice");
-  compute([record = record_, twice, mean = mean_, wanted = feed_.feeds_somebody()](TrainerState& trainer) {
+  compute([record = last_.record(), twice, mean = last_.mean(),
+           wanted = feed_.feeds_somebody()](TrainerState& trainer) {
     Updated updated;
     updated.not_finite = apply_step(trainer, *record, mean, wanted);
     updated.weights = weigh_block(trainer, record->step);
@@ -87,34 +85,35 @@ void ReplicaState::raise_step_events(const RoundRecord& record) {
 }
 
 void ReplicaState::raise_if_starved() {
-  if (waited_s_ < kStarvedSecondsMin || waited_s_ <= computed_s_) return;
-  self_->send(setup_.node, Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(setup_.slot)},
-                                                         {"epoch", static_cast<std::int64_t>(record_->epoch)},
-                                                         {"step", static_cast<std::int64_t>(record_->step)},
-                                                         {"waited_ms", waited_s_ * 1e3},
-                                                         {"computed_ms", computed_s_ * 1e3}})});
+  const auto starved = times_.starved();
+  if (!starved) return;
+  self_->send(setup_.node,
+              Raised{make_event("starved", {{"replica", static_cast<std::int64_t>(setup_.slot)},
+                                            {"epoch", static_cast<std::int64_t>(last_.record()->epoch)},
+                                            {"step", static_cast<std::int64_t>(last_.record()->step)},
+                                            {"waited_ms", starved->waited_s * 1e3},
+                                            {"computed_ms", starved->computed_s * 1e3}})});
 }
 
 void ReplicaState::on(const Updated& message) {
   if (!message.error.empty()) return trouble("the update failed: " + message.error);
   if (message.not_finite && !raise_not_finite(message.not_finite)) return;
-  if (!count_step(*record_)) return;
+  const RoundRecord& record = *last_.record();
+  if (!count_step(record)) return;
   setup_.trainer->progress->trained(position_->samples());
-  weights_ = message.weights;
-  prove(*record_);
-  if (mean_ != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the GPU
-  phases_.update_s += lap();
+  weights_.block_weighed(message.weights);
+  prove(record);
+  if (last_.mean() != MeanIs::in_gradient) feed();  // the newcomers' copy has come from the GPU
   const auto move = position_->schedule().step_committed();
   const std::uint64_t every = setup_.trainer->job.report.progress_every.steps;
-  if (lap_ - progress_at_ >= kProgressInterval || (every > 0 && record_->step % every == 0)) {
-    progress_at_ = lap_;
+  if (times_.updated(now(), every > 0 && record.step % every == 0)) {
     double loss = 0, weight = 0;
-    for (const ShardMetrics& metrics : record_->metrics) {
+    for (const ShardMetrics& metrics : record.metrics) {
       loss += metrics.loss;
       weight += metrics.weight;
     }
     self_->send(setup_.node,
-                Progress{record_->epoch, record_->step, position_->samples(), weight > 0 ? loss / weight : 0,
+                Progress{record.epoch, record.step, position_->samples(), weight > 0 ? loss / weight : 0,
                          message.gradient_norm, part_deal_.took()});
   }
   moved(move);
@@ -122,7 +121,7 @@ void ReplicaState::on(const Updated& message) {
 
 void ReplicaState::report_epoch() {
   const EpochEnd& epoch = position_->report_epoch();
-  if (!going_back_) report(epoch);  // else its steps are done again
+  if (!replacement_.wanted()) report(epoch);  // else its steps are done again
 }
 
 void ReplicaState::report(EpochEnd epoch) {

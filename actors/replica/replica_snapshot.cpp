@@ -14,18 +14,17 @@ ReplicaPlace ReplicaState::place() const {
 
 void ReplicaState::restore(const ReplicaPlace& place) {
   position_->restore(place);
-  record_.reset();
+  last_.forget();
   setup_.trainer->progress->trained(position_->samples());
-  weights_ = {};
+  weights_.forget_block();
   checkpoint_duty_.stand_at(position_->point());
   snapshot_error_.clear();
 }
 
 void ReplicaState::take_snapshot(SnapshotUse use) {
   MUSTER_CHECK(between_rounds());
-  const bool compared = checked_ == std::pair(assignment_.view.number, position_->records());
   compute([use, place = place(), view = assignment_.view.number, history = assignment_.view.history,
-           known = compared ? std::optional(weighed_) : std::nullopt](TrainerState& trainer) {
+           known = weights_.known(assignment_.view.number, position_->records())](TrainerState& trainer) {
     Snapped snapped;
     snapped.view = view;
     snapped.use = use;
@@ -49,7 +48,7 @@ void ReplicaState::take_snapshot(SnapshotUse use) {
 }
 
 void ReplicaState::restore(const std::shared_ptr<const Snapshot>& snapshot) {
-  MUSTER_CHECK(halted_ && between_rounds());
+  MUSTER_CHECK(phase_.is_halted() && between_rounds());
   restore(snapshot->place);
   on_compute_thread([snapshot](TrainerState& trainer) { muster::restore(trainer, *snapshot); });
 }
@@ -88,7 +87,7 @@ void ReplicaState::on(const Snapped& message) {
   written.last = message.use == SnapshotUse::last_checkpoint;
   if (written.last && message.turn != turn_) return;  // the next view ends the run
   if (is_void(written)) return;
-  snapped_at_ = now();
+  checkpoint_duty_.snapped(now());
   if (written.last || assignment_.view.last)
     setup_.trainer->progress->now(Activity::idle);  // the disk is not its own
   if (in_parts()) return gather_parts(message, written);
@@ -102,7 +101,7 @@ void ReplicaState::write(std::shared_ptr<const Snapshot> snapshot, const Written
 }
 
 void ReplicaState::keep_state() {
-  keep_wanted_ = updating_;
+  keep_wanted_ = phase_.is_updating();
   if (keep_wanted_) return;  // see next_round
   if (canary("orphan-keeps-nothing")) return self_->send(setup_.node, StateKept{});
   if (!setup_.checkpoints)
@@ -113,7 +112,7 @@ void ReplicaState::keep_state() {
     return self_->send(setup_.node, StateKept{"no checkpoint is written: " + snapshot_error_});
   if (catch_up_.observing() && !catch_up_.has_state())
     return self_->send(setup_.node, StateKept{"no checkpoint is written: it had no state yet"});
-  if (going_back_) {  // what it holds is what all give up
+  if (replacement_.wanted()) {  // what it holds is what all give up
     const std::string& to = assignment_.view.source.checkpoint;
     return self_->send(setup_.node, StateKept{"no checkpoint is written: its state was to be replaced by " +
                                               (to.empty() ? "that of the beginning" : to)});
@@ -140,8 +139,7 @@ void ReplicaState::keep_last() {
 // folder at last.
 bool ReplicaState::writes_again(const Written& message) {
   using Follows = CheckpointDuty::Follows;
-  auto verdict =
-      checkpoint_duty_.judge(message, setup_.trainer->job, assignment_.view.last, now().time_since_epoch());
+  auto verdict = checkpoint_duty_.judge(message, setup_.trainer->job, assignment_.view.last, now());
   if (verdict.follows == Follows::is_final) return false;
   if (verdict.follows == Follows::elsewhere) {
     setup_.checkpoints->write_elsewhere(
@@ -202,8 +200,8 @@ void ReplicaState::on(const Written& message) {
   }
   const bool of_the_end = position_->schedule().finished() && message.records == position_->records() &&
                           !is_of_another_history(message);
-  if (message.error.empty() && of_the_end) last_written_ = message;
-  if (message.turn != turn_ || halted_) return;
+  if (message.error.empty() && of_the_end) checkpoint_duty_.written_at_end(message);
+  if (message.turn != turn_ || phase_.is_halted()) return;
   if (!message.error.empty()) return trouble("the last checkpoint could not be written: " + message.error);
   report_done(message.state_sha256, message.path);
 }
@@ -222,12 +220,11 @@ void ReplicaState::raise_written(const Written& message) {
                                                                      {"folder", message.folder},
                                                                      {"reason", message.advice}})});
   }
-  self_->send(setup_.node,
-              Raised{make_event("checkpoint",
-                                {{"path", message.path},
-                                 {"step", step},
-                                 {"bytes", static_cast<std::int64_t>(message.bytes)},
-                                 {"seconds", std::chrono::duration<double>(now() - snapped_at_).count()}})});
+  self_->send(setup_.node, Raised{make_event("checkpoint",
+                                             {{"path", message.path},
+                                              {"step", step},
+                                              {"bytes", static_cast<std::int64_t>(message.bytes)},
+                                              {"seconds", checkpoint_duty_.seconds_since_snapshot(now())}})});
   const Checkpointed told{message.manifest, message.records, message.step,        message.path,
                           message.folder,   message.view,    message.state_sha256};
   checkpoint_duty_.told(told);

@@ -10,13 +10,9 @@ namespace muster {
 
 namespace {
 
-bool is_step(const RoundRecord& record) {
-  return record.kind == RoundKind::train && record.weight != 0;
-}
-
-std::shared_ptr<const TransferPayload> encoded(const RoundRecord& record, std::span<const float> gradient) {
+std::shared_ptr<const TransferPayload> encoded(const LastRecord& last, std::span<const float> gradient) {
   std::vector<std::byte> bytes;
-  encode_record(record, is_step(record) ? std::span<const float>(gradient) : std::span<const float>{}, bytes);
+  encode_record(*last.record(), last.is_step() ? gradient : std::span<const float>{}, bytes);
   auto transfer = std::make_shared<TransferPayload>();
   transfer->add(std::move(bytes));
   return transfer;
@@ -26,17 +22,12 @@ std::shared_ptr<const TransferPayload> encoded(const RoundRecord& record, std::s
 
 // ---- giving
 
-// The last record can be made again from what is at hand, unless a part of the next one's result is in its
-// place. That cannot be while a member misses the record that would have to add to the next one; but a
-// newcomer may.
-bool ReplicaState::last_whole() const {
-  return record_ && (mean_whole_ || !is_step(*record_));
-}
-
-// The oldest record that this replica can send; one that is yet to come if it can send none.
+// The oldest record that this replica can send; one that is yet to come if it can send none. The last one can
+// be made again from what is at hand, unless a part of the next one's result is in its place. That cannot be
+// while a member misses the record that would have to add to the next one; but a newcomer may.
 std::uint64_t ReplicaState::kept_from() const {
   if (feed_.keeps_records()) return feed_.oldest();
-  return last_whole() ? position_->records() : position_->records() + 1;
+  return last_.whole() ? position_->records() : position_->records() + 1;
 }
 
 void ReplicaState::send_transfer() {
@@ -59,12 +50,12 @@ void ReplicaState::send_transfer(TransferOut out, std::shared_ptr<const Transfer
 // Of the last record. A mean that is on the GPU comes to the host before anything else is computed; nobody
 // writes over it, for those who miss this record add nothing.
 void ReplicaState::make_and_send_transfer(const TransferOut& out) {
-  if (mean_ != MeanIs::in_mean || !is_step(*record_))
-    return send_transfer(out, encoded(*record_, setup_.trainer->gradient));
-  on_compute_thread([record = record_, out, reducer = reducer_](TrainerState& trainer) {
+  if (last_.mean() != MeanIs::in_mean || !last_.is_step())
+    return send_transfer(out, encoded(last_, setup_.trainer->gradient));
+  on_compute_thread([last = last_, out, reducer = reducer_](TrainerState& trainer) {
     mean_to_host(trainer);
     TransferOut whole = out;
-    whole.transfer = encoded(*record, trainer.gradient);
+    whole.transfer = encoded(last, trainer.gradient);
     caf::anon_send(reducer, std::move(whole));
   });
 }
@@ -78,7 +69,7 @@ std::uint64_t ReplicaState::window() const {
 void ReplicaState::feed() {
   keeps_soon_ = false;
   if (!feed_.feeds_somebody()) return;
-  act(feed_.keep(encoded(*record_, setup_.trainer->gradient), position_->records(), window()));
+  act(feed_.keep(encoded(last_, setup_.trainer->gradient), position_->records(), window()));
 }
 
 void ReplicaState::act(const RecordFeed::Actions& actions) {
@@ -100,23 +91,24 @@ void ReplicaState::on(const DonateTo& message) {
   if (message.ends) {
     feed_.wants_nothing(message.peer);
     const bool of_this_view =
-        part_deal_.took() == assignment_.view.number && !halted_;  // else members may miss them
+        part_deal_.took() == assignment_.view.number && !phase_.is_halted();  // else members may miss them
     if (!feed_.feeds_somebody() && of_this_view) feed_.drop_records();
     return;
   }
   feed_.wants_state(message.peer);
-  if (!updating_) donate();
+  if (!phase_.is_updating()) donate();
 }
 
 // The floats are copied by the compute thread before whatever it is asked for next, once for all who wait
 // for them; they are hashed elsewhere, while the steps go on, and sent from where they are.
 void ReplicaState::donate() {
-  if (going_back_) return;                     // its state is not the view's yet
-  if (!part_deal_.done() && !halted_) return;  // nor that; where the view ended before, it stays what it is
+  if (replacement_.wanted()) return;  // its state is not the view's yet
+  if (!part_deal_.done() && !phase_.is_halted())
+    return;  // nor that; where the view ended before, it stays what it is
   if (!feed_.somebody_waits()) return;
   const std::vector<PeerId> peers = feed_.give_state(position_->records());
   std::optional<std::uint64_t> turn;
-  if (halted_) turn = setup_.trainer->progress->now(Activity::updating);
+  if (phase_.is_halted()) turn = setup_.trainer->progress->now(Activity::updating);
   on_compute_thread([background = setup_.background, turn, view = assignment_.view.number, place = place(),
                      peers, replica = replica_actor(self_)](TrainerState& trainer) {
     auto snapshot = std::make_shared<Snapshot>();
@@ -143,8 +135,8 @@ void ReplicaState::on(const Observing& message) {
   next_turn();
   catch_up_.observe(message.donor);
   proof_.forget_own();  // it may have been a member: what it is given now is compared anew
-  entering_ = false;
-  restoring_.reset();
+  phase_.observe();
+  replacement_.end();
   if (canary("caught-up-early"))
     self_->send(setup_.node, CaughtUp{{}, message.view.number, message.view.records, message.donor});
   assignment_ = Assignment{};
@@ -189,8 +181,8 @@ void ReplicaState::on(const Restored& message) {
   if (!message.error.empty()) return trouble(message.error);
   restore(*message.place);
   catch_up_.state_is_in_place();
-  going_back_ = false;  // as a member of a view before it may have had to; or have ended the run
-  last_written_.reset();
+  replacement_.in_place();  // as a member of a view before it may have had to; or have ended the run
+  checkpoint_duty_.forget_end();
   done_.reset();
   report_epochs();
   catch_up();
@@ -198,8 +190,8 @@ void ReplicaState::on(const Restored& message) {
 
 // Applies the records that are there, in order.
 void ReplicaState::catch_up() {
-  const bool may = catch_up_.observing() ? catch_up_.has_state() : catch_up_.behind() && !halted_;
-  if (updating_ || !may) return;
+  const bool may = catch_up_.observing() ? catch_up_.has_state() : catch_up_.behind() && !phase_.is_halted();
+  if (phase_.is_updating() || !may) return;
   const CatchUp::Next next = catch_up_.next(position_->records());
   if (next.acknowledge)
     self_->send(reducer_, TransferOut{assignment_.view.number, catch_up_.donor(), position_->records(),

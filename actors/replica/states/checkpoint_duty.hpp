@@ -35,6 +35,11 @@ class CheckpointDuty {
   /// False: another one is still being written.
   bool begin() { return !std::exchange(writing_, true); }
   void end() { writing_ = false; }
+  /// The state that is to be written was copied.
+  void snapped(Time now) { snapped_at_ = now; }
+  double seconds_since_snapshot(Time now) const {
+    return std::chrono::duration<double>(now - snapped_at_).count();
+  }
 
   // --- views
 
@@ -61,6 +66,11 @@ class CheckpointDuty {
   /// It is told of: what is told last is told again to a coordinator that was started anew.
   void told(const Checkpointed& checkpoint) { (checkpoint.folder.empty() ? told_ : spared_) = checkpoint; }
   std::vector<Checkpointed> told_last() const;
+  /// The checkpoint of the job's end is written. It may have been asked for in a view before.
+  void written_at_end(const Written& written) { end_ = written; }
+  const std::optional<Written>& of_the_end() const { return end_; }
+  /// Another state is in place: the job's end is still to come.
+  void forget_end() { end_.reset(); }
   /// All went back to so many records: later checkpoints are none of this run any more.
   void go_back(std::uint64_t records);
 
@@ -72,6 +82,8 @@ class CheckpointDuty {
   std::optional<Time> last_since_;  // in the last view, or in one before it that was last
   std::uint32_t back_in_ = 0;       // the last view that went back
   std::optional<Checkpointed> told_, spared_;
+  Time snapped_at_{};
+  std::optional<Written> end_;
 };
 
 }  // namespace muster

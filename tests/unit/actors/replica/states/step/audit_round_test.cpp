@@ -1,4 +1,4 @@
-#include "actors/replica/states/audit_round.hpp"
+#include "actors/replica/states/step/audit_round.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "actors/replica/states/proof.hpp"
+#include "actors/replica/states/step/proof.hpp"
 
 #include <algorithm>
 #include <utility>
