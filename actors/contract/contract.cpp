@@ -17,8 +17,8 @@ namespace {
 
 // Null: there is none, or a generator would have to be opened for it.
 std::shared_ptr<const Batch> first_batch(TrainerState& trainer, const ContractScope& scope) {
-  if (!trainer.reader->dealing() && !scope.opens_generators) return nullptr;
-  const Item first = trainer.reader->read(0, {});
+  if (!trainer.data.reader().dealing() && !scope.opens_generators) return nullptr;
+  const Item first = trainer.data.reader().read(0, {});
   return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
 }
 
@@ -37,19 +37,20 @@ std::optional<Breach> try_model(const ModelTrial& trial, const ContractScope& sc
 }
 
 // 1, where it is not known.
-std::uint64_t steps_of(const TrainerState& trainer) {
+std::uint64_t steps_of(TrainerState& trainer) {
   const std::uint64_t epochs = trainer.job.train.epochs.value_or(1);
-  return trainer.job.train.steps.value_or(epochs * trainer.reader->steps_per_epoch().value_or(1));
+  return trainer.job.train.steps.value_or(epochs * trainer.data.reader().steps_per_epoch().value_or(1));
 }
 
 // Null: the job evaluates nothing, or its test source is a generator.
 std::shared_ptr<const Batch> test_batch(TrainerState& trainer, const ContractScope& scope) {
-  const auto dealing = trainer.reader->dealing(Mode::evaluate);
-  if (!trainer.job.train.evaluate || !trainer.reader->evaluates() || (!dealing && !scope.opens_generators))
+  const auto dealing = trainer.data.reader().dealing(Mode::evaluate);
+  if (!trainer.job.train.evaluate || !trainer.data.reader().evaluates() ||
+      (!dealing && !scope.opens_generators))
     return nullptr;
   Cursor cursor;
   cursor.mode = Mode::evaluate;
-  const Item first = trainer.reader->read(0, cursor);
+  const Item first = trainer.data.reader().read(0, cursor);
   return first.ended || first.batch->rows == 0 ? nullptr : first.batch;
 }
 
@@ -67,7 +68,7 @@ ContractScope ContractScope::at_length() {
 
 std::optional<Breach> check_sources(TrainerState& trainer, const ContractScope& scope, ContractLog& log) {
   for (const bool train : {true, false}) {
-    Source* source = train ? trainer.data->train.get() : trainer.data->test.get();
+    Source* source = train ? trainer.data.sources().train.get() : trainer.data.sources().test.get();
     if (source == nullptr || (!train && !trainer.job.train.evaluate)) continue;
     const SourceTrial trial{*source,
                             train ? "train" : "test",
@@ -88,7 +89,7 @@ std::optional<Breach> check_model(TrainerState& trainer, const ContractScope& sc
                   "no samples are read from generators before the run; `muster check` reads them");
     return std::nullopt;
   }
-  const bool ready_made = trainer.data->train->batches() != nullptr;
+  const bool ready_made = trainer.data.sources().train->batches() != nullptr;
   const Batch samples = ready_made ? *batch : rows_of(*batch, 0, std::min(batch->rows, scope.rows_max));
   const auto test = test_batch(trainer, scope);
   const Batch evaluated = test ? rows_of(*test, 0, std::min(test->rows, scope.rows_max)) : Batch{};

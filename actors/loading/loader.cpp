@@ -14,12 +14,12 @@ Item read(TrainerState& trainer, const Demand& demand) {
   if (trainer.reads_with_compute)
     call.emplace(*trainer.progress, ThreadCall{ThreadCall::Kind::reads, demand.shard, 0});
   if (trainer.model) {
-    Item item = reader_of(trainer).read(demand.shard, demand.cursor);
+    Item item = trainer.data.reader().read(demand.shard, demand.cursor);
     trainer.progress->moved();  // a sign of life, whichever shard is waited for
     return item;
   }
   trainer.progress->now(Activity::loading, demand.shard);
-  Item item = reader_of(trainer).read(demand.shard, demand.cursor);
+  Item item = trainer.data.reader().read(demand.shard, demand.cursor);
   trainer.progress->now(Activity::idle);
   return item;
 }

@@ -37,7 +37,7 @@ Job parse_job(const std::string& toml, const Registry& registry) {
 // Empty if the data can be read here.
 std::string why_not_read(TrainerState& trainer) {
   try {
-    reader_of(trainer);
+    trainer.data.reader();
     return {};
   } catch (const std::exception& error) {
     return error.what();
@@ -226,7 +226,7 @@ void NodeState::on(const Ready& message) {
   prepared_ = prepared;
   may_be_member_ = !canary("untold-is-no-member");  // of the first view, which it may not have been told of
   self_->send(setup_.coordinator, prepared);
-  if (const std::string& why = trainer_->gradient_pin.refused(); !why.empty()) {
+  if (const std::string& why = trainer_->gradient.why_not_pinned(); !why.empty()) {
     const std::string text = setup_.name.text() +
                              ": the sums of its gradients are copied once more on their "
                              "way to and from " +

@@ -32,12 +32,12 @@ void NodeState::report_what_it_reads(const Ready& message, Prepared& prepared) {
     const std::string text = setup_.name.text() + " cannot load for itself: " + message.cannot_read;
     self_->send(setup_.coordinator, Raised{make_event("notice", {{"text", text}})});
   }
-  if (!trainer_->reader) return;
+  if (!trainer_->data.is_open()) return;
   prepared.loads = true;
-  prepared.facts = data_facts(*trainer_);
-  reads_ = {job_->data.memory_bytes, trainer_->reader->resident_bytes(),
-            trainer_->reader->micro_batch_bytes_max(), 0, job_->data.prefetch};
-  if (!setup_.name.loader && job_->cluster.loaders > 0) close_data(*trainer_);
+  prepared.facts = trainer_->data.facts();
+  reads_ = {job_->data.memory_bytes, trainer_->data.reader().resident_bytes(),
+            trainer_->data.reader().micro_batch_bytes_max(), 0, job_->data.prefetch};
+  if (!setup_.name.loader && job_->cluster.loaders > 0) trainer_->data.close();
 }
 
 loader_actor NodeState::make_loader(const View& view) {
@@ -45,7 +45,7 @@ loader_actor NodeState::make_loader(const View& view) {
     opens_data_ = true;
     return self_->spawn(loader, trainer_, loading_, board_->node);
   }
-  if (std::exchange(opens_data_, false)) loading_->submit([trainer = trainer_] { close_data(*trainer); });
+  if (std::exchange(opens_data_, false)) loading_->submit([trainer = trainer_] { trainer->data.close(); });
   if (view.loaders.empty()) return {};  // the last view of a run: no step is made in it
   return self_->spawn(remote_loader, plane_, view.number, peer_of(view.loader_of(setup_.name.slot).name));
 }

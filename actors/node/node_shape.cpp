@@ -57,7 +57,8 @@ Engine::Bounds NodeState::bounds(const View& view) const {
   const std::size_t elements = trainer_->state.size();
   const std::size_t slots = slots_of(*trainer_).size();
   const auto positions = static_cast<std::size_t>(std::max<std::int64_t>(view.facts.samples, 0));
-  return {view.batch_bytes_max, encoded_record_bytes_max(job_->train.shards, trainer_->gradient.size()),
+  return {view.batch_bytes_max,
+          encoded_record_bytes_max(job_->train.shards, trainer_->gradient.host().size()),
           (1 + slots) * elements * sizeof(float) + positions / 4 + kPlaceBytes, Part::given_bytes_max()};
 }
 

@@ -25,9 +25,9 @@ bool is_gpu(const std::string& device) {
   return gpu_number(device) >= 0;
 }
 
-void look_at_data(const TrainerState& trainer, Preflight& flight) {
-  const BatchReader& reader = *trainer.reader;
-  flight.facts = data_facts(trainer);
+void look_at_data(TrainerState& trainer, Preflight& flight) {
+  const BatchReader& reader = trainer.data.reader();
+  flight.facts = trainer.data.facts();
   flight.micro_batch_bytes = reader.micro_batch_bytes_max();
   flight.resident_bytes = reader.resident_bytes();
   if (const auto dealing = reader.dealing()) {
@@ -41,9 +41,9 @@ void look_at_data(const TrainerState& trainer, Preflight& flight) {
 }
 
 // The first micro-batch. Generators are not opened.
-std::shared_ptr<const Batch> first_batch(const TrainerState& trainer) {
-  if (!trainer.reader->dealing()) return nullptr;
-  const Item first = trainer.reader->read(0, {});
+std::shared_ptr<const Batch> first_batch(TrainerState& trainer) {
+  if (!trainer.data.reader().dealing()) return nullptr;
+  const Item first = trainer.data.reader().read(0, {});
   return first.ended ? nullptr : first.batch;
 }
 

@@ -66,7 +66,7 @@ void ReplicaState::on(const Assignment& message) {
   if (in_parts()) enter_parts();
   on_compute_thread([begin = assignment_.begin, end = assignment_.end,
                      on_gpus = assignment_.view.sums_on_gpus](TrainerState& trainer) {
-    trainer.sums_on_gpus = on_gpus;
+    trainer.gradient.enter_view(on_gpus);
     trainer.accumulator = make_accumulator(trainer, begin, end);
   });
 }
@@ -237,14 +237,13 @@ ShardReport ReplicaState::shard_report(const Item& item) const {
 }
 
 void ReplicaState::begin_step() {
-  const bool sketching = setup_.trainer->powersgd != nullptr;
+  const bool sketching = setup_.trainer->low_rank != nullptr;
   RoundHeader opening = header(sketching ? RoundKind::sketch : RoundKind::train);
   for (const Item& item : batches_.items()) opening.shards.push_back(shard_report(item));
   two_sums_.begin(sketching, opening.shards);
   const ReducedElements elements = reduced_elements(*setup_.trainer);
   const std::size_t of_step = sums_stay(*setup_.trainer, assignment_.view) ? 0 : elements.step;
-  float* const result =
-      assignment_.view.sums_on_gpus ? setup_.trainer->mean.data() : setup_.trainer->gradient.data();
+  float* const result = setup_.trainer->gradient.result(assignment_.view.sums_on_gpus);
   self_->send(reducer_, Open{assignment_.view.number, opening, result, sketching ? elements.sketch : of_step,
                              setup_.trainer});
   const bool any =
@@ -272,7 +271,7 @@ void ReplicaState::on(const Computed& message) {
     evaluation_ = message.metrics;
     return gather({Mode::evaluate, batches_.cursor().epoch, batches_.cursor().step + 1});
   }
-  const bool second = setup_.trainer->powersgd && !two_sums_.in_first();
+  const bool second = setup_.trainer->low_rank && !two_sums_.in_first();
   times_.computed(now(), second);
   if (two_sums_.in_first()) {
     two_sums_.first_computed(message.metrics);
@@ -316,9 +315,9 @@ void ReplicaState::sketched(const RoundRecord& sketch) {
   RoundHeader opening = header(RoundKind::train);
   opening.shards = two_sums_.shards();
   opening.record_hash = sketch.hash;
-  self_->send(reducer_,
-              Open{assignment_.view.number, opening, trainer.gradient.data() + trainer.powersgd->first(),
-                   reduced_elements(trainer).step, setup_.trainer});
+  self_->send(reducer_, Open{assignment_.view.number, opening,
+                             trainer.gradient.result(false) + trainer.low_rank->first(),
+                             reduced_elements(trainer).step, setup_.trainer});
   // With nothing to add there is nothing to wait for: an earlier turn may still compute.
   if (sketch.weight == 0 || !two_sums_.any_present()) return contribute({}, two_sums_.metrics());
   trainer.progress->now(Activity::computing, assignment_.begin);

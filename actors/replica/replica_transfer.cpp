@@ -51,25 +51,25 @@ void ReplicaState::send_transfer(TransferOut out, std::shared_ptr<const Transfer
 // writes over it, for those who miss this record add nothing.
 void ReplicaState::make_and_send_transfer(const TransferOut& out) {
   if (last_.mean() != MeanIs::in_mean || !last_.is_step())
-    return send_transfer(out, encoded(last_, setup_.trainer->gradient));
+    return send_transfer(out, encoded(last_, setup_.trainer->gradient.host()));
   on_compute_thread([last = last_, out, reducer = reducer_](TrainerState& trainer) {
     mean_to_host(trainer);
     TransferOut whole = out;
-    whole.transfer = encoded(last, trainer.gradient);
+    whole.transfer = encoded(last, trainer.gradient.host());
     caf::anon_send(reducer, std::move(whole));
   });
 }
 
 std::uint64_t ReplicaState::window() const {
   return transfer_window(
-      encoded_record_bytes_max(setup_.trainer->job.train.shards, setup_.trainer->gradient.size()));
+      encoded_record_bytes_max(setup_.trainer->job.train.shards, setup_.trainer->gradient.host().size()));
 }
 
 // While a newcomer is fed records are kept for it, and for what is lost with the view.
 void ReplicaState::feed() {
   keeps_soon_ = false;
   if (!feed_.feeds_somebody()) return;
-  act(feed_.keep(encoded(last_, setup_.trainer->gradient), position_->records(), window()));
+  act(feed_.keep(encoded(last_, setup_.trainer->gradient.host()), position_->records(), window()));
 }
 
 void ReplicaState::act(const RecordFeed::Actions& actions) {
@@ -204,7 +204,7 @@ void ReplicaState::catch_up() {
 }
 
 void ReplicaState::apply_given(std::span<const std::byte> record) {
-  auto& gradient = setup_.trainer->gradient;
+  auto& gradient = setup_.trainer->gradient.host();
   auto handed = decode_record(record, setup_.trainer->job.train.shards, gradient.size());
   if (!handed)
     return trouble("record " + std::to_string(position_->records() + 1) +

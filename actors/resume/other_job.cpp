@@ -121,7 +121,7 @@ class StateReader {
       : job_(job),
         disk_(std::move(disk)),
         trainer_(make_trainer_state(job, registry, "cpu:0", true, true)),
-        facts_(data_facts(*trainer_)) {}
+        facts_(trainer_->data.facts()) {}
 
   FoundCheckpoint newest(const std::string& hash) const {
     auto found = newest_on_its_way(*store(hash), job_, facts_.has_test, [&](const Snapshot& snapshot) {

@@ -29,7 +29,7 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
     throw NothingToResume("--resume needs checkpoint.folder, which the job does not set");
   }
   const auto trainer = make_trainer_state(job, registry, "cpu:0", true, true);
-  const DataFacts facts = data_facts(*trainer);
+  const DataFacts facts = trainer->data.facts();
   CheckpointStore store(disk, checkpoint_identity(job, job_hash(job, registry.declarations()),
                                                   trainer->model->layout(), facts.fingerprint));
   auto found = newest_on_its_way(store, job, facts.has_test);

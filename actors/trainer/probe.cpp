@@ -6,9 +6,9 @@
 namespace muster {
 
 std::string probe(TrainerState& trainer) {
-  if (!trainer.model || !trainer.reader || !trainer.reader->dealing()) return {};
+  if (!trainer.model || !trainer.data.is_open() || !trainer.data.reader().dealing()) return {};
   const Cursor first;
-  const Item item = trainer.reader->read(0, first);
+  const Item item = trainer.data.reader().read(0, first);
   if (item.ended || item.batch->rows == 0) return {};
   // A checkpoint that is gone on from has other weights; alike are judged with those of the beginning.
   const DeviceFloats initial(trainer.device, trainer.state.size()),

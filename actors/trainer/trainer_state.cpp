@@ -12,7 +12,6 @@
 #include "actors/trainer/shard_states.hpp"
 #include "config/placement.hpp"
 #include "muster/error.hpp"
-#include "transport/quarantine.hpp"
 
 namespace muster {
 
@@ -62,7 +61,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::si
 
 std::vector<Optimizer::Slot> slots_of(const TrainerState& trainer) {
   auto slots = trainer.optimizer ? trainer.optimizer->slots() : std::vector<Optimizer::Slot>{};
-  if (trainer.powersgd) slots.push_back({"powersgd.q", std::span(const_cast<TrainerState&>(trainer).q)});
+  if (trainer.low_rank) slots.push_back(trainer.low_rank->slot());
   return slots;
 }
 
@@ -111,11 +110,15 @@ std::shared_ptr<TrainerState> make_trainer_state(const Job& job, const Registry&
     const Layout& layout = trainer->model->layout();
     if (sized) sized(layout);
     trainer->state = DeviceFloats(trainer->device, layout.total());
-    trainer->gradient.resize(layout.total());
+    const auto& compression = job.train.compression;
+    std::size_t reduced = layout.total();
+    if (compression.kind == CompressionKind::powersgd) {
+      trainer->low_rank = std::make_unique<LowRank>(layout, compression.rank);
+      trainer->low_rank->begin(job.seed);
+      reduced = trainer->low_rank->first() + trainer->low_rank->second();
+    }
     trainer->finite = FiniteCheck(trainer->device);
-    pin_gradient(*trainer);
-    if (trainer->device->is_gpu()) trainer->mean = DeviceFloats(trainer->device, layout.total());
-    if (job.train.compression.kind == CompressionKind::powersgd) prepare_powersgd(*trainer);
+    trainer->gradient = GradientMemory(trainer->device, reduced, layout.total());
     begin_state(*trainer);
     if (job.train.clip_norm)
       trainer->clipping =
@@ -123,24 +126,10 @@ std::shared_ptr<TrainerState> make_trainer_state(const Job& job, const Registry&
     if (!job.train.shard_optimizer)
       trainer->optimizer = make_optimizer(job.train.optimizer, layout.parameters, trainer->device);
   }
-  trainer->make_data = [registry, source = job.data] {
-    return registry.make_source(source.source, source.options);
-  };
-  if (loads) reader_of(*trainer);
+  trainer->data = NodeData(
+      job, [registry, source = job.data] { return registry.make_source(source.source, source.options); });
+  if (loads) trainer->data.reader();
   return trainer;
-}
-
-BatchReader& reader_of(TrainerState& trainer) {
-  if (!trainer.reader) {
-    trainer.data = std::make_unique<Dataset>(trainer.make_data());
-    trainer.reader = std::make_unique<BatchReader>(trainer.job, *trainer.data);
-  }
-  return *trainer.reader;
-}
-
-void close_data(TrainerState& trainer) {
-  trainer.reader.reset();
-  trainer.data.reset();
 }
 
 std::vector<float> host_copy(ComputeDevice& device, std::span<const float> values) {
@@ -203,28 +192,11 @@ void go_back_to(TrainerState& trainer, const Snapshot& snapshot) {
     if (trainer.optimizer)
       trainer.optimizer =
           make_optimizer(trainer.job.train.optimizer, trainer.model->layout().parameters, trainer.device);
-    if (trainer.powersgd) trainer.powersgd->begin(trainer.job.seed, trainer.q);
+    if (trainer.low_rank) trainer.low_rank->begin(trainer.job.seed);
     return;  // the part has been prepared, and is 0
   }
   restore(trainer, snapshot);
   if (trainer.next_part) trainer.next_part->fill_from(snapshot);
-}
-
-DataFacts data_facts(const TrainerState& trainer) {
-  const BatchReader& reader = *trainer.reader;
-  DataFacts facts;
-  if (const auto samples = reader.samples()) facts.samples = static_cast<std::int64_t>(*samples);
-  facts.unit_is_batch = reader.unit() == "batch";
-  facts.has_test = reader.evaluates();
-  if (const auto dealing = reader.dealing()) facts.dropped = dealing->dropped();
-  facts.steps_per_epoch = reader.steps_per_epoch().value_or(0);
-  if (const auto& cut = reader.cut(); cut && cut->exhausted) {
-    facts.take_asked = static_cast<std::int64_t>(cut->asked);
-    facts.take_had = static_cast<std::int64_t>(cut->had);
-  }
-  facts.fingerprint = trainer.data->train->fingerprint();
-  if (trainer.data->test) facts.fingerprint.append(" ").append(trainer.data->test->fingerprint());
-  return facts;
 }
 
 Wire wire_of(const Job& job) {
@@ -237,7 +209,7 @@ std::unique_ptr<Accumulator> make_accumulator(const TrainerState& trainer, std::
   const std::size_t elements = reduced_elements(trainer).most();
   if (!trainer.device->is_gpu())
     return std::make_unique<Accumulator>(shards, begin, end, elements, wire_of(trainer.job));
-  const auto make_sums = trainer.sums_on_gpus ? make_gpu_sums_in_place : make_gpu_sums;
+  const auto make_sums = trainer.gradient.sums_on_gpus() ? make_gpu_sums_in_place : make_gpu_sums;
   return std::make_unique<Accumulator>(shards, begin, end, elements, make_sums(trainer.device, elements));
 }
 
@@ -251,21 +223,8 @@ bool may_sum_on_gpus(const Job& job) {
 }
 
 void replace_result(TrainerState& trainer, bool on_gpu) {
-  if (on_gpu) {
-    trainer.steady.reset();  // it was recorded there
-    quarantine(std::exchange(trainer.mean, DeviceFloats(trainer.device, trainer.mean.size())));
-    return trainer.device->wait(
-        trainer.device->mark());  // the zeros that it begins with come before all else
-  }
-  trainer.gradient_pin = {};
-  quarantine(std::exchange(trainer.gradient, Floats(trainer.gradient.size())));
-  pin_gradient(trainer);
-}
-
-void pin_gradient(TrainerState& trainer) {
-  trainer.gradient_pin = {};  // before the memory that it was of goes
-  if (trainer.device->is_gpu() && trainer.gradient.size() * sizeof(float) >= kBorrowableBytesMin)
-    trainer.gradient_pin = PinnedRange(trainer.device, trainer.gradient);
+  if (on_gpu) trainer.steady.reset();  // it was recorded there
+  trainer.gradient.replace(on_gpu);
 }
 
 void make_room_for_sums(TrainerState& trainer) {

@@ -1,5 +1,5 @@
 // What a node computes and loads with. Made by the prepare job; from then on each part is used by one thread
-// alone: the model, the state and the accumulator by the compute thread, the reader by the loading one.
+// alone: the model, the state and the accumulator by the compute thread, the data by the loading one.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "actors/messages/messages.hpp"
-#include "actors/pipeline/stream.hpp"
+#include "actors/trainer/gradient_memory.hpp"
+#include "actors/trainer/low_rank.hpp"
+#include "actors/trainer/node_data.hpp"
 #include "actors/trainer/not_finite.hpp"
 #include "actors/trainer/part.hpp"
 #include "gpu/compute_device.hpp"
 #include "gpu/optimizer/clipping.hpp"
 #include "gpu/optimizer/optimizer.hpp"
-#include "gpu/optimizer/powersgd.hpp"
 #include "gpu/pinned_range.hpp"
 #include "muster/job.hpp"
 #include "muster/model.hpp"
 #include "muster/registry.hpp"
-#include "transport/borrowable.hpp"
 
 namespace muster {
 
@@ -53,31 +53,18 @@ struct TrainerState {
   /// Where replicas hold parts: the one that is in use, and the one of a view of which no record is there
   /// yet.
   std::shared_ptr<Part> part, next_part;
-  DeviceFloats state;                    ///< parameters, then buffers
-  Floats gradient;                       ///< the reduced mean of the step; sharded: the state after it
-  PinnedRange gradient_pin;              ///< of `gradient`, on a GPU: it need not be copied once more
-  DeviceFloats mean;                     ///< on a GPU: where `gradient` is copied to be applied; or comes
-  bool sums_on_gpus = false;             ///< of the replica's view (View)
-  FiniteCheck finite;                    ///< of what is applied
-  std::unique_ptr<Clipping> clipping;    ///< of the mean gradient; null: it stays as it is
-  std::unique_ptr<SteadyUpdate> steady;  ///< on a GPU, from the first step on: what becomes of `mean`
-  /// train.compression.name = "powersgd": `gradient` is what is added up first, then what is second; `first`
-  /// is what all make of the former, `q` is kept from step to step, and `change` is what follows from them.
-  std::unique_ptr<PowerSgd> powersgd;
-  std::vector<float> first, q, change;
-  std::unique_ptr<Accumulator> accumulator;
+  DeviceFloats state;                        ///< parameters, then buffers
+  GradientMemory gradient;                   ///< where the step's sums come
+  std::unique_ptr<Accumulator> accumulator;  ///< of this replica's shards
+  FiniteCheck finite;                        ///< of what is applied
+  std::unique_ptr<Clipping> clipping;        ///< of the mean gradient; null: it stays as it is
+  std::unique_ptr<SteadyUpdate> steady;      ///< on a GPU, from the first step on: what becomes of the mean
+  std::unique_ptr<LowRank> low_rank;         ///< train.compression.name = "powersgd"; else null
   WeighedBlock weighed;  ///< on a GPU: the block of weights that is hashed at the next step
-  // Where data is read; used by the loading thread. A replica that loads only where no loader process is left
-  // opens it when it is asked for a micro-batch, and lets go of it when there is a loader again.
-  std::function<Dataset()> make_data;
-  std::unique_ptr<Dataset> data;
-  std::unique_ptr<BatchReader> reader;
+  /// A replica that loads only where no loader process is left opens its data when it is asked for a
+  /// micro-batch, and lets go of them when there is a loader again.
+  NodeData data;
 };
-
-/// The reader of this node; opens the data first, if it is not open. Throws Error.
-BatchReader& reader_of(TrainerState& trainer);
-/// Lets go of the data.
-void close_data(TrainerState& trainer);
 
 /// How much of a GPU a replica of this job may take.
 DeviceMemory device_memory(const Job& job);
@@ -130,11 +117,8 @@ std::unique_ptr<Accumulator> make_accumulator(const TrainerState& trainer, std::
                                               std::uint32_t end);
 
 /// Where the next view's results come: a transfer that was abandoned may still write to what is replaced.
+/// Throws Error.
 void replace_result(TrainerState& trainer, bool on_gpu);
-
-/// On a GPU: pins the gradient, as it is now, so that it is copied from where others write it. Small ones
-/// are left alone, and what the system refuses: gradient_pin says why.
-void pin_gradient(TrainerState& trainer);
 
 /// On a GPU: takes what the sums will take, and keeps it for them. So what does not fit is refused before
 /// anything starts. Throws Error.
@@ -149,9 +133,6 @@ void restore(TrainerState& trainer, const SnapshotView& snapshot);
 /// To a snapshot, or to the beginning, if it is an empty one; with the next part.
 /// Throws Error.
 void go_back_to(TrainerState& trainer, const Snapshot& snapshot);
-
-/// What this node's reader knows of the data.
-DataFacts data_facts(const TrainerState& trainer);
 
 /// The parts in a view with these holders, and how many elements move between holders.
 std::vector<PartTile> part_tiles(const TrainerState& trainer, const std::vector<PartHolder>& holders);
@@ -222,8 +203,6 @@ inline bool has_rows(const Item& item) {
 
 // Where gradients are compressed (trainer_state_compression.cpp):
 
-/// What PowerSGD needs; of a trainer state that has its model.
-void prepare_powersgd(TrainerState& trainer);
 /// What a shard adds to the step's first sums; the shard's new state, or what it will follow from, is made.
 Metrics compressed_gradient(TrainerState& trainer, std::span<float> leaf, const Item& item,
                             const StepKey& key);
@@ -239,14 +218,10 @@ Computed compute_second(TrainerState& trainer, Accumulator& accumulator, const s
 void compute_evaluation(TrainerState& trainer, const std::vector<Item>& items,
                         std::vector<ShardMetrics>& sums);
 
-/// Where the mean gradient of a step is: in bench.gradient; on the GPU, in bench.mean (View::sums_on_gpus);
-/// or there in the accumulator (sums_stay), and not divided yet.
-enum class MeanIs { in_gradient, in_mean, in_sums };
-
-/// Copies a mean that is in bench.mean to bench.gradient, and waits for it.
+/// Copies a mean that is on the GPU to the host, and waits for it.
 void mean_to_host(TrainerState& trainer);
 
-/// Applies the step of this record. `wanted`: bench.gradient is to have its mean, for others. The part that
+/// Applies the step of this record. `wanted`: the host is to have its mean, for others. The part that
 /// this replica holds, if there is one, follows; who only observes has none. Returns what in it is not
 /// finite: then, with train.not_finite = "stop", nothing has changed. The norm of its gradient is known then,
 /// if it is clipped (trainer_state_update.cpp).

@@ -43,7 +43,7 @@ AuditReport audit_shard(TrainerState& trainer, const Item& item, std::uint64_t s
   const StepKey key{trainer.job.seed, item.cursor.epoch, step, item.shard};
   DeviceFloats memory;
   if (!trainer.device->is_gpu()) memory = DeviceFloats(trainer.device, trainer.state.size());
-  const std::span<float> leaf = trainer.device->is_gpu() ? trainer.mean.span() : memory.span();
+  const std::span<float> leaf = trainer.device->is_gpu() ? trainer.gradient.gpu().span() : memory.span();
   trainer.model->gradient(trainer.state.span(), *item.batch, key, leaf);
   LeafHash hash(*trainer.device);
   const Buckets buckets(leaf.size(), bucket_elements);

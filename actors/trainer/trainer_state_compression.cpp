@@ -6,16 +6,6 @@
 
 namespace muster {
 
-void prepare_powersgd(TrainerState& trainer) {
-  const Layout& layout = trainer.model->layout();
-  trainer.powersgd = std::make_unique<PowerSgd>(layout, trainer.job.train.compression.rank);
-  trainer.gradient.resize(trainer.powersgd->first() + trainer.powersgd->second());
-  trainer.first.resize(trainer.powersgd->first());
-  trainer.q.resize(layout.parameters);
-  trainer.change.resize(layout.total());
-  trainer.powersgd->begin(trainer.job.seed, trainer.q);
-}
-
 ReducedElements reduced_elements(const Job& job, const Layout& layout) {
   if (job.train.compression.kind != CompressionKind::powersgd) return {0, layout.total()};
   const PowerSgd powersgd(layout, job.train.compression.rank);
@@ -23,8 +13,8 @@ ReducedElements reduced_elements(const Job& job, const Layout& layout) {
 }
 
 ReducedElements reduced_elements(const TrainerState& trainer) {
-  if (!trainer.powersgd) return {0, trainer.state.size()};
-  return {trainer.powersgd->first(), trainer.powersgd->second()};
+  if (!trainer.low_rank) return {0, trainer.state.size()};
+  return {trainer.low_rank->first(), trainer.low_rank->second()};
 }
 
 namespace {
@@ -32,12 +22,9 @@ namespace {
 // What compression left out before is added to the gradient; that is kept for the second sums.
 Metrics projection(TrainerState& trainer, std::span<float> leaf, const Item& item, const StepKey& key) {
   ShardStates& states = states_of(trainer);
-  const Metrics metrics = trainer.model->gradient(trainer.state.span(), *item.batch, key, trainer.change);
-  const std::span<const float> left_out = states.left_out(item.shard);
-  for (std::size_t i = 0; i < left_out.size(); ++i) trainer.change[i] += left_out[i];
-  std::copy_n(trainer.change.begin(), left_out.size(), states.copy(item.shard).begin());
-  trainer.powersgd->project(trainer.change, trainer.q, leaf);
-  std::fill(leaf.begin() + static_cast<std::ptrdiff_t>(trainer.powersgd->first()), leaf.end(), 0.0f);
+  LowRank& low_rank = *trainer.low_rank;
+  const Metrics metrics = trainer.model->gradient(trainer.state.span(), *item.batch, key, low_rank.work());
+  low_rank.project(states.left_out(item.shard), states.copy(item.shard), leaf);
   return metrics;
 }
 
@@ -48,39 +35,28 @@ Metrics largest(TrainerState& trainer, std::span<float> leaf, const Item& item, 
   return metrics;
 }
 
-// What all make of the first sums. These stay as they are: they are part of the step's record.
-std::span<const float> orthonormal(TrainerState& trainer) {
-  std::copy_n(trainer.gradient.begin(), trainer.first.size(), trainer.first.begin());
-  trainer.powersgd->orthonormalize(trainer.first);
-  return trainer.first;
-}
-
 }  // namespace
 
 Metrics compressed_gradient(TrainerState& trainer, std::span<float> leaf, const Item& item,
                             const StepKey& key) {
-  return trainer.powersgd ? projection(trainer, leaf, item, key) : largest(trainer, leaf, item, key);
+  return trainer.low_rank ? projection(trainer, leaf, item, key) : largest(trainer, leaf, item, key);
 }
 
 // The mean gradient, or what compression makes of it.
 std::span<const float> mean_of_step(TrainerState& trainer) {
-  if (!trainer.powersgd) return trainer.gradient;
-  const auto second = std::span<const float>(trainer.gradient).subspan(trainer.powersgd->first());
-  trainer.powersgd->change(orthonormal(trainer), second, trainer.change);
-  return trainer.change;
+  const std::span<const float> reduced = trainer.gradient.host();
+  return trainer.low_rank ? trainer.low_rank->mean(reduced) : reduced;
 }
 
 void keep_mean_of_step(TrainerState& trainer) {
-  if (!trainer.powersgd) return;
-  trainer.powersgd->keep(std::span<const float>(trainer.gradient).subspan(trainer.powersgd->first()),
-                         trainer.q);
+  if (trainer.low_rank) trainer.low_rank->keep(trainer.gradient.host());
 }
 
 Computed compute_second(TrainerState& trainer, Accumulator& accumulator, const std::vector<Item>& items,
                         std::uint64_t step, std::uint64_t turn) {
   Computed computed;
-  const PowerSgd& powersgd = *trainer.powersgd;
-  const auto first = orthonormal(trainer);
+  const PowerSgd& powersgd = trainer.low_rank->algorithm();
+  const auto first = trainer.low_rank->orthonormal(trainer.gradient.host());
   accumulator.start();
   for (const Item& item : items) {
     if (trainer.turn != turn) return computed;

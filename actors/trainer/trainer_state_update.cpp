@@ -14,8 +14,8 @@ constexpr std::size_t kChunk = std::size_t{16} << 10;
 // A vector of the host where the device computes with it. It stays as it is until that is done.
 std::span<const float> on_device(TrainerState& trainer, std::span<const float> values) {
   if (!trainer.device->is_gpu()) return values;
-  trainer.device->copy_in(values, trainer.mean.span());
-  return trainer.mean.span();
+  trainer.device->copy_in(values, trainer.gradient.gpu().span());
+  return trainer.gradient.gpu().span();
 }
 
 std::span<const float> mean_on_device(TrainerState& trainer, const RoundRecord& record, MeanIs mean,
@@ -24,9 +24,10 @@ std::span<const float> mean_on_device(TrainerState& trainer, const RoundRecord& 
   const elements::Scale by{static_cast<float>(record.weight), true};
   // It is clipped in place, and others may miss it as it was.
   wanted = wanted || (mean == MeanIs::in_mean && trainer.clipping);
-  if (mean == MeanIs::in_sums) trainer.device->scale(trainer.accumulator->whole(), by, trainer.mean.span());
-  if (wanted) trainer.device->copy_out(trainer.mean.span(), std::span<float>(trainer.gradient));
-  return trainer.mean.span();
+  const std::span<float> on_gpu = trainer.gradient.gpu().span();
+  if (mean == MeanIs::in_sums) trainer.device->scale(trainer.accumulator->whole(), by, on_gpu);
+  if (wanted) trainer.device->copy_out(on_gpu, std::span<float>(trainer.gradient.host()));
+  return on_gpu;
 }
 
 // Buffers have no gradient: what is reduced of them is their mean change.
@@ -40,11 +41,11 @@ void add_to_buffers(TrainerState& trainer, std::span<const float> mean) {
 void update_on_gpu(TrainerState& trainer, std::uint64_t step) {
   if (!trainer.steady) {
     const std::size_t parameters = trainer.model->layout().parameters;
-    const std::span<float> gradient = trainer.mean.span().first(parameters);
+    const std::span<float> gradient = trainer.gradient.gpu().span().first(parameters);
     trainer.steady =
         trainer.optimizer->steady(trainer.state.span().first(parameters), gradient, [&trainer, gradient] {
           if (trainer.clipping) trainer.clipping->clip(gradient, gradient);
-          add_to_buffers(trainer, trainer.mean.span());
+          add_to_buffers(trainer, trainer.gradient.gpu().span());
         });
   }
   trainer.steady->run(step);
@@ -72,8 +73,7 @@ void update_on_host(TrainerState& trainer, std::uint64_t step, std::span<const f
 
 void mean_to_host(TrainerState& trainer) {
   if (trainer.clipping) return;  // it has come there before it was clipped
-  trainer.device->copy_out(trainer.mean.span(), std::span<float>(trainer.gradient));
-  trainer.device->wait(trainer.device->mark());
+  trainer.gradient.copy_to_host();
 }
 
 NotFinite apply_step(TrainerState& trainer, const RoundRecord& record, MeanIs mean, bool wanted) {
@@ -90,7 +90,7 @@ NotFinite apply_step(TrainerState& trainer, const RoundRecord& record, MeanIs me
   } else if (trainer.device->is_gpu()) {
     update_on_gpu(trainer, record.step);
     // Others write the next mean, and perhaps before this replica has anything to add to it.
-    if (trainer.sums_on_gpus) trainer.device->wait(trainer.device->mark());
+    if (trainer.gradient.sums_on_gpus()) trainer.device->wait(trainer.device->mark());
   } else {
     update_on_host(trainer, record.step, result);
   }

@@ -36,7 +36,6 @@ const std::map<std::string, Size> kTooLarge{
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
-    {"TrainerState", {0, 28}},
     {"Slot", {1, 27}},
 };
 

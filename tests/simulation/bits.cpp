@@ -53,7 +53,7 @@ std::uint32_t WrongBits::next_odd() {
 void WrongBits::record_has_come(TrainerState& trainer, const RoundRecord& record) {
   if (flip == Flip::none || record.kind != RoundKind::train || record.weight == 0) return;
   const std::span<float> values =
-      flip == Flip::weights ? trainer.state.span() : std::span<float>(trainer.gradient);
+      flip == Flip::weights ? trainer.state.span() : std::span<float>(trainer.gradient.host());
   flip = Flip::none;
   flip_bit(values[chosen / kBitsPerNumber % values.size()], kFirstBit + chosen % kBitsPerNumber);
   flipped();

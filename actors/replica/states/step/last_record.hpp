@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "actors/trainer/trainer_state.hpp"
+#include "actors/trainer/gradient_memory.hpp"
 #include "transport/collective/rounds/round.hpp"
 
 namespace muster {

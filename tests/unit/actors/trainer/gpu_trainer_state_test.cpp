@@ -50,7 +50,7 @@ struct Trained {
 void train_step(TrainerState& trainer, Accumulator& accumulator, std::uint64_t step, Trained& trained) {
   std::vector<Item> items;
   for (std::uint32_t shard = 1; shard < kShards; ++shard)
-    items.push_back(trainer.reader->read(shard, Cursor{Mode::train, 1, step}));
+    items.push_back(trainer.data.reader().read(shard, Cursor{Mode::train, 1, step}));
   const auto hear = [&](const std::vector<NodeValue>& sums, ElementRange bucket) {
     for (const NodeValue& sum : sums)
       trained.buckets.push_back({sum.values + bucket.begin, sum.values + bucket.end});
@@ -59,11 +59,12 @@ void train_step(TrainerState& trainer, Accumulator& accumulator, std::uint64_t s
   trained.sums.emplace_back();
   for (const NodeValue& sum : computed.nodes)
     trained.sums.back().insert(trained.sums.back().end(), sum.values, sum.values + trainer.state.size());
-  std::copy_n(computed.nodes.back().values, trainer.gradient.size(), trainer.gradient.begin());
+  std::copy_n(computed.nodes.back().values, trainer.gradient.host().size(), trainer.gradient.host().begin());
   RoundRecord record;
   record.step = step;
   apply_step(trainer, record);
-  std::ranges::fill(trainer.gradient, std::numeric_limits<float>::quiet_NaN());  // as the next round would
+  std::ranges::fill(trainer.gradient.host(),
+                    std::numeric_limits<float>::quiet_NaN());  // as the next round would
 }
 
 Trained train(const std::shared_ptr<TrainerState>& trainer, std::uint64_t first, std::uint64_t last) {
@@ -161,8 +162,8 @@ TEST_P(OnAGpu, TheHostsCopiesAreBorrowableWhereTheGpuCanPinThem) {
     gpu->refuses_to_pin = refuses;
     {
       const auto trainer = bench_on(job, gpu);
-      EXPECT_EQ(static_cast<bool>(trainer->gradient_pin), !refuses);
-      EXPECT_EQ(trainer->gradient_pin.refused(), refuses ? "it refuses to" : "");
+      EXPECT_EQ(trainer->gradient.is_pinned(), !refuses);
+      EXPECT_EQ(trainer->gradient.why_not_pinned(), refuses ? "it refuses to" : "");
       expect_same(host, train(trainer, 1, 3));
       const auto sums = make_gpu_sums(gpu, trainer->state.size());
       float* const sum = sums->make();
@@ -177,14 +178,14 @@ TEST_P(OnAGpu, TheHostsCopiesAreBorrowableWhereTheGpuCanPinThem) {
 // read them and write the mean; the mean comes to the host only where it is wanted.
 TEST_P(OnAGpu, WhatNeedNotComeToTheHostStays) {
   const auto train_all = [&](const std::shared_ptr<TrainerState>& trainer, MeanIs mean, bool wanted = false) {
-    trainer->sums_on_gpus = mean == MeanIs::in_mean;
+    trainer->gradient.enter_view(mean == MeanIs::in_mean);
     trainer->accumulator = make_accumulator(*trainer, 0, kShards);
-    const std::span<float> result =
-        trainer->sums_on_gpus ? trainer->mean.span() : std::span(trainer->gradient);
+    const std::span<float> result = trainer->gradient.sums_on_gpus() ? trainer->gradient.gpu().span()
+                                                                     : std::span(trainer->gradient.host());
     for (std::uint64_t step = 1; step <= 6; ++step) {
       std::vector<Item> items;
       for (std::uint32_t shard = 0; shard < kShards; ++shard)
-        items.push_back(trainer->reader->read(shard, Cursor{Mode::train, 1, step}));
+        items.push_back(trainer->data.reader().read(shard, Cursor{Mode::train, 1, step}));
       if (step == 3) items[4].ended = true;
       Offering offering{16, nullptr, mean == MeanIs::in_sums};
       const Computed computed = compute_step(*trainer, *trainer->accumulator, items, step, 0, offering);
@@ -192,7 +193,7 @@ TEST_P(OnAGpu, WhatNeedNotComeToTheHostStays) {
       RoundRecord record;
       record.step = step;
       record.weight = 12;
-      std::vector<float> made(trainer->gradient.size());
+      std::vector<float> made(trainer->gradient.host().size());
       if (!offering.stays) {  // what the reduction makes of the cover's two nodes
         const float* const right = computed.nodes.size() > 1 ? computed.nodes[1].values : nullptr;
         for (std::size_t i = 0; i < made.size(); ++i) {
@@ -203,12 +204,12 @@ TEST_P(OnAGpu, WhatNeedNotComeToTheHostStays) {
       }
       EXPECT_FALSE(apply_step(*trainer, record, mean, wanted));
       if (wanted && mean == MeanIs::in_mean) {
-        EXPECT_TRUE(std::ranges::equal(trainer->gradient, made));
+        EXPECT_TRUE(std::ranges::equal(trainer->gradient.host(), made));
       }
       if (wanted) {
-        EXPECT_TRUE(std::ranges::none_of(trainer->gradient, [](float v) { return v == 0; }));
+        EXPECT_TRUE(std::ranges::none_of(trainer->gradient.host(), [](float v) { return v == 0; }));
       }
-      if (trainer->sums_on_gpus)  // as the next round may at once
+      if (trainer->gradient.sums_on_gpus())  // as the next round may at once
         std::ranges::fill(result, std::numeric_limits<float>::quiet_NaN());
     }
     return host_state(*trainer);
@@ -230,20 +231,20 @@ TEST_P(OnAGpu, WhatNeedNotComeToTheHostStays) {
 TEST_P(OnAGpu, MeansOnTheGpuComeToTheHostAndAreReplaced) {
   const Job job = job_with(GetParam());
   const auto train = [&](const std::shared_ptr<TrainerState>& trainer, bool replaces) {
-    trainer->sums_on_gpus = trainer->device->is_gpu();
+    trainer->gradient.enter_view(trainer->device->is_gpu());
     for (std::uint64_t step = 1; step <= 3; ++step) {
-      const std::span<float> result =
-          trainer->sums_on_gpus ? trainer->mean.span() : std::span(trainer->gradient);
+      const std::span<float> result = trainer->gradient.sums_on_gpus() ? trainer->gradient.gpu().span()
+                                                                       : std::span(trainer->gradient.host());
       for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<float>(i + step) / 64;
       RoundRecord record;
       record.step = step;
-      EXPECT_FALSE(
-          apply_step(*trainer, record, trainer->sums_on_gpus ? MeanIs::in_mean : MeanIs::in_gradient));
+      EXPECT_FALSE(apply_step(*trainer, record,
+                              trainer->gradient.sums_on_gpus() ? MeanIs::in_mean : MeanIs::in_gradient));
       if (!replaces) continue;
       mean_to_host(*trainer);
-      EXPECT_EQ(trainer->gradient[3], static_cast<float>(3 + step) / 64);
+      EXPECT_EQ(trainer->gradient.host()[3], static_cast<float>(3 + step) / 64);
       replace_result(*trainer, true);
-      EXPECT_NE(trainer->mean.data(), result.data());
+      EXPECT_NE(trainer->gradient.gpu().data(), result.data());
       std::ranges::fill(result, std::numeric_limits<float>::quiet_NaN());  // what was abandoned writes on
     }
     return host_state(*trainer);
@@ -263,9 +264,9 @@ TEST_P(OnAGpu, WhatIsNotFiniteIsFoundBeforeItIsApplied) {
     record.epoch = 1;
     record.step = 2;
     record.metrics = {{0, 0, 1.5, 0, 3}, {2, 0, std::numeric_limits<double>::infinity(), 0, 3}};
-    std::ranges::fill(trainer->gradient, 0.5f);
-    trainer->gradient[61] = std::numeric_limits<float>::quiet_NaN();
-    trainer->gradient[60] = -std::numeric_limits<float>::infinity();
+    std::ranges::fill(trainer->gradient.host(), 0.5f);
+    trainer->gradient.host()[61] = std::numeric_limits<float>::quiet_NaN();
+    trainer->gradient.host()[60] = -std::numeric_limits<float>::infinity();
     const NotFinite found = apply_step(*trainer, record);
     EXPECT_EQ(found.element, 60u);
     EXPECT_EQ(found.value, -std::numeric_limits<double>::infinity());

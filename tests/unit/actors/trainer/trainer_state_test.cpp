@@ -61,7 +61,8 @@ TEST(TrainerState, AStepOfAnEarlierTurnIsGivenUpBetweenTwoShards) {
   trainer = made.get();
   trainer->turn = 7;
   std::vector<Item> items;
-  for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(trainer->reader->read(shard, Cursor{}));
+  for (std::uint32_t shard = 0; shard < 4; ++shard)
+    items.push_back(trainer->data.reader().read(shard, Cursor{}));
   Accumulator accumulator(4, 0, 4, trainer->state.size());
   compute_step(*trainer, accumulator, items, 1, 7);
   EXPECT_EQ(gradients, 2);
@@ -75,7 +76,8 @@ TEST(TrainerState, EachMicroBatchIsShownToTheModelBeforeItIsComputed) {
   int gradients = 0;
   const auto trainer = bench_of(small_job(), [&] { ++gradients; });
   std::vector<Item> items;
-  for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(trainer->reader->read(shard, Cursor{}));
+  for (std::uint32_t shard = 0; shard < 4; ++shard)
+    items.push_back(trainer->data.reader().read(shard, Cursor{}));
   auto odd = std::make_shared<Batch>(*items[2].batch);
   odd->rows = kRowsRefused;
   items[2].batch = odd;
@@ -106,7 +108,8 @@ TEST(TrainerState, BucketsOfTheSumsAreSaidWhenTheyAreFinal) {
   ASSERT_EQ(trainer->state.size(), 62u);  // buckets of 16 floats: 4
   for (const bool last_has_ended : {false, true}) {
     std::vector<Item> items;
-    for (std::uint32_t shard = 0; shard < 4; ++shard) items.push_back(trainer->reader->read(shard, Cursor{}));
+    for (std::uint32_t shard = 0; shard < 4; ++shard)
+      items.push_back(trainer->data.reader().read(shard, Cursor{}));
     if (last_has_ended) items[3].ended = true;
     Accumulator accumulator(4, 0, 4, trainer->state.size());
     struct Said {
