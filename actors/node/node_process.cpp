@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <random>
 
 #include <caf/io/all.hpp>
@@ -27,6 +26,7 @@
 #include "actors/rules/watch/return_time.hpp"
 #include "actors/user_calls/call_note.hpp"
 #include "actors/user_calls/watched_registry.hpp"
+#include "base/mutex.hpp"
 #include "muster/run.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
@@ -65,8 +65,8 @@ std::string own_address_towards(const std::string& host) {
 
 // What the node's actor tells the process's main thread.
 struct Status {
-  std::mutex mutex;
-  Stop stop;  // guarded by mutex
+  Mutex mutex;
+  Stop stop MUSTER_GUARDED_BY(mutex);
   std::atomic<bool> orphaned{false};
   std::atomic<std::chrono::milliseconds::rep> orphan_after{0};  // set before orphaned
 };
@@ -91,7 +91,7 @@ class Session {
     setup.seams = std::move(seams);
     setup.coordinator = *coordinator;
     setup.on_stop = [status = status_](const Stop& stop) {
-      const std::lock_guard lock(status->mutex);
+      const MutexLock lock(status->mutex);
       status->stop = stop;
     };
     if (options.node.joins) {
@@ -118,7 +118,7 @@ class Session {
       look_for_coordinator();
     }
     node_ = nullptr;
-    const std::lock_guard lock(status_->mutex);
+    const MutexLock lock(status_->mutex);
     if (asked_) status_->stop.again = false;  // it was told to go meanwhile
     return status_->stop;
   }
