@@ -76,7 +76,7 @@ class Session {
  public:
   Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
           Signals& signals)
-      : system_(system), options_(options), self_(system) {
+      : options_(options), self_(system) {
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
     NodeSetup setup;
@@ -187,7 +187,6 @@ class Session {
     if (options_.say) options_.say(text);
   }
 
-  caf::actor_system& system_;
   const JoinOptions& options_;
   caf::scoped_actor self_;
   node_actor node_;
