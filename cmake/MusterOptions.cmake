@@ -83,6 +83,8 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 target_compile_options(muster_flags INTERFACE -Wno-missing-field-initializers)  # members have their values where they are declared
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(muster_flags INTERFACE -Wno-restrict)  # g++ 12 finds overlaps in string additions (bug 105651)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # an access without the mutex that guards it is an error: base/mutex.hpp
+  target_compile_options(muster_flags INTERFACE -Wthread-safety -Wthread-safety-beta -Werror=thread-safety)
 endif()
 if(MUSTER_WERROR)
   target_compile_options(muster_flags INTERFACE -Werror)

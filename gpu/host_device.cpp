@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <new>
 
 #include "base/check.hpp"
+#include "base/mutex.hpp"
 #include "gpu/compute_device.hpp"
 #include "gpu/device.hpp"
 #include "gpu/norm.hpp"
@@ -36,7 +36,7 @@ class HostMemory {
   void* take(std::size_t bytes) {
     bytes = std::max<std::size_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
     void* memory = ::operator new (bytes, std::align_val_t{kAlignment});
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     sizes_.emplace(memory, bytes);
     use_.held_bytes = use_.taken_bytes += bytes;
     use_.peak_bytes = std::max(use_.peak_bytes, use_.taken_bytes);
@@ -45,7 +45,7 @@ class HostMemory {
 
   void give(void* memory) {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = sizes_.find(memory);
       MUSTER_CHECK(found != sizes_.end(), "memory", memory);
       use_.held_bytes = use_.taken_bytes -= found->second;
@@ -55,15 +55,15 @@ class HostMemory {
   }
 
   MemoryUse use() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return use_;
   }
 
  private:
   static constexpr std::size_t kAlignment = MemoryPool::kAlignment;
-  mutable std::mutex mutex_;
-  std::map<void*, std::size_t> sizes_;  // mutex_ guards it
-  MemoryUse use_;                       // and this
+  mutable Mutex mutex_;
+  std::map<void*, std::size_t> sizes_ MUSTER_GUARDED_BY(mutex_);
+  MemoryUse use_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // out[i] = sum(i), scaled.

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -12,9 +13,9 @@ namespace muster {
 /// twice for each peer that vanished in the middle of a message.
 template <class Value>
 void quarantine(Value value) {
-  static std::mutex mutex;
-  static auto* quarantined = new std::vector<std::shared_ptr<void>>;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static auto* const quarantined MUSTER_PT_GUARDED_BY(mutex) = new std::vector<std::shared_ptr<void>>;
+  const MutexLock lock(mutex);
   quarantined->push_back(std::make_shared<Value>(std::move(value)));
 }
 

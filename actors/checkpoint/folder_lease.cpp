@@ -96,7 +96,7 @@ FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
 
 FolderLease::~FolderLease() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     over_ = true;
   }
   over_changed_.notify_all();
@@ -109,16 +109,20 @@ void FolderLease::refuse_living_holder(bool locked) {
   const auto before = look(path_);
   if (!before || before->holder.empty()) return;
   if (locked && before->holder.ends_with("(boot " + boot_id() + ")")) return;
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto until = Clock::now() + kWatch; Clock::now() < until;) {
-    over_changed_.wait_for(lock, kBeat / 10);
+    over_changed_.wait_until(mutex_, Clock::now() + kBeat / 10);
     if (const auto now = look(path_); now && *now != *before) held(now->holder, path_);
   }
 }
 
 void FolderLease::beat() {
-  std::unique_lock lock(mutex_);
-  while (!over_changed_.wait_for(lock, kBeat, [this] { return over_; })) {
+  MutexLock lock(mutex_);
+  for (;;) {
+    const auto next = Clock::now() + kBeat;
+    while (!over_ && over_changed_.wait_until(mutex_, next)) {
+    }
+    if (over_) return;
     lock.unlock();  // the disk may be slow
     ::futimens(file_, nullptr);
     lock.lock();

@@ -7,12 +7,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -37,14 +36,14 @@ class FolderLease {
   FolderLease& operator=(const FolderLease&) = delete;
 
  private:
-  void refuse_living_holder(bool locked);
-  void beat();
+  void refuse_living_holder(bool locked) MUSTER_EXCLUDES(mutex_);
+  void beat() MUSTER_EXCLUDES(mutex_);
 
   std::filesystem::path path_;
   int file_ = -1;
-  std::mutex mutex_;
-  std::condition_variable over_changed_;
-  bool over_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable over_changed_;
+  bool over_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread beating_;
 };
 

@@ -3,12 +3,11 @@
 #include <pthread.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "gpu/device.hpp"
 
 namespace muster {
@@ -20,12 +19,12 @@ constexpr auto kParting = std::chrono::seconds(2);
 
 // What the thread and its owner share. The thread may outlive the owner.
 struct Jobs {
-  std::mutex mutex;
-  std::condition_variable more;               // jobs wait, or the end does; for the thread
-  std::condition_variable left;               // the thread is gone; for its owner
-  std::deque<std::function<void()>> waiting;  // guarded by mutex; bounded by its users' credits
-  bool ended = false;                         // guarded by mutex: no further job is begun
-  bool gone = false;                          // guarded by mutex: the thread has nothing left to do
+  Mutex mutex;
+  ConditionVariable more;  // jobs wait, or the end does; for the thread
+  ConditionVariable left;  // the thread is gone; for its owner
+  std::deque<std::function<void()>> waiting MUSTER_GUARDED_BY(mutex);  // bounded by its users' credits
+  bool ended MUSTER_GUARDED_BY(mutex) = false;                         // no further job is begun
+  bool gone MUSTER_GUARDED_BY(mutex) = false;                          // the thread has nothing left to do
 };
 
 void run(const std::shared_ptr<Jobs>& jobs, const std::string& name, int core) {
@@ -34,8 +33,8 @@ void run(const std::shared_ptr<Jobs>& jobs, const std::string& name, int core) {
   for (;;) {
     std::function<void()> job;
     {
-      std::unique_lock lock(jobs->mutex);
-      jobs->more.wait(lock, [&] { return jobs->ended || !jobs->waiting.empty(); });
+      const MutexLock lock(jobs->mutex);
+      while (!jobs->ended && jobs->waiting.empty()) jobs->more.wait(jobs->mutex);
       jobs->gone = jobs->waiting.empty();
       if (jobs->gone) break;
       job = std::move(jobs->waiting.front());
@@ -54,11 +53,14 @@ class ThreadExecutor final : public Executor {
   // A read or a driver call that never comes back must not keep the node from ending.
   ~ThreadExecutor() override {
     std::deque<std::function<void()>> waiting;  // its jobs are destroyed without the lock
-    std::unique_lock lock(jobs_->mutex);
+    MutexLock lock(jobs_->mutex);
     jobs_->ended = true;
     waiting.swap(jobs_->waiting);
     jobs_->more.notify_one();
-    const bool gone = jobs_->left.wait_for(lock, kParting, [this] { return jobs_->gone; });
+    const auto deadline = std::chrono::steady_clock::now() + kParting;
+    while (!jobs_->gone && jobs_->left.wait_until(jobs_->mutex, deadline)) {
+    }
+    const bool gone = jobs_->gone;
     lock.unlock();
     gone ? thread_.join() : thread_.detach();
   }
@@ -66,7 +68,7 @@ class ThreadExecutor final : public Executor {
   void submit(std::function<void()> job) override {
     const auto jobs = jobs_;  // the job may end this executor at once
     {
-      const std::lock_guard lock(jobs->mutex);
+      const MutexLock lock(jobs->mutex);
       if (jobs->ended) return;
       jobs->waiting.push_back(std::move(job));
     }

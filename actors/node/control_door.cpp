@@ -23,28 +23,28 @@ bool is_reserved(int descriptor) {
 }  // namespace
 
 void OpenSockets::add(int socket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   open_[socket] = {Clock::now()};
 }
 
 void OpenSockets::remove(int socket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   open_.erase(socket);
 }
 
 void OpenSockets::heard(int socket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = open_.find(socket); found != open_.end()) found->second.heard = true;
 }
 
 void OpenSockets::shut_down_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [socket, open] : open_) ::shutdown(socket, SHUT_RDWR);
 }
 
 void OpenSockets::shut_down_unheard(std::chrono::milliseconds age) {
   const auto before = Clock::now() - age;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [socket, open] : open_) {
     if (!open.heard && open.since <= before) ::shutdown(socket, SHUT_RDWR);
   }

@@ -6,11 +6,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include <caf/io/network/native_socket.hpp>
+
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -34,8 +35,8 @@ class OpenSockets {
     Clock::time_point since;
     bool heard = false;
   };
-  std::mutex mutex_;
-  std::map<int, Open> open_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<int, Open> open_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// How connections are accepted: a policy of CAF's acceptor_impl. The last kReserved descriptors stay free

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "actors/events/event.hpp"
 #include "actors/messages/messages.hpp"
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -20,7 +20,7 @@ class LostProcesses {
     if (event.name != "joined" && event.name != "lost") return;
     const bool loader = event.has("loader");
     const NodeName name{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (event.name == "joined") {
       pids_[name] = event.integer("pid");
     } else if (const auto found = pids_.find(name); found != pids_.end()) {
@@ -29,14 +29,14 @@ class LostProcesses {
   }
   /// Those that were lost since the last call.
   std::vector<std::int64_t> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(lost_, {});
   }
 
  private:
-  std::mutex mutex_;
-  std::map<NodeName, std::int64_t> pids_;  // guarded by mutex_; so is what follows
-  std::vector<std::int64_t> lost_;
+  Mutex mutex_;
+  std::map<NodeName, std::int64_t> pids_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::int64_t> lost_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

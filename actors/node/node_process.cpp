@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <random>
 
 #include <caf/io/all.hpp>
@@ -27,6 +26,7 @@
 #include "actors/rules/watch/return_time.hpp"
 #include "actors/user_calls/call_note.hpp"
 #include "actors/user_calls/watched_registry.hpp"
+#include "base/mutex.hpp"
 #include "muster/run.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
@@ -65,8 +65,8 @@ std::string own_address_towards(const std::string& host) {
 
 // What the node's actor tells the process's main thread.
 struct Status {
-  std::mutex mutex;
-  Stop stop;  // guarded by mutex
+  Mutex mutex;
+  Stop stop MUSTER_GUARDED_BY(mutex);
   std::atomic<bool> orphaned{false};
   std::atomic<std::chrono::milliseconds::rep> orphan_after{0};  // set before orphaned
 };
@@ -76,7 +76,7 @@ class Session {
  public:
   Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
           Signals& signals)
-      : system_(system), options_(options), self_(system) {
+      : options_(options), self_(system) {
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
     NodeSetup setup;
@@ -91,7 +91,7 @@ class Session {
     setup.seams = std::move(seams);
     setup.coordinator = *coordinator;
     setup.on_stop = [status = status_](const Stop& stop) {
-      const std::lock_guard lock(status->mutex);
+      const MutexLock lock(status->mutex);
       status->stop = stop;
     };
     if (options.node.joins) {
@@ -118,7 +118,7 @@ class Session {
       look_for_coordinator();
     }
     node_ = nullptr;
-    const std::lock_guard lock(status_->mutex);
+    const MutexLock lock(status_->mutex);
     if (asked_) status_->stop.again = false;  // it was told to go meanwhile
     return status_->stop;
   }
@@ -187,7 +187,6 @@ class Session {
     if (options_.say) options_.say(text);
   }
 
-  caf::actor_system& system_;
   const JoinOptions& options_;
   caf::scoped_actor self_;
   node_actor node_;

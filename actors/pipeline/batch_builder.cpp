@@ -11,7 +11,7 @@
 namespace muster {
 
 std::unique_ptr<Batch> BatchPool::acquire() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_.empty()) return std::make_unique<Batch>();
   auto batch = std::move(free_.back());
   free_.pop_back();
@@ -19,7 +19,7 @@ std::unique_ptr<Batch> BatchPool::acquire() {
 }
 
 void BatchPool::release(std::unique_ptr<Batch> batch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(std::move(batch));
 }
 

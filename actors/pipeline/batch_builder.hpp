@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "muster/tensors.hpp"
 
 namespace muster {
@@ -19,8 +19,8 @@ class BatchPool {
   void release(std::unique_ptr<Batch> batch);
 
  private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Batch>> free_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Batch>> free_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// begin(), then row() for each row, then finish(). One thread. In a steady run no buffer is allocated.

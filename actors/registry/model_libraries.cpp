@@ -50,7 +50,7 @@ ModelLibraries::ModelLibraries() = default;
 ModelLibraries::~ModelLibraries() = default;
 
 const Registry& ModelLibraries::open(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& registry = loaded_[path];
   if (!registry) registry = models_of(load(path));
   return *registry;

@@ -3,8 +3,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -23,8 +24,8 @@ class ModelLibraries {
   const Registry& open(const std::string& path);
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<const Registry>> loaded_;  // guarded by mutex_; never shrinks
+  Mutex mutex_;
+  std::map<std::string, std::unique_ptr<const Registry>> loaded_ MUSTER_GUARDED_BY(mutex_);  // never shrinks
 };
 
 }  // namespace muster

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.hpp"
 #include "gpu/files/file_io.hpp"
 #include "gpu/files/safetensors.hpp"
 #include "gpu/optimizer/state_hash.hpp"
@@ -106,11 +106,11 @@ std::string start_content(const Job& job) {
     std::filesystem::file_time_type changed;
     std::string hash;
   };
-  static std::mutex mutex;
-  static std::map<std::string, Known> files;  // by path; guarded by mutex
+  static Mutex mutex;
+  static std::map<std::string, Known> files MUSTER_GUARDED_BY(mutex);  // by path
   const std::string& path = job.checkpoint.start_from;
   if (path.empty()) return {};
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Known& known = files[path];
   std::error_code gone, gone_too;
   const auto bytes = std::filesystem::file_size(path, gone);

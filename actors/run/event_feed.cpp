@@ -16,7 +16,7 @@ EventFeed::EventFeed(OnEvent on_event, OnProgress on_progress, std::size_t waiti
 void EventFeed::finish() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
   }
   changed_.notify_all();
@@ -26,7 +26,7 @@ void EventFeed::finish() {
 void EventFeed::push(const Event& event) {
   if (!on_event_) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (waiting_.size() >= waiting_max_) {
       ++missed_;
       return;
@@ -40,15 +40,19 @@ void EventFeed::push(const Event& event) {
 void EventFeed::push(const Progress& progress, const DataFacts& facts) {
   if (!on_progress_) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     progress_.emplace(progress, facts);
   }
   changed_.notify_all();
 }
 
 bool EventFeed::delivered_within(std::chrono::milliseconds most) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, most, [this] { return idle() && missed_ == 0; });
+  const MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  while (!(idle() && missed_ == 0)) {
+    if (!changed_.wait_until(mutex_, deadline)) return idle() && missed_ == 0;
+  }
+  return true;
 }
 
 void EventFeed::report(const std::optional<Event>& event,
@@ -69,9 +73,9 @@ void EventFeed::report(const std::optional<Event>& event,
 }
 
 void EventFeed::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ends_ || !waiting_.empty() || progress_; });
+    while (!ends_ && waiting_.empty() && !progress_) changed_.wait(mutex_);
     if (waiting_.empty() && !progress_) return;
     std::optional<Event> event;
     std::optional<std::pair<Progress, DataFacts>> progress;

@@ -2,16 +2,15 @@
 // is held, a disk that is slow) holds up no actor.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "actors/messages/messages.hpp"
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -41,22 +40,21 @@ class EventFeed {
   bool delivered_within(std::chrono::milliseconds most);
 
  private:
-  void run();
+  void run() MUSTER_EXCLUDES(mutex_);
   void report(const std::optional<Event>& event,
               const std::optional<std::pair<Progress, DataFacts>>& progress);
-  bool idle() const { return waiting_.empty() && !progress_ && !reporting_; }  // with mutex_
+  bool idle() const MUSTER_REQUIRES(mutex_) { return waiting_.empty() && !progress_ && !reporting_; }
 
   const OnEvent on_event_;
   const OnProgress on_progress_;
   const std::size_t waiting_max_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::deque<Event> waiting_;
-  std::optional<std::pair<Progress, DataFacts>> progress_;
-  std::uint64_t missed_ = 0;
-  bool reporting_ = false;
-  bool ends_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Event> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<std::pair<Progress, DataFacts>> progress_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t missed_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool reporting_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ends_ MUSTER_GUARDED_BY(mutex_) = false;
   bool has_thrown_ = false;  // of the thread's own
   std::thread thread_;
 };

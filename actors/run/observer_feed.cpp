@@ -1,33 +1,35 @@
 #include "actors/run/observer_feed.hpp"
 
+#include "base/mutex.hpp"
+
 namespace muster {
 
 /// Whose turn it is: the observer's, until it has answered.
 class ObserverFeed::Turn {
  public:
   void wait_for_answer() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return answered_ || ends_; });
+    const MutexLock lock(mutex_);
+    while (!answered_ && !ends_) changed_.wait(mutex_);
     answered_ = false;
   }
   void answered() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answered_ = true;
     changed_.notify_all();
   }
   /// Nobody waits any more.
   void end() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
     changed_.notify_all();
   }
   void answers_to(const coordinator_actor& coordinator) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     coordinator_ = caf::actor_cast<caf::actor_addr>(coordinator);
     if (asked_) caf::anon_send(coordinator, *asked_);
   }
   void pass_on(const StopRequest& request) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     asked_ = request;
     // Without a sender, or the coordinator would run on the observer's scheduler.
     if (const auto coordinator = caf::actor_cast<coordinator_actor>(coordinator_))
@@ -35,13 +37,12 @@ class ObserverFeed::Turn {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  caf::actor_addr coordinator_;
-  std::optional<StopRequest> asked_;
-  bool answered_ = false;
-  bool ends_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  caf::actor_addr coordinator_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<StopRequest> asked_ MUSTER_GUARDED_BY(mutex_);
+  bool answered_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ends_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 caf::behavior ObserverFeed::relay(caf::event_based_actor* self, const observer_actor& observer,

@@ -73,12 +73,13 @@ void ProgressFile::read() {
     if (const auto row = row_of(line)) rows_.keep(*row);
   }
   if (torn) lines_ = kLinesMax;  // nothing is put behind it
+  const MutexLock lock(mutex_);
   before_ = rows_.all();
 }
 
 void ProgressFile::report(const Event& event) {
   if (event.name == "resumed" || event.name == "restarted" || event.name == "returned") {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     goes_on_ = true;
   }
   if (event.name != "progress") return;
@@ -88,7 +89,7 @@ void ProgressFile::report(const Event& event) {
 
 // Only a run that goes on has had progress before.
 void ProgressFile::forget() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (goes_on_) return;
   before_.clear();
   rows_ = {};
@@ -122,7 +123,7 @@ void ProgressFile::write_anew() {
 std::vector<ProgressRow> ProgressFile::all(const std::vector<ProgressRow>& now, std::uint64_t steps) const {
   ProgressRows rows;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (ProgressRow row : goes_on_ ? before_ : std::vector<ProgressRow>{}) {
       row.time_ms -= began_ms_;
       if (row.step <= steps) rows.keep(row);

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "actors/coordinator/progress_history.hpp"
 #include "actors/events/event.hpp"
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -34,8 +34,8 @@ class ProgressFile {
   std::vector<ProgressRow> all(const std::vector<ProgressRow>& now, std::uint64_t steps) const;
 
  private:
-  void read();
-  void forget();
+  void read() MUSTER_EXCLUDES(mutex_);
+  void forget() MUSTER_EXCLUDES(mutex_);
   void append(ProgressRow row);
   void write_anew();
 
@@ -45,9 +45,9 @@ class ProgressFile {
   ProgressRows rows_;
   std::size_t lines_ = 0;
   bool begun_ = false, failed_ = false;
-  mutable std::mutex mutex_;
-  std::vector<ProgressRow> before_;  // guarded by mutex_, as goes_on_
-  bool goes_on_ = false;
+  mutable Mutex mutex_;
+  std::vector<ProgressRow> before_ MUSTER_GUARDED_BY(mutex_);
+  bool goes_on_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster

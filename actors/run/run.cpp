@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 
 #include <caf/io/all.hpp>
 
@@ -35,6 +34,7 @@
 #include "actors/run/run_address.hpp"
 #include "actors/run/run_listeners.hpp"
 #include "actors/user_calls/watched_registry.hpp"
+#include "base/mutex.hpp"
 #include "base/this_machine.hpp"
 #include "config/values/address.hpp"
 #include "muster/job_file.hpp"
@@ -62,21 +62,21 @@ class Ending {
   bool begun() const { return begun_; }
   void set(const Report& report) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       report_ = report;
     }
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(descriptor_, &one, sizeof one);
   }
   std::optional<Report> get() const {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return report_;
   }
   int descriptor() const { return descriptor_; }
 
  private:
-  mutable std::mutex mutex_;
-  std::optional<Report> report_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::optional<Report> report_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> begun_ = false;
   const int descriptor_;
 };

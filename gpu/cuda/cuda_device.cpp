@@ -85,15 +85,21 @@ CudaDevice::~CudaDevice() {
 
 // Not blocking: nothing waits for the legacy default stream, nor that for us.
 void CudaDevice::make_streams() {
-  must(cudaStreamCreateWithFlags(&work_, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
-  must(cudaStreamCreateWithFlags(&aside_.stream, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
-  must(cudaEventCreateWithFlags(&aside_.last, cudaEventDisableTiming), name_, "cudaEventCreateWithFlags");
+  must(cudaStreamCreateWithFlags(&streams_.work, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
+  must(cudaStreamCreateWithFlags(&streams_.aside, cudaStreamNonBlocking), name_, "cudaStreamCreateWithFlags");
+  const MutexLock lock(mutex_);
+  must(cudaEventCreateWithFlags(&last_copy_.passed, cudaEventDisableTiming), name_,
+       "cudaEventCreateWithFlags");
 }
 
 void CudaDevice::destroy_streams() noexcept {
-  if (aside_.last != nullptr) static_cast<void>(cudaEventDestroy(std::exchange(aside_.last, nullptr)));
-  if (aside_.stream != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(aside_.stream, nullptr)));
-  if (work_ != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(work_, nullptr)));
+  {
+    const MutexLock lock(mutex_);
+    if (last_copy_.passed != nullptr)
+      static_cast<void>(cudaEventDestroy(std::exchange(last_copy_.passed, nullptr)));
+  }
+  if (streams_.aside != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(streams_.aside, nullptr)));
+  if (streams_.work != nullptr) static_cast<void>(cudaStreamDestroy(std::exchange(streams_.work, nullptr)));
 }
 
 std::string CudaDevice::hardware() const {
@@ -103,7 +109,7 @@ std::string CudaDevice::hardware() const {
 }
 
 void* CudaDevice::take(std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   MUSTER_CHECK(!recording_, "bytes", bytes, "on", name_);
   return memory_.take(bytes);
 }
@@ -111,25 +117,27 @@ void* CudaDevice::take(std::size_t bytes) {
 // Whoever gets the memory next puts work behind the work that is there. Copies aside are not in that order:
 // the work waits for those that were put until now.
 void CudaDevice::give(void* memory) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   MUSTER_CHECK(!recording_, "on", name_);
-  if (std::exchange(aside_.used, false)) static_cast<void>(cudaStreamWaitEvent(work_, aside_.last, 0));
+  if (std::exchange(last_copy_.pending, false))
+    static_cast<void>(cudaStreamWaitEvent(streams_.work, last_copy_.passed, 0));
   memory_.give(memory);
 }
 
 void* CudaDevice::take_pinned(std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   MUSTER_CHECK(!recording_, "bytes", bytes, "on", name_);
   return pinned_.take(bytes);
 }
 
 void CudaDevice::wait_for_streams() const noexcept {
-  for (const cudaStream_t stream : {work_, aside_.stream}) static_cast<void>(cudaStreamSynchronize(stream));
+  for (const cudaStream_t stream : {streams_.work, streams_.aside})
+    static_cast<void>(cudaStreamSynchronize(stream));
 }
 
 void CudaDevice::give_pinned(void* memory) noexcept {
   wait_for_streams();
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   MUSTER_CHECK(!recording_, "on", name_);
   pinned_.give(memory);
 }
@@ -139,7 +147,7 @@ void CudaDevice::give_pinned(void* memory) noexcept {
 std::string CudaDevice::pin(void* host, std::size_t bytes) {
   const GpuGuard here(number_, name_);
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     MUSTER_CHECK(!recording_ && bytes > 0 && !ranges_.contains(host), "bytes", bytes, "on", name_);
     if (!pinned_.set_aside(bytes))
       return "the bound of pinned memory, " + std::to_string(pinned_.use().bound_bytes) +
@@ -149,7 +157,7 @@ std::string CudaDevice::pin(void* host, std::size_t bytes) {
   const cudaError_t code = cudaHostRegister(host, bytes, cudaHostRegisterPortable);
   if (code == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   ranges_.erase(host);
   pinned_.put_back(bytes);
   return std::string("cudaHostRegister: ") + cudaGetErrorString(code);
@@ -162,7 +170,7 @@ void CudaDevice::unpin(void* host) noexcept {
   if (before != number_) static_cast<void>(cudaSetDevice(number_));
   static_cast<void>(cudaHostUnregister(host));
   if (before != number_) go_back_to(before);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto range = ranges_.find(host);
   MUSTER_CHECK(!recording_ && range != ranges_.end(), "on", name_);
   pinned_.put_back(range->second);
@@ -170,18 +178,18 @@ void CudaDevice::unpin(void* host) noexcept {
 }
 
 MemoryUse CudaDevice::memory() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return memory_.use();
 }
 
 MemoryUse CudaDevice::pinned() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return pinned_.use();
 }
 
 cudaEvent_t CudaDevice::an_event() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!spare_events_.empty()) {
       const cudaEvent_t event = spare_events_.back();
       spare_events_.pop_back();
@@ -195,7 +203,7 @@ cudaEvent_t CudaDevice::an_event() {
 }
 
 void CudaDevice::forget(void* event) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   spare_events_.push_back(static_cast<cudaEvent_t>(event));
 }
 
@@ -207,7 +215,7 @@ Mark CudaDevice::mark_of(cudaStream_t stream) {
 
 Mark CudaDevice::mark() {
   const GpuGuard here(number_, name_);
-  return mark_of(work_);
+  return mark_of(streams_.work);
 }
 
 bool CudaDevice::reached(const Mark& mark) {
@@ -225,7 +233,7 @@ void CudaDevice::wait(const Mark& mark) {
 
 void CudaDevice::synchronize() {
   const GpuGuard here(number_, name_);
-  for (const cudaStream_t stream : {work_, aside_.stream})
+  for (const cudaStream_t stream : {streams_.work, streams_.aside})
     must(cudaStreamSynchronize(stream), name_, "cudaStreamSynchronize");
 }
 
@@ -233,37 +241,37 @@ void CudaDevice::synchronize() {
 void CudaDevice::put_copy(const void* from, void* to, std::size_t bytes, Direction) {
   if (bytes == 0) return;
   const GpuGuard here(number_, name_);
-  must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, work_), name_, "cudaMemcpyAsync");
+  must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, streams_.work), name_, "cudaMemcpyAsync");
 }
 
 Mark CudaDevice::put_aside(const Mark& after, const void* from, void* host, std::size_t bytes) {
   const GpuGuard here(number_, name_);
   if (after.event() != nullptr)
-    must(cudaStreamWaitEvent(aside_.stream, static_cast<cudaEvent_t>(after.event()), 0), name_,
+    must(cudaStreamWaitEvent(streams_.aside, static_cast<cudaEvent_t>(after.event()), 0), name_,
          "cudaStreamWaitEvent");
   if (bytes != 0)
-    must(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDefault, aside_.stream), name_,
+    must(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDefault, streams_.aside), name_,
          "cudaMemcpyAsync aside");
   {
-    const std::scoped_lock lock(mutex_);
-    must(cudaEventRecord(aside_.last, aside_.stream), name_, "cudaEventRecord");
-    aside_.used = true;
+    const MutexLock lock(mutex_);
+    must(cudaEventRecord(last_copy_.passed, streams_.aside), name_, "cudaEventRecord");
+    last_copy_.pending = true;
   }
-  return mark_of(aside_.stream);
+  return mark_of(streams_.aside);
 }
 
 void CudaDevice::put_rows(const void* from, std::size_t stride, void* host, std::size_t width,
                           std::size_t rows) {
   if (rows == 0) return;
   const GpuGuard here(number_, name_);
-  must(cudaMemcpy2DAsync(host, width, from, stride, width, rows, cudaMemcpyDefault, work_), name_,
+  must(cudaMemcpy2DAsync(host, width, from, stride, width, rows, cudaMemcpyDefault, streams_.work), name_,
        "cudaMemcpy2DAsync");
 }
 
 void CudaDevice::put_zeros(void* to, std::size_t bytes) {
   if (bytes == 0) return;
   const GpuGuard here(number_, name_);
-  must(cudaMemsetAsync(to, 0, bytes, work_), name_, "cudaMemsetAsync");
+  must(cudaMemsetAsync(to, 0, bytes, streams_.work), name_, "cudaMemsetAsync");
 }
 
 void CudaDevice::put_value(const void* value, std::size_t bytes, void* to) {
@@ -308,24 +316,24 @@ class CudaGraph final : public RecordedWork {
 std::unique_ptr<RecordedWork> CudaDevice::record(const std::function<void()>& work) {
   const GpuGuard here(number_, name_);
   const auto recording = [this](bool value) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     MUSTER_CHECK(recording_ != value, "on", name_);
     recording_ = value;
   };
-  must(cudaStreamBeginCapture(work_, cudaStreamCaptureModeRelaxed), name_, "cudaStreamBeginCapture");
+  must(cudaStreamBeginCapture(streams_.work, cudaStreamCaptureModeRelaxed), name_, "cudaStreamBeginCapture");
   recording(true);
   cudaGraph_t graph = nullptr;
   try {
     work();
   } catch (...) {
     recording(false);
-    static_cast<void>(cudaStreamEndCapture(work_, &graph));
+    static_cast<void>(cudaStreamEndCapture(streams_.work, &graph));
     if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
     static_cast<void>(cudaGetLastError());
     throw;
   }
   recording(false);
-  must(cudaStreamEndCapture(work_, &graph), name_, "cudaStreamEndCapture");
+  must(cudaStreamEndCapture(streams_.work, &graph), name_, "cudaStreamEndCapture");
   cudaGraphExec_t made = nullptr;
   const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
   static_cast<void>(cudaGraphDestroy(graph));

@@ -5,10 +5,10 @@
 #include <cuda_runtime_api.h>
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "gpu/compute_device.hpp"
 #include "gpu/cuda/kernels.hpp"
 
@@ -25,7 +25,7 @@ class CudaDevice final : public ComputeDevice {
   const std::string& name() const override { return name_; }
   std::string hardware() const override;
   bool is_gpu() const override { return true; }
-  void* stream() const override { return work_; }
+  void* stream() const override { return streams_.work; }
 
   void* take(std::size_t bytes) override;
   void give(void* memory) noexcept override;
@@ -65,11 +65,14 @@ class CudaDevice final : public ComputeDevice {
   int number() const { return number_; }
 
  private:
-  /// Copies beside the work.
-  struct Side {
-    cudaStream_t stream = nullptr;
-    cudaEvent_t last = nullptr;  // behind the last copy
-    bool used = false;           // since the work last waited for it
+  struct Streams {
+    cudaStream_t work = nullptr;
+    cudaStream_t aside = nullptr;  // copies beside the work
+  };
+  /// The last copy on the stream beside the work.
+  struct LastCopy {
+    cudaEvent_t passed = nullptr;  // behind it
+    bool pending = false;          // the work has not waited for it yet
   };
 
   void put_copy(const void* from, void* to, std::size_t bytes, Direction direction) override;
@@ -78,29 +81,29 @@ class CudaDevice final : public ComputeDevice {
                 std::size_t rows) override;
   void put_zeros(void* to, std::size_t bytes) override;
   void put_value(const void* value, std::size_t bytes, void* to) override;
-  void forget(void* event) noexcept override;
+  void forget(void* event) noexcept override MUSTER_EXCLUDES(mutex_);
 
-  void make_streams();
+  void make_streams() MUSTER_EXCLUDES(mutex_);
   void wait_for_streams() const noexcept;
-  void destroy_streams() noexcept;
-  cudaEvent_t an_event();
-  Mark mark_of(cudaStream_t stream);
+  void destroy_streams() noexcept MUSTER_EXCLUDES(mutex_);
+  cudaEvent_t an_event() MUSTER_EXCLUDES(mutex_);
+  Mark mark_of(cudaStream_t stream) MUSTER_EXCLUDES(mutex_);
   /// Throws unless the launch was accepted.
   void launched(cudaError_t code, const char* kernel) const;
-  On on() const { return {work_, multiprocessors_}; }
+  On on() const { return {streams_.work, multiprocessors_}; }
 
   const int number_;
   const std::string name_;
   int multiprocessors_ = 1;
-  cudaStream_t work_ = nullptr;
+  Streams streams_;
 
-  mutable std::mutex mutex_;  // guards what arrays and marks reach from any thread:
-  Side aside_;                //   `last` and `used`
-  std::vector<cudaEvent_t> spare_events_;
-  bool recording_ = false;
-  MemoryPool memory_;
-  MemoryPool pinned_;                    // and bounds what is in ranges_
-  std::map<void*, std::size_t> ranges_;  // of the host, that pin() was given
+  mutable Mutex mutex_;  // for what arrays and marks reach from any thread
+  LastCopy last_copy_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<cudaEvent_t> spare_events_ MUSTER_GUARDED_BY(mutex_);
+  bool recording_ MUSTER_GUARDED_BY(mutex_) = false;
+  MemoryPool memory_ MUSTER_GUARDED_BY(mutex_);
+  MemoryPool pinned_ MUSTER_GUARDED_BY(mutex_);                    // and bounds what is in ranges_
+  std::map<void*, std::size_t> ranges_ MUSTER_GUARDED_BY(mutex_);  // of the host, that pin() was given
 };
 
 }  // namespace muster::cuda

@@ -88,7 +88,7 @@ void CudaDevice::clip_factor(const double* squared_norm, float norm_max, float* 
 
 void CudaDevice::find_not_finite(std::span<const float> values, std::uint64_t* first) {
   const GpuGuard here(number_, name_);
-  must(cudaMemsetAsync(first, 0xff, sizeof *first, work_), name_, "cudaMemsetAsync");
+  must(cudaMemsetAsync(first, 0xff, sizeof *first, streams_.work), name_, "cudaMemsetAsync");
   launched(cuda::find_not_finite(on(), values.data(), values.size(), first), "find_not_finite");
 }
 

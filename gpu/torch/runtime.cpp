@@ -24,10 +24,10 @@ Function* find_function(const char* name) {
 // process.
 void set_blas_threads(int threads) {
   static const auto set = find_function<void(int)>("openblas_set_num_threads");
-  static std::mutex mutex;
-  static int current = 0;
+  static Mutex mutex;
+  static int current MUSTER_GUARDED_BY(mutex) = 0;
   if (set == nullptr) return;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (current != threads) set(threads);
   current = threads;
 }
@@ -62,8 +62,8 @@ std::string told_to_choose() {
   return text;
 }
 
-std::mutex& generator_mutex() {
-  static std::mutex mutex;
+Mutex& generator_mutex() {
+  static Mutex mutex;
   return mutex;
 }
 

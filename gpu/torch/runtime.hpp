@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.hpp"
 
 namespace muster {
 
@@ -30,7 +31,7 @@ class SeededGenerator {
   explicit SeededGenerator(std::uint64_t seed, int gpu = -1);
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  MutexLock lock_;
 };
 
 }  // namespace muster

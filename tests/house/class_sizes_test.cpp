@@ -99,9 +99,10 @@ Size size_of(const std::vector<std::string>& declarations) {
   static const std::regex kNeither(
       "^\\s*(using|friend|static_assert|enum|typedef|class|struct|static\\s+constexpr|static\\s+inline|"
       "constexpr\\s+static|static\\s+const|template\\s*<[^>]*>\\s*(class|struct|using))\\b[^]*");
+  static const std::regex kAnnotation("\\bMUSTER_[A-Z_]+\\([^()]*\\)");
   Size size;
   for (const std::string& each : declarations) {
-    const std::string text = std::regex_replace(each, kAccess, "");
+    const std::string text = std::regex_replace(std::regex_replace(each, kAccess, ""), kAnnotation, "");
     if (text.find_first_not_of(" \t\n") == std::string::npos) continue;
     if (std::regex_match(text, kNeither) && text.find('(') == std::string::npos) continue;
     const bool is_operator = text.find("operator") != std::string::npos;
@@ -154,12 +155,20 @@ TEST(ClassSizes, AreMeasured) {
       std::function<void(int)> callback_;
       std::optional<Inner> inner_ = std::nullopt;
       std::string text_{"a; b"};
+    };
+    class Locked {
+      void add() MUSTER_REQUIRES(mutex_);
+      Mutex mutex_;
+      int count_ MUSTER_GUARDED_BY(mutex_) = 0;
+      Time now_ MUSTER_GUARDED_BY(mutex_){};
     };)");
   EXPECT_EQ(classes.at("Plain").methods, 0);
   EXPECT_EQ(classes.at("Plain").members, 4);
   EXPECT_EQ(classes.at("Thing").methods, 6);
   EXPECT_EQ(classes.at("Thing").members, 3);
   EXPECT_EQ(classes.at("Inner").members, 2);
+  EXPECT_EQ(classes.at("Locked").methods, 1);
+  EXPECT_EQ(classes.at("Locked").members, 3);
 }
 
 TEST(ClassSizes, FitOneIdea) {

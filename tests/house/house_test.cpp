@@ -319,6 +319,48 @@ TEST(House, TheNetworkStaysInItsRoom) {
   }
 }
 
+// clang does not know what a lock of the standard library guards. libtorch's generator has such a lock.
+bool has_lock_of_the_standard_library(const std::string& line) {
+  static const std::regex kLock("std::(\\w*mutex|\\w+_lock|lock_guard|condition_variable\\w*)\\b");
+  return line.find("std::") != std::string::npos && std::regex_search(line, kLock) &&
+         line.find("(generator.mutex())") == std::string::npos;
+}
+
+TEST(House, ClangChecksEveryLock) {
+  static const std::regex kMutex("\\bMutex (\\w+);");
+  std::size_t mutexes = 0;
+  for (const auto& file : files_below(kProduct, is_cpp)) {
+    if (shown(file) == "base/mutex.hpp") continue;
+    const Lines lines = lines_of(file);
+    const auto is_guarded_by = [](const std::string& mutex) {
+      return [guard = "GUARDED_BY(" + mutex + ")"](const std::string& line) {
+        return line.find(guard) != std::string::npos;
+      };
+    };
+    for (const std::string& line : lines) {
+      EXPECT_FALSE(has_lock_of_the_standard_library(line))
+          << shown(file) << ": " << line << " -- take those of base/mutex.hpp";
+      EXPECT_EQ(line.find("no_thread_safety_analysis"), std::string::npos) << shown(file) << ": " << line;
+      std::smatch mutex;
+      if (line.find("Mutex ") == std::string::npos || !std::regex_search(line, mutex, kMutex)) continue;
+      ++mutexes;
+      EXPECT_TRUE(std::ranges::any_of(lines, is_guarded_by(mutex[1])))
+          << shown(file) << ": " << line << " guards no member";
+    }
+  }
+  EXPECT_GT(mutexes, 15u);
+}
+
+TEST(House, LocksOfTheStandardLibraryAreFound) {
+  for (const char* line : {"std::mutex m;", "std::shared_mutex m;", "std::condition_variable changed_;",
+                           "const std::lock_guard lock(mutex_);", "std::unique_lock<std::mutex> lock_;",
+                           "std::scoped_lock lock(mutex_);"}) {
+    EXPECT_TRUE(has_lock_of_the_standard_library(line)) << line;
+  }
+  EXPECT_FALSE(has_lock_of_the_standard_library("const MutexLock lock(mutex_);"));
+  EXPECT_FALSE(has_lock_of_the_standard_library("const std::lock_guard lock(generator.mutex());"));
+}
+
 TEST(House, HeadersSayWhatTheyAreForAndGuardThemselves) {
   for (const auto& file :
        files_below({"include", "base", "config", "transport", "gpu", "actors", "cli"}, is_header)) {

@@ -29,7 +29,7 @@ CommandQueue::~CommandQueue() {
 void CommandQueue::post(Command command) {
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     posted_.push_back(std::move(command));
     any_.store(true, std::memory_order_release);
     wake = std::exchange(sleeping_, false);
@@ -44,14 +44,14 @@ void CommandQueue::call() {
 }
 
 void CommandQueue::stay_awake() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sleeping_ = false;
 }
 
 bool CommandQueue::run() {
   if (!any_.load(std::memory_order_acquire)) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running_.swap(posted_);
     any_.store(false, std::memory_order_relaxed);
   }
@@ -61,14 +61,14 @@ bool CommandQueue::run() {
 }
 
 bool CommandQueue::sleep() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sleeping_ = posted_.empty();
   return sleeping_;
 }
 
 void CommandQueue::wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sleeping_ = false;
   }
   std::uint64_t count = 0;

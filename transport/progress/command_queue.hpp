@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "transport/progress/command.hpp"
 
 namespace muster {
@@ -37,9 +37,9 @@ class CommandQueue {
  private:
   const int event_descriptor_;
   std::atomic<bool> any_ = false;  // a hint, so that polling takes no lock
-  std::mutex mutex_;
-  std::vector<Command> posted_;   // guarded by mutex_
-  bool sleeping_ = false;         // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Command> posted_ MUSTER_GUARDED_BY(mutex_);
+  bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::vector<Command> running_;  // the one thread's; swapped with posted_, so that both keep their room
 };
 

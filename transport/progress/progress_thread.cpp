@@ -41,19 +41,22 @@ ProgressThread::ProgressThread(std::unique_ptr<Transport> transport, ProgressOpt
 
 ProgressThread::~ProgressThread() {
   MUSTER_CHECK(std::this_thread::get_id() != thread_.get_id(), "the progress thread cannot end itself");
-  post([this] { stopping_ = true; });
+  post([this] {
+    driving_.assert_held();  // by whoever runs the command
+    stopping_ = true;
+  });
   thread_.join();
   ::close(waiter_);
 }
 
 void ProgressThread::work() {
   pthread_setname_np(pthread_self(), "muster-progress");
-  Lock lock(driving_);
+  const MutexLock lock(driving_);
   while (!stopping_) {
     if (drivers_ == 0 && poll()) {
       idle_polls_ = 0;
     } else {
-      rest(lock);
+      rest();
     }
   }
   transport_.reset();
@@ -93,30 +96,30 @@ bool ProgressThread::sleeps() {
   return !polls() && transport_->arm() && commands_.sleep();
 }
 
-void ProgressThread::rest(Lock& lock) {
+void ProgressThread::rest() {
   if (drivers_ == 0 && spins()) return;
   if (drivers_ == 0 && polls()) return give_way();
   left_busy_ = left_busy_ && options_.busy();
   if (!left_busy_ && std::chrono::steady_clock::now() < warm_until_) {
-    nap(lock);
+    nap();
   } else {
-    sleep(lock);
+    sleep();
   }
 }
 
 // Those who drove a moment ago will do so again: nobody has to wake this thread for that, nor they each
 // other.
-void ProgressThread::nap(Lock& lock) {
+void ProgressThread::nap() {
   if (drivers_ == 0 && !commands_.sleep()) return;
-  lock.unlock();
+  driving_.unlock();
   pollfd called{commands_.event_descriptor(), POLLIN, 0};
   constexpr timespec kNap{0, 500'000};
   ::ppoll(&called, 1, &kNap, nullptr);
-  lock.lock();
+  driving_.lock();
   commands_.wake();
 }
 
-void ProgressThread::sleep(Lock& lock) {
+void ProgressThread::sleep() {
   if (drivers_ == 0 && !sleeps()) {
     sched_yield();  // shared memory says so again and again under load
     return;
@@ -124,10 +127,10 @@ void ProgressThread::sleep(Lock& lock) {
   const auto left = next_tick_ - std::chrono::steady_clock::now();
   const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   sleeping_ = true;  // who drives meanwhile sees to it that a descriptor is readable when something is left
-  lock.unlock();
+  driving_.unlock();
   epoll_event event{};
   epoll_wait(waiter_, &event, 1, static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
-  lock.lock();
+  driving_.lock();
   sleeping_ = false;
   commands_.wake();
 }
@@ -135,7 +138,7 @@ void ProgressThread::sleep(Lock& lock) {
 void ProgressThread::run(Command command) noexcept {
   ++drivers_;
   {
-    const Lock lock(driving_);
+    const MutexLock lock(driving_);
     commands_.stay_awake();
     commands_.post(std::move(command));
     poll();
@@ -147,7 +150,7 @@ void ProgressThread::run(Command command) noexcept {
 void ProgressThread::drive(Command command) noexcept {
   ++drivers_;
   {
-    const Lock lock(driving_);
+    const MutexLock lock(driving_);
     commands_.stay_awake();
     commands_.post(std::move(command));
     Time moved = std::chrono::steady_clock::now();

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "transport/progress/command_queue.hpp"
 #include "transport/transport.hpp"
 
@@ -67,47 +67,49 @@ class ProgressThread {
   /// Any thread but within a command or a callback: as `post`, but the calling thread runs the command, and
   /// what was posted before it, if the progress thread is not in the middle of something longer. What follows
   /// from it is left to the progress thread.
-  void run(Command command) noexcept;
+  void run(Command command) noexcept MUSTER_EXCLUDES(driving_);
 
   /// As `run`; then the calling thread goes on moving the transport, for as long as `busy` says that
   /// something is in flight, until nothing has moved for `spin_polls`, or for `drive_for`. The rest is left
   /// to the progress thread.
-  void drive(Command command) noexcept;
+  void drive(Command command) noexcept MUSTER_EXCLUDES(driving_);
 
   /// Only on the thread that drives, which is to say within commands and callbacks.
-  Transport& transport() { return *transport_; }
+  Transport& transport() {
+    driving_.assert_held();  // by whoever runs the command or the callback
+    return *transport_;
+  }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  using Lock = std::unique_lock<std::mutex>;
+  void work() MUSTER_EXCLUDES(driving_);
+  bool poll() MUSTER_REQUIRES(driving_);
+  void rest() MUSTER_REQUIRES(driving_);   // as nap() or sleep(), if there is nothing to do
+  void nap() MUSTER_REQUIRES(driving_);    // unlocks it meanwhile
+  void sleep() MUSTER_REQUIRES(driving_);  // unlocks it meanwhile
+  bool spins() MUSTER_REQUIRES(driving_);
+  bool polls() const MUSTER_REQUIRES(driving_);
+  void give_way() MUSTER_REQUIRES(driving_);
+  bool sleeps() MUSTER_REQUIRES(driving_);
+  void leave() MUSTER_REQUIRES(driving_);
+  void tick(Time now) MUSTER_REQUIRES(driving_);
 
-  void work();
-  bool poll();
-  void rest(Lock& lock);
-  void nap(Lock& lock);
-  void sleep(Lock& lock);
-  bool spins();
-  bool polls() const;
-  void give_way();
-  bool sleeps();
-  void leave();
-  void tick(Time now);
-
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> transport_ MUSTER_GUARDED_BY(driving_) MUSTER_PT_GUARDED_BY(driving_);
   const ProgressOptions options_;
   CommandQueue commands_;
   const int waiter_;             // an epoll of both descriptors
   std::atomic<int> drivers_{0};  // other threads that drive, or wait for their turn
-  std::mutex driving_;           // whoever holds it is, for the moment, the thread of all this:
-  bool stopping_ = false;
-  bool sleeping_ = false;   // the progress thread waits for its descriptors
-  bool left_busy_ = false;  // who drove last has left a round to the progress thread
-  unsigned idle_polls_ = 0;
-  Time now_{};  // after the last poll
-  Time warm_until_{};
-  Time crowded_until_{};
-  Time next_tick_;
+  // Whoever holds it is, for the moment, the thread of all this. It is locked before that of commands_.
+  Mutex driving_;
+  bool stopping_ MUSTER_GUARDED_BY(driving_) = false;
+  bool sleeping_ MUSTER_GUARDED_BY(driving_) = false;   // the progress thread waits for its descriptors
+  bool left_busy_ MUSTER_GUARDED_BY(driving_) = false;  // the last driver left a round to the progress thread
+  unsigned idle_polls_ MUSTER_GUARDED_BY(driving_) = 0;
+  Time now_ MUSTER_GUARDED_BY(driving_){};  // after the last poll
+  Time warm_until_ MUSTER_GUARDED_BY(driving_){};
+  Time crowded_until_ MUSTER_GUARDED_BY(driving_){};
+  Time next_tick_ MUSTER_GUARDED_BY(driving_);
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <new>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "muster/error.hpp"
 #include "transport/borrowable.hpp"
 #include "transport/shared_memory/seals.hpp"
@@ -46,20 +46,20 @@ class Segments {
     if (!made.readable) return nullptr;
     made.bytes = bytes;
     void* begin = made.memory.begin();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     made.number = ++last_;
     places_[made.number] = made.memory.begin();
     segments_.emplace(made.memory.begin(), std::move(made));
     return begin;
   }
 
-  std::size_t count() {
-    const std::lock_guard lock(mutex_);
+  std::size_t count() MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     return segments_.size();
   }
 
   bool remove(void* begin) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = segments_.find(static_cast<std::byte*>(begin));
     if (found == segments_.end()) return false;
     places_.erase(found->second.number);
@@ -69,7 +69,7 @@ class Segments {
   }
 
   std::optional<shm::SegmentPlace> holding(std::span<const std::byte> payload) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = segments_.upper_bound(const_cast<std::byte*>(payload.data()));
     if (found == segments_.begin()) return std::nullopt;
     const Segment& segment = (--found)->second;
@@ -79,16 +79,16 @@ class Segments {
   }
 
   bool lives(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return places_.contains(number);
   }
   std::uint64_t freed() const { return freed_.load(std::memory_order_acquire); }
 
  private:
-  std::mutex mutex_;
-  std::map<std::byte*, Segment> segments_;
-  std::map<std::uint64_t, std::byte*> places_;
-  std::uint64_t last_ = 0;
+  Mutex mutex_;
+  std::map<std::byte*, Segment> segments_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::byte*> places_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t last_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> freed_{0};
 };
 

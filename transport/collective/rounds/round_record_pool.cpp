@@ -1,17 +1,17 @@
 #include "transport/collective/rounds/round_record_pool.hpp"
 
 #include <memory_resource>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.hpp"
 
 namespace muster {
 
 struct RoundRecordPool::Memory {
-  std::mutex mutex;
-  // Guarded by mutex:
-  std::vector<std::unique_ptr<RoundRecord>> free;
-  std::pmr::unsynchronized_pool_resource counters;  // of shared pointers
+  Mutex mutex;
+  std::vector<std::unique_ptr<RoundRecord>> free MUSTER_GUARDED_BY(mutex);
+  std::pmr::unsynchronized_pool_resource counters MUSTER_GUARDED_BY(mutex);  // of shared pointers
 };
 
 struct RoundRecordPool::GiveBack {
@@ -19,7 +19,7 @@ struct RoundRecordPool::GiveBack {
 
   void operator()(RoundRecord* record) const {
     std::unique_ptr<RoundRecord> owned(record);
-    const std::lock_guard lock(memory->mutex);
+    const MutexLock lock(memory->mutex);
     memory->free.push_back(std::move(owned));
   }
 };
@@ -33,11 +33,11 @@ struct RoundRecordPool::Allocator {
   Allocator(const Allocator<U>& other) : memory(other.memory) {}  // NOLINT: allocators convert
 
   T* allocate(std::size_t count) {
-    const std::lock_guard lock(memory->mutex);
+    const MutexLock lock(memory->mutex);
     return static_cast<T*>(memory->counters.allocate(count * sizeof(T), alignof(T)));
   }
   void deallocate(T* at, std::size_t count) {
-    const std::lock_guard lock(memory->mutex);
+    const MutexLock lock(memory->mutex);
     memory->counters.deallocate(at, count * sizeof(T), alignof(T));
   }
   template <class U>
@@ -53,7 +53,7 @@ RoundRecordPool::RoundRecordPool() : memory_(std::make_shared<Memory>()) {}
 std::shared_ptr<RoundRecord> RoundRecordPool::take() {
   std::unique_ptr<RoundRecord> record;
   {
-    const std::lock_guard lock(memory_->mutex);
+    const MutexLock lock(memory_->mutex);
     if (!memory_->free.empty()) {
       record = std::move(memory_->free.back());
       memory_->free.pop_back();
