@@ -108,10 +108,7 @@ void CoordinatorState::on(const Progress& message) {
     steps_heard_->take(message, now);
   }
   const bool of_this_view = in_force() && message.took == view_.number;
-  if (doubt_ && of_this_view && message.step >= view_.doubted_to && view_.number > judged_) {
-    doubt_.reset();  // all were compared
-    note_suspects();
-  }
+  if (of_this_view && suspects_.settled_by(message.step, view_)) note_suspects();
   if (of_this_view) report_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
@@ -272,7 +269,7 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = setup_.job.cluster;
-  if (!marked_ && ++marking_ticks_ % kMarkingTicks == 0) mark_suspects_again();
+  if (verdicts_.tries_again()) mark_suspects_again();
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
@@ -386,7 +383,7 @@ bool CoordinatorState::all_know() const {
 // Whether those who are not heard now are better left alone: a coordinator that is started again finds them
 // by its journal. Where results may be wrong they are to hear so, whenever that is.
 bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
-  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspect_from_ &&
+  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspects_.any() &&
          !canary("unheard-are-told");
 }
 
@@ -411,18 +408,17 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     const bool good = all_good || membership_->at(who).leaving;
     // A message that waits in the connection would end those who live when their link is good again.
     if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
-    if (membership_->alive(who))
-      self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
+    if (membership_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspects_.from()});
   }
   if (!report_.completed()) all_were_told_ = all_know();
   // Those who live are further than the checkpoint.
   if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_ &&
-      !suspects_stay_)
+      !verdicts_.suspects_stay())
     report_.kept = Report::Kept{kept_.step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
   // started by hand knows only by their going that they have heard it.
-  const bool waits = outcome == "completed" || keeping_ || suspect_from_ || setup_.journal;
+  const bool waits = outcome == "completed" || keeping_ || suspects_.any() || setup_.journal;
   if (!waits || membership_->none_alive()) finish();
 }
 
@@ -446,7 +442,7 @@ void CoordinatorState::finish() {
 
 void CoordinatorState::sum_up() {
   mark_suspects_again();
-  if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
+  if (suspects_.any()) set_suspects_aside(suspects_.from());  // what was written meanwhile
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;

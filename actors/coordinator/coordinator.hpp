@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "actors/checkpoint/checkpoint_verdicts.hpp"
 #include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/suspect_steps.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
@@ -93,8 +94,6 @@ class CoordinatorState {
  private:
   static constexpr std::chrono::milliseconds kTick{50};
   static constexpr int kTicksOfSlack = 4;
-  static constexpr int kMarkingTicks =
-      20;  // between two tries to mark wrong checkpoints on a disk that refused
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
@@ -157,10 +156,9 @@ class CoordinatorState {
   void keep(const Checkpointed& message);
   void remember_reported(const Checkpointed& message);
   void suspect_what_is_doubted(bool ends);
-  bool can_be_settled_in(const View& view) const;
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
-  std::string mark_suspects();
+  std::string mark_suspects() const;
   void mark_suspects_again();
   void remember_verdicts();
   void remember_going_back();
@@ -172,9 +170,7 @@ class CoordinatorState {
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_after(const View& view);
-  void doubt_given_up_steps();
   bool goes_back_again(View& view);
-  bool is_news(const UnlikeBits& message, const Judgement& judgement);
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
@@ -356,21 +352,13 @@ class CoordinatorState {
     bool made = true;       // or is to be made when the folder of checkpoints is there
   };
   std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
-  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  std::optional<Time> unnoted_since_;                        // the journal's disk has taken nothing
+  std::chrono::nanoseconds note_again_{0};                   // the wait after the next refusal
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
-  std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
-  std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
-  bool suspected_before_ = false;              // by the coordinator before this one: why is not known
-  std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
-  std::vector<Verdict> verdicts_;              // this coordinator's
-  bool marked_ = true;                         // they are on the disk
-  int marking_ticks_ = 0;                      // else: since they were tried last
-  bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
-  bool has_verdict_ = false;                   // there is one on it: the next view begins another one
-  std::uint32_t back_in_ = 0;                  // the last view that went back
-  GoingBack going_back_;                       // what members of the view say of its checkpoint
+  SuspectSteps suspects_;
+  AttemptVerdicts verdicts_;
+  std::uint32_t back_in_ = 0;  // the last view that went back
+  GoingBack going_back_;       // what members of the view say of its checkpoint
   // Checkpoints that nobody could go back to, and in which view.
   std::map<std::string, std::uint32_t> unreadable_;
   int back_ticks_ = 0;     // since somebody could not, and others have not said
@@ -393,14 +381,6 @@ class CoordinatorState {
     std::set<std::uint32_t> looked;  // once, and did not find it though others did
   };
   std::optional<Missed> missed_;
-  // Until it is known who of these is wrong: results of this step and later ones may be.
-  struct Doubt {
-    std::uint64_t from;
-    std::vector<std::uint32_t> slots;
-  };
-  std::optional<Doubt> doubt_;
-  // Nobody knows whose gradient is wrong: all are compared in these steps of the next view.
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> doubted_;
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
   std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one

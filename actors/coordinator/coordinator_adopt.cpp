@@ -39,7 +39,7 @@ void CoordinatorState::note(const View& view, bool ended) {
                            membership_->free_numbers(), ended, report_.completed(), report_.steps,
                            report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
-                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
+                           goes_back ? 0 : suspects_.from(), suspects_.doubt_from(), writer_});
     noted_term_ = term_;
     unnoted_since_.reset();
     journal_behind_ = false;
@@ -111,13 +111,15 @@ void CoordinatorState::look_into_journal() {
   if (entry->completed) return report_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
   if (entry->doubt_from > 0) {
-    doubt_ = Doubt{entry->doubt_from, {}};
-    for (const Member& member : entry->view.replicas) doubt_->slots.push_back(member.name.slot);
+    std::vector<std::uint32_t> slots;
+    for (const Member& member : entry->view.replicas) slots.push_back(member.name.slot);
+    suspects_.doubt(entry->doubt_from, std::move(slots));
   }
   wait_for_members(entry->view, entry->free);
-  if (entry->suspect_from > 0)
-    suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
-  has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
+  if (entry->suspect_from > 0) {  // else the folder may say so
+    suspects_.suspected_before(entry->suspect_from);
+    verdicts_.give_up();
+  }
   keep_no_suspect();
   journal_behind_ = true;  // of its own term
   note_what_it_lacks();
@@ -159,7 +161,7 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
 // The members of that view look for this coordinator.
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
-  if (view.history > 0) history_ = view.history;
+  if (view.history > 0) verdicts_.begin(view.history);
   knows_of_one_ = true;
   look_at_folder();
   remember_verdicts();
@@ -167,7 +169,7 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
   // What members have written since the view was made. What is older may be what all went back behind.
   const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  const bool of_this_attempt = last && of_one_run(last->history, history_) && last->history >= view_.history;
+  const bool of_this_attempt = last && verdicts_.of_this_run(last->history) && last->history >= view_.history;
   if (of_this_attempt && last->records > kept_.records) kept_ = kept_by(*last);
   kept_is_known_ = !setup_.checkpoints || listed().has_value();
   keep_no_suspect();
@@ -214,7 +216,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (taken_over_) return;                   // it is another coordinator's
   if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
   if (ending_) {
-    const Stop stop{report_.completed(), "the run has ended", false, true, suspect_from_.value_or(0)};
+    const Stop stop{report_.completed(), "the run has ended", false, true, suspects_.from()};
     return self_->send(actor, stop);
   }
   if (message.job_hash != setup_.job_hash) return refuse_it("it trains another job (other job hash)", false);
@@ -336,11 +338,9 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
   anew_ = false;
-  suspect_from_.reset();  // what the journal said of is an older view
-  doubt_.reset();
+  suspects_.forget();  // what the journal said of is an older view
   told_.clear();
-  suspected_before_ = false;
-  has_verdict_ = false;
+  verdicts_.goes_on();
   wait_for_members(view, membership_->free_numbers());
 }
 
@@ -407,8 +407,8 @@ void CoordinatorState::adopted_all() {
   const bool any_leaves = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return node.second.leaving && membership_->member(node.first);
   });
-  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
-      !suspect_from_ && !any_leaves) {
+  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last &&
+      !suspects_.compared_next() && !suspects_.any() && !any_leaves) {
     phase_ = CoordinatorPhase::running;
     took_effect_ = false;
     announce_view();

@@ -28,8 +28,8 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can. Of that a coordinator that was started anew may not have been told.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
-  const auto last = last_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
-  if (last && of_one_run(last->history, history_)) {
+  const auto last = last_before(suspects_.good_before());
+  if (last && verdicts_.of_this_run(last->history)) {
     kept_is_known_ = true;
     if (last->records > kept_.records) kept_ = kept_by(*last);
   }
@@ -198,7 +198,7 @@ void CoordinatorState::go_back_further() {
     return fail("no checkpoint is left to go back to: " + why +
                 "; if its host does not see the same checkpoint.folder, mount it, and go on with --resume; "
                 "else begin the run again");
-  if (view_.back) suspect_from_ = source.step + 1;
+  if (view_.back) suspects_.suspect_only(source.step + 1);
   raise(make_event("notice",
                    {{"text", why + "; the run goes to " +
                                  (kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest)}}));

@@ -43,11 +43,11 @@ void CoordinatorState::last_view() {
   avoid_unreadable(view);
   if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
   if (view.records == 0) {
-    const auto hidden = hidden_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
+    const auto hidden = hidden_before(suspects_.good_before());
     return not_kept("no checkpoint is left that can be read" +
                     (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
   }
-  if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
+  if (suspects_.any()) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
   const bool went_back_half = view_.back && membership_->took() < view_.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
@@ -61,7 +61,7 @@ void CoordinatorState::on(const Checkpointed& message) {
     if (message.view <= found->second) return;
     unreadable_.erase(found);  // its steps were done again, and it is written anew
   }
-  if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
+  if (suspects_.hold(message.step)) return set_suspects_aside(suspects_.from());
   look_at_folder();
   if (message.folder.empty()) keep(message);
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
@@ -69,7 +69,7 @@ void CoordinatorState::on(const Checkpointed& message) {
 
 void CoordinatorState::keep(const Checkpointed& message) {
   knows_of_one_ = true;
-  if (!verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
+  if (!verdicts_.all().empty() && !view_.last && is_gone(message.manifest)) return;
   remember_reported(message);
   if (message.records < kept_.records) return;
   kept_ = message;
@@ -101,7 +101,7 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
 
 void CoordinatorState::not_kept(const std::string& reason) {
   keep_no_damaged();
-  if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
+  if (!kept_.manifest.empty() && !verdicts_.suspects_stay()) report_.kept = {kept_.step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},
                     {"step", number(heard_of().steps)},
@@ -165,7 +165,7 @@ bool CoordinatorState::note_what_it_lacks() {
 
 // Results turned out to be wrong since it was made, or a newcomer that it would take in is gone, or goes.
 bool CoordinatorState::is_outdated(const View& view) const {
-  if (suspect_from_ && !view.back) return true;
+  if (suspects_.any() && !view.back) return true;
   const auto gone = [this](const Member& member) {
     return !membership_->alive(member.name) ||
            (membership_->at(member.name).leaving && !view_.holds(member.name));

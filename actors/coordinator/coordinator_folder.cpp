@@ -53,7 +53,7 @@ std::optional<std::vector<ListedCheckpoint>> CoordinatorState::listed() const {
   try {
     auto all = seen_ ? *seen_ : list_checkpoints(*setup_.checkpoints, setup_.job_hash);
     std::erase_if(all,
-                  [&](const ListedCheckpoint& each) { return is_void(verdicts_, each.history, each.step); });
+                  [&](const ListedCheckpoint& each) { return verdicts_.are_on(each.history, each.step); });
     return all;
   } catch (const DiskError&) {
     return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<ListedCheckpoint> CoordinatorState::last_before(std::uint64_t step
   std::optional<ListedCheckpoint> own, other;
   for (const ListedCheckpoint& each : listed().value_or(std::vector<ListedCheckpoint>{})) {
     if (each.step >= step || unreadable_.contains(each.manifest)) continue;
-    (of_one_run(each.history, history_) ? own : other) = each;
+    (verdicts_.of_this_run(each.history) ? own : other) = each;
   }
   return own ? own : other;
 }
@@ -95,7 +95,8 @@ std::optional<Checkpointed> CoordinatorState::good_before(std::uint64_t step) co
   look_at(kept_);
   for (auto one = told_.rbegin(); one != told_.rend(); ++one) look_at(*one);  // by record
   const auto last = last_before(step);
-  if (!last || (told && (told->records > last->records || !of_one_run(last->history, history_)))) return told;
+  if (!last || (told && (told->records > last->records || !verdicts_.of_this_run(last->history))))
+    return told;
   return kept_by(*last);
 }
 
@@ -149,8 +150,8 @@ void CoordinatorState::make_again_at(const View& view, Time when) {
 // A view that goes back is made with the folder at hand: what cannot be read for a while is not gone. Members
 // keep what they hold.
 bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
-  const bool goes_back = parts_lost || suspect_from_ || goes_further_ || !can_be_settled_in(view);
-  const auto before = suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max());
+  const bool goes_back = parts_lost || suspects_.any() || goes_further_ || !suspects_.can_be_settled_in(view);
+  const std::uint64_t before = suspects_.good_before();
   const auto look = [&] { return hidden_before(goes_further_ ? view_.source.step : before); };
   auto hidden = goes_back ? look() : std::nullopt;
   if (goes_back && !hidden) see_folder(), hidden = look();  // it may have gone meanwhile
@@ -170,7 +171,7 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const bool over = now - *folder_away_since_ >= give_up;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
   const auto last = last_before(before);
-  const bool known = kept_is_known_ || (last && of_one_run(last->history, history_));
+  const bool known = kept_is_known_ || (last && verdicts_.of_this_run(last->history));
   if (over && !goes_further_ && known && good_before(before)) return false;
   const bool of_no_use = going_back_.any_has_read() || is_gone(view_.source.checkpoint);
   if (over && goes_further_ && of_no_use && good_before(view_.source.step)) {

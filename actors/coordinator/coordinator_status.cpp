@@ -90,7 +90,7 @@ RunStatus CoordinatorState::status() const {
 // they go back, and what they did before counts no more.
 CoordinatorState::Heard CoordinatorState::heard_of() const {
   Heard heard{report_.steps, report_.samples};
-  if (suspect_from_ || is_going_back()) return heard;
+  if (suspects_.any() || is_going_back()) return heard;
   for (const Member& member : view_.replicas) {
     const NodeRecord* record = membership_->find(member.name);
     if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};

@@ -55,7 +55,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   }
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
     // In case it lives after all.
-    self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspect_from_.value_or(0)});
+    self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspects_.from()});
   }
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
@@ -146,7 +146,7 @@ void CoordinatorState::next_view() {
 void CoordinatorState::make_view(const Membership::Next& next) {
   lost_.clear();
   View view = *next.view;
-  if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
+  if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
   if (next.lost) go_back(view, *next.lost);
   if (taken_over_) return;
   avoid_unreadable(view);
@@ -159,7 +159,7 @@ void CoordinatorState::make_view(const Membership::Next& next) {
 
 // Where no round is left those who are there are enough, unless some have to be done again.
 Membership::Next CoordinatorState::what_follows_view() const {
-  if (membership_->trained() && !suspect_from_ && !doubt_ && !is_going_back()) {
+  if (membership_->trained() && !suspects_.any() && !suspects_.in_doubt() && !is_going_back()) {
     Membership::Next next = membership_->trained_view(view_);
     if (next.view && !next.lost) return next;
   }
@@ -216,9 +216,8 @@ void CoordinatorState::install(const View& view) {
   if (from_disk(next)) watch_->went_back(next.records);
   next.dropping = watch_->dropping();
   std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
-  if (doubted_) doubt_all(next, *doubted_);
-  if (std::exchange(has_verdict_, false)) ++history_;
-  next.history = history_;
+  if (suspects_.compared_next()) doubt_all(next, *suspects_.compared_next());
+  next.history = verdicts_.enter();
   if (next.source.view != 0 && kept_.records > next.source.records) {
     next.source.checkpoint = kept_.manifest;
     next.source.records = kept_.records;
@@ -227,8 +226,8 @@ void CoordinatorState::install(const View& view) {
   name_givers(next, setup_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
-  doubted_.reset();
-  if (next.back) suspect_from_.reset();
+  suspects_.made_view();
+  if (next.back) suspects_.clear();
   if (from_disk(next)) membership_->begin_again();
   if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
   view_ = next;
