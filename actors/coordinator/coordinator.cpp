@@ -34,6 +34,8 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   });
   membership_ = std::make_unique<Membership>(setup_.job);
   watch_ = std::make_unique<ClusterWatch>(setup_.job.cluster, kTick);
+  checkpoints_ =
+      std::make_unique<KnownCheckpoints>(setup_.checkpoints, setup_.job, setup_.job_hash, verdicts_);
   report_.job = setup_.job.name;
   report_.replicas = setup_.job.cluster.replicas;
   report_.shards = setup_.job.train.shards;
@@ -71,8 +73,9 @@ void CoordinatorState::report_resumed() {
   for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
   report_.steps = resume.step;
   report_.samples = resume.samples;
-  kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256};
-  knows_of_one_ = true;
+  checkpoints_->go_on_from(
+      {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256});
+  checkpoints_->know_of_one();
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -293,7 +296,7 @@ void CoordinatorState::on(const Tick& message) {
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
-  const Pulse pulse{term_, kept_.step, membership_->free_numbers(), whom_it_waits_for()};
+  const Pulse pulse{term_, checkpoints_->last().step, membership_->free_numbers(), whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
     if (membership_->alive(who)) self_->send(actor, pulse);
   }
@@ -412,9 +415,9 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   }
   if (!report_.completed()) all_were_told_ = all_know();
   // Those who live are further than the checkpoint.
-  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_ &&
+  if (outcome != "completed" && !report_.kept && checkpoints_->any() && !gives_up_silence_ &&
       !verdicts_.suspects_stay())
-    report_.kept = Report::Kept{kept_.step, {}};
+    report_.kept = Report::Kept{checkpoints_->last().step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
   // started by hand knows only by their going that they have heard it.

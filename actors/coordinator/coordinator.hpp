@@ -2,8 +2,8 @@
 // waits for it.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +13,7 @@
 
 #include "actors/coordinator/journal.hpp"
 #include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/known_checkpoints.hpp"
 #include "actors/coordinator/states/suspect_steps.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
@@ -94,6 +95,7 @@ class CoordinatorState {
  private:
   static constexpr std::chrono::milliseconds kTick{50};
   static constexpr int kTicksOfSlack = 4;
+  static constexpr std::uint64_t kAllSteps = std::numeric_limits<std::uint64_t>::max();  // before it
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
@@ -124,7 +126,6 @@ class CoordinatorState {
   bool judge_going_back(bool tick);
   bool wait_for_readers(bool tick);
   void go_back_further();
-  void pass_over_checkpoint();
   void keep_no_damaged();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
@@ -138,23 +139,10 @@ class CoordinatorState {
   std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::uint32_t>& asked) const;
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
-  std::optional<std::vector<ListedCheckpoint>> listed() const;
-  void look_at_folder();
-  bool folder_is_away() const;
-  std::optional<std::string> hidden_before(std::uint64_t step) const;
-  void see_folder();
-  bool finds(const std::string& manifest) const;
-  bool is_missed() const;
-  bool is_gone(const std::string& manifest) const;
-  std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
-  std::optional<Checkpointed> good_before(std::uint64_t step) const;
   bool ends_with(const Judgement& judgement) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   void keep_no_suspect();
-  Checkpointed kept_by(const ListedCheckpoint& good) const;
-  void keep(const Checkpointed& message);
-  void remember_reported(const Checkpointed& message);
   void suspect_what_is_doubted(bool ends);
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
@@ -278,6 +266,7 @@ class CoordinatorState {
   CoordinatorSetup setup_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<ClusterWatch> watch_;
+  std::unique_ptr<KnownCheckpoints> checkpoints_;
   std::map<NodeName, node_actor> actors_;
   std::set<NodeName> away_;  // whose connection has ended, and who may come back
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
@@ -290,7 +279,6 @@ class CoordinatorState {
   std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
   std::uint64_t writer_ = 0;                 // as in JournalEntry
   std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
-  Checkpointed kept_;                        // the last one of this run, or the one that it goes on from
   std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
@@ -359,18 +347,11 @@ class CoordinatorState {
   AttemptVerdicts verdicts_;
   std::uint32_t back_in_ = 0;  // the last view that went back
   GoingBack going_back_;       // what members of the view say of its checkpoint
-  // Checkpoints that nobody could go back to, and in which view.
-  std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;     // since somebody could not, and others have not said
-  int reading_ticks_ = 0;  // while nobody has said anything
-  // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
-  bool saw_checkpoints_ = false;
-  bool knows_of_one_ = false;      // by a member, or by the coordinator before
-  std::deque<Checkpointed> told_;  // by members: the last ones, by record
+  int back_ticks_ = 0;         // since somebody could not, and others have not said
+  int reading_ticks_ = 0;      // while nobody has said anything
+  // The folder of checkpoints is away: since when, and the wait until it is looked at next.
   std::optional<Time> folder_away_since_;
   std::chrono::nanoseconds folder_wait_{0};
-  std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
-  bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
   // Replicas do not find the checkpoint of their view, which others or this coordinator do.
   struct Missed {

@@ -2,7 +2,6 @@
 // members hold, and which of the two counts. Steps that live replicas hold always count more than a verdict
 // in a journal.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -162,18 +161,13 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
   if (view.history > 0) verdicts_.begin(view.history);
-  knows_of_one_ = true;
-  look_at_folder();
+  checkpoints_->know_of_one();
+  checkpoints_->look();
   remember_verdicts();
   remember_going_back();
-  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
-  // What members have written since the view was made. What is older may be what all went back behind.
-  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  const bool of_this_attempt = last && verdicts_.of_this_run(last->history) && last->history >= view_.history;
-  if (of_this_attempt && last->records > kept_.records) kept_ = kept_by(*last);
-  kept_is_known_ = !setup_.checkpoints || listed().has_value();
+  checkpoints_->go_on_from(view_.source, view_.history);
   keep_no_suspect();
-  report_.steps = std::max(report_.steps, kept_.step);
+  report_.steps = std::max(report_.steps, checkpoints_->last().step);
   watch_->entered(view_);
   watch_->begun();
   going_back_.entered();
@@ -339,7 +333,7 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view.number)}}));
   anew_ = false;
   suspects_.forget();  // what the journal said of is an older view
-  told_.clear();
+  checkpoints_->forget_reports();
   verdicts_.goes_on();
   wait_for_members(view, membership_->free_numbers());
 }
@@ -438,8 +432,8 @@ bool CoordinatorState::judge_returns() {
 }
 
 void CoordinatorState::none_came_back() {
-  const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  const bool cannot_tell = setup_.checkpoints && (!listed() || folder_is_away());
+  const bool can_resume = checkpoints_->last_before(kAllSteps).has_value();
+  const bool cannot_tell = !checkpoints_->can_be_listed() || checkpoints_->is_away();
   const auto& cluster = setup_.job.cluster;
   const auto wait = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
   fail("no member of the last view has come back and stayed; the first is waited for " +

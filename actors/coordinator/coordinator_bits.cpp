@@ -95,7 +95,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     membership_->weights_compared();
   const Judgement judgement = judge_bits(suspects_in(message), setup_.job.cluster.on_corruption);
   if (!suspects_.is_news(message.view, message.bits, judgement)) return;
-  look_at_folder();  // a checkpoint that follows from it is waited for
+  checkpoints_->look();  // a checkpoint that follows from it is waited for
   std::vector<Event> told = corrupt_events(message, judgement);
   if (canary("told-before-it-is-marked")) {
     for (const Event& event : std::exchange(told, {})) raise(event);

@@ -1,7 +1,6 @@
 // How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
 // a checkpoint. And how a view waits for a journal whose disk takes nothing.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -41,14 +40,15 @@ void CoordinatorState::last_view() {
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
   avoid_unreadable(view);
-  if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
+  if (view.records == 0 && !checkpoints_->passed_over_any()) return not_kept("no step was done");
   if (view.records == 0) {
-    const auto hidden = hidden_before(suspects_.good_before());
+    const auto hidden = checkpoints_->hidden_before(suspects_.good_before());
     return not_kept("no checkpoint is left that can be read" +
                     (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
   }
   if (suspects_.any()) return not_kept("the weights may hold wrong results of a replica");
-  if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  if (view.records == checkpoints_->last().records && checkpoints_->any())
+    return state_kept(checkpoints_->last());
   const bool went_back_half = view_.back && membership_->took() < view_.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   install(view);
@@ -57,23 +57,15 @@ void CoordinatorState::last_view() {
 void CoordinatorState::on(const Checkpointed& message) {
   mark_suspects_again();
   if (message.view < back_in_) return;  // it was set aside
-  if (const auto found = unreadable_.find(message.manifest); found != unreadable_.end()) {
-    if (message.view <= found->second) return;
-    unreadable_.erase(found);  // its steps were done again, and it is written anew
-  }
+  if (checkpoints_->refuses(message)) return;
   if (suspects_.hold(message.step)) return set_suspects_aside(suspects_.from());
-  look_at_folder();
-  if (message.folder.empty()) keep(message);
+  checkpoints_->look();
+  if (message.folder.empty()) {
+    checkpoints_->know_of_one();
+    const bool is_void = !verdicts_.all().empty() && !view_.last && checkpoints_->is_gone(message.manifest);
+    if (!is_void) checkpoints_->reported(message);
+  }
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
-}
-
-void CoordinatorState::keep(const Checkpointed& message) {
-  knows_of_one_ = true;
-  if (!verdicts_.all().empty() && !view_.last && is_gone(message.manifest)) return;
-  remember_reported(message);
-  if (message.records < kept_.records) return;
-  kept_ = message;
-  kept_is_known_ = true;
 }
 
 // What the disk said last is part of the answer, should no last checkpoint be written.
@@ -101,11 +93,11 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
 
 void CoordinatorState::not_kept(const std::string& reason) {
   keep_no_damaged();
-  if (!kept_.manifest.empty() && !verdicts_.suspects_stay()) report_.kept = {kept_.step, {}};
+  if (checkpoints_->any() && !verdicts_.suspects_stay()) report_.kept = {checkpoints_->last().step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},
                     {"step", number(heard_of().steps)},
-                    {"last_checkpoint", kept_.manifest.empty() ? std::string("none") : kept_.manifest}}));
+                    {"last_checkpoint", checkpoints_->any() ? checkpoints_->last().manifest : "none"}}));
   end_as_asked();
 }
 

@@ -104,7 +104,8 @@ void CoordinatorState::form() {
   View view = membership_->first_view();
   view.number = first_view_;
   if (setup_.resume) view.records = setup_.resume->records;
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  const Checkpointed& kept = checkpoints_->last();
+  view.source = {0, {}, kept.manifest, kept.records, kept.step};
   report_.transport = membership_->at(view.replicas.front().name).prepared.transport;
   report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
   if (view.facts.take_asked >= 0) {

@@ -74,10 +74,10 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
            "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
   if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
   const std::string may = steps_text(from, done) + " may hold wrong results";
-  const auto good = good_before(from);
+  const auto good = checkpoints_->good_before(from);
   const std::string before = good ? good->manifest : std::string();
   const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
-  if (!good && hidden_before(from))
+  if (!good && checkpoints_->hidden_before(from))
     return may + "; checkpoint.folder, or some of it, cannot be read now" +
            (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
                     : ": make it readable, and go on with --resume from a checkpoint before them");
@@ -98,7 +98,9 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
 // read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !hidden_before(from) && !good_before(from))) return;
+  if (canary("keeps-wrong-results") ||
+      (!ends && !checkpoints_->hidden_before(from) && !checkpoints_->good_before(from)))
+    return;
   suspects_.suspect(from);
   verdicts_.give_up();
   note_suspects();
@@ -107,12 +109,12 @@ void CoordinatorState::suspect(std::uint64_t from, bool ends) {
 }
 
 void CoordinatorState::keep_no_suspect() {
-  if (suspects_.hold(kept_.step)) kept_ = good_before(suspects_.from()).value_or(Checkpointed{});
+  if (suspects_.hold(checkpoints_->last().step)) checkpoints_->fall_back_before(suspects_.from());
 }
 
 // Who could tell is lost, or the run ends before they have.
 void CoordinatorState::suspect_what_is_doubted(bool ends) {
-  if (suspects_.in_doubt() && (ends || good_before(suspects_.doubt_from())))
+  if (suspects_.in_doubt() && (ends || checkpoints_->good_before(suspects_.doubt_from())))
     suspect(suspects_.end_doubt(), ends);
 }
 
@@ -130,9 +132,9 @@ void CoordinatorState::note_suspects() {
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
   if (!setup_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
   verdicts_.add(from);
-  std::erase_if(told_, [&](const Checkpointed& one) { return one.step >= from; });
+  checkpoints_->forget_from(from);
   const std::string refusal = mark_suspects();
-  const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
+  const std::string stay = checkpoints_->is_away() ? kAway : refusal_of([&] {
     set_checkpoints_aside(*setup_.checkpoints, setup_.job_hash, from - 1, verdicts_.history());
   });
   const auto notice = verdicts_.set_aside(refusal.empty(), stay.empty());
@@ -150,7 +152,7 @@ void CoordinatorState::set_suspects_aside(std::uint64_t from) {
 
 // All verdicts of this coordinator. What the disk said, if it takes them not.
 std::string CoordinatorState::mark_suspects() const {
-  return folder_is_away() ? kAway : refusal_of([&] {
+  return checkpoints_->is_away() ? kAway : refusal_of([&] {
     for (const Verdict& verdict : verdicts_.all()) add_verdict(*setup_.checkpoints, setup_.job_hash, verdict);
   });
 }
@@ -192,7 +194,7 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
 // into another history.
 void CoordinatorState::begin_history() {
   if (!setup_.checkpoints) return;
-  look_at_folder();
+  checkpoints_->look();
   try {
     read_verdicts(*setup_.checkpoints, setup_.job_hash);
     verdicts_.begin(next_history(*setup_.checkpoints, setup_.job.name, setup_.job_hash,
@@ -216,18 +218,18 @@ bool CoordinatorState::goes_back_again(View& view) {
 void CoordinatorState::go_back_before_suspects(View& view) {
   // Parts were lost, and no good checkpoint is left.
   const bool begins_anew = suspects_.any() && view.source.view == 0 && view.records == 0;
-  const auto good = suspects_.any() ? good_before(suspects_.from()) : std::nullopt;
+  const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
   if (good) {
     mark_suspects_again();  // the folder may have been away
     // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
     // step late, and would remove what the others read now; unless a good one may lie there that the
     // coordinator cannot read. The coordinator before may have marked nothing.
-    const bool abandons = good->step + 1 < suspects_.from() && !hidden_before(suspects_.from());
+    const bool abandons = good->step + 1 < suspects_.from() && !checkpoints_->hidden_before(suspects_.from());
     if (abandons || suspects_.were_suspected_before()) {
       verdicts_.give_up();
       set_suspects_aside(abandons ? good->step + 1 : suspects_.from());
     }
-    kept_ = *good;
+    checkpoints_->go_on_from(*good);
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
                                    {"step", number(std::max(steps_done(), good->step))},

@@ -140,7 +140,7 @@ void CoordinatorState::next_view() {
   if (!next.view) return pause(next.missing);
   if (missed_ && self_->clock().now() < missed_->again) return make_again_at(*next.view, missed_->again);
   if (!waits_for_folder(*next.view, next.lost.has_value())) make_view(next);
-  seen_.reset();
+  checkpoints_->look_anew();
 }
 
 void CoordinatorState::make_view(const Membership::Next& next) {
@@ -218,10 +218,11 @@ void CoordinatorState::install(const View& view) {
   std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
   if (suspects_.compared_next()) doubt_all(next, *suspects_.compared_next());
   next.history = verdicts_.enter();
-  if (next.source.view != 0 && kept_.records > next.source.records) {
-    next.source.checkpoint = kept_.manifest;
-    next.source.records = kept_.records;
-    next.source.step = kept_.step;
+  if (const Checkpointed& kept = checkpoints_->last();
+      next.source.view != 0 && kept.records > next.source.records) {
+    next.source.checkpoint = kept.manifest;
+    next.source.records = kept.records;
+    next.source.step = kept.step;
   }
   name_givers(next, setup_.job.train.in_parts());
   note_alone(next);
