@@ -26,7 +26,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   self_ = self;
   setup_ = std::move(setup);
   began_ = self->clock().now();
-  writer_ = std::random_device{}() + 1ull;
+  term_.set_writer(std::random_device{}() + 1ull);
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
     fail_of(thrown);
     finish();  // no tick comes any more
@@ -125,7 +125,7 @@ void CoordinatorState::on(const Progress& message) {
 void CoordinatorState::takes_effect() {
   if (view_.replicas.size() > 1) membership_->weights_compared();
   if (ending_ || std::exchange(took_effect_, true)) return;
-  missed_.reset();
+  mounts_.end();
   if (membership_->any_caught_up()) close_view();
 }
 
@@ -254,11 +254,11 @@ void CoordinatorState::skip_own_standstill() {
   if (gap < std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick))
     return;
   stood_still_ += gap;
-  for (auto* since : {&paused_since_, &folder_away_since_, &unnoted_since_}) {
-    if (*since) **since = std::min<Time>(**since + gap, now);
-  }
+  if (paused_since_) paused_since_ = std::min<Time>(*paused_since_ + gap, now);
+  folder_wait_.stood_still(gap, now);
+  pending_.stood_still(gap, now);
   unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
-  if (missed_) missed_->since = std::min<Time>(missed_->since + gap, now);
+  mounts_.stood_still(gap, now);
   if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + setup_.job.checkpoint.grace);
 }
 
@@ -296,7 +296,8 @@ void CoordinatorState::on(const Tick& message) {
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
-  const Pulse pulse{term_, checkpoints_->last().step, membership_->free_numbers(), whom_it_waits_for()};
+  const Pulse pulse{term_.number(), checkpoints_->last().step, membership_->free_numbers(),
+                    whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
     if (membership_->alive(who)) self_->send(actor, pulse);
   }
@@ -392,7 +393,7 @@ bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
 
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   if (outcome != "completed" && !gives_up_silence_) keep_no_damaged();
   ending_ = true;
   ended_ = self_->clock().now();
@@ -401,7 +402,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   report_.outcome = outcome;
   report_.reason = reason;
   last_note(false);  // or another one has taken this run over: then nobody is told
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
   const bool leaves_unheard = gives_up_silence_ || may_be_found_again(outcome);

@@ -13,7 +13,11 @@
 
 #include "actors/coordinator/journal.hpp"
 #include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/coordinator_term.hpp"
+#include "actors/coordinator/states/disk_wait.hpp"
 #include "actors/coordinator/states/known_checkpoints.hpp"
+#include "actors/coordinator/states/mount_wait.hpp"
+#include "actors/coordinator/states/pending_view.hpp"
 #include "actors/coordinator/states/suspect_steps.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
@@ -212,7 +216,6 @@ class CoordinatorState {
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
-  bool may_find_it(std::uint32_t slot) const;
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
@@ -225,6 +228,7 @@ class CoordinatorState {
   void refuse_equal() const;
   bool is_outdated(const View& view) const;
   void note_again();
+  void give_up_journal();
   void note_alone(View& view) const;
   void let_leavers_go();
   Membership::Next what_follows_view() const;
@@ -276,10 +280,9 @@ class CoordinatorState {
   // noting (the journal's disk takes nothing), installing (all greet each other).
   enum class CoordinatorPhase { forming, adopting, closing, paused, noting, installing, running };
   CoordinatorPhase phase_ = CoordinatorPhase::forming;
-  std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
-  std::uint64_t writer_ = 0;                 // as in JournalEntry
-  std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
-  std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
+  CoordinatorTerm term_;
+  std::uint32_t first_view_ = 1;  // its number; a run that begins anew gives none twice
+  std::vector<NodeName> lost_;    // not to be waited for in the view that is being closed
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
   std::string paused_for_;
@@ -308,9 +311,7 @@ class CoordinatorState {
   LocalErrors errors_;
   Hangs hangs_;
   ReachWatch reach_;
-  bool close_again_ = false;     // losses are to be told to those who close
-  bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
-  bool taken_over_ = false;      // another coordinator has the journal
+  bool close_again_ = false;  // losses are to be told to those who close
   struct Caller {
     Join join;
     node_actor actor;
@@ -331,17 +332,7 @@ class CoordinatorState {
     bool told = false;  // to end
   };
   std::optional<Keeping> keeping_;
-  // A view that is made, or whose members a restarted coordinator waits for, and that is not in the journal
-  // yet.
-  struct Unnoted {
-    View view;
-    Time again;
-    bool was_last = false;  // the disk has had its time
-    bool made = true;       // or is to be made when the folder of checkpoints is there
-  };
-  std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;                        // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};                   // the wait after the next refusal
+  PendingView pending_;
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
   SuspectSteps suspects_;
   AttemptVerdicts verdicts_;
@@ -349,19 +340,9 @@ class CoordinatorState {
   GoingBack going_back_;       // what members of the view say of its checkpoint
   int back_ticks_ = 0;         // since somebody could not, and others have not said
   int reading_ticks_ = 0;      // while nobody has said anything
-  // The folder of checkpoints is away: since when, and the wait until it is looked at next.
-  std::optional<Time> folder_away_since_;
-  std::chrono::nanoseconds folder_wait_{0};
+  DiskWait folder_wait_;       // the folder of checkpoints is away
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
-  // Replicas do not find the checkpoint of their view, which others or this coordinator do.
-  struct Missed {
-    bool by_all;
-    Time since;
-    std::chrono::nanoseconds wait;
-    Time again;                      // the last look
-    std::set<std::uint32_t> looked;  // once, and did not find it though others did
-  };
-  std::optional<Missed> missed_;
+  MountWait mounts_;
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
   std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one

@@ -29,7 +29,7 @@ void CoordinatorState::go_back(View& view, const PartHolder& lost) {
   checkpoints_->take_newer_before(suspects_.good_before());
   const Checkpointed& kept = checkpoints_->last();
   abandon_after(kept.step, view.number);
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   begin_with_kept(view);
   raise(make_event(
       "went_back",
@@ -104,7 +104,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
   const auto& cluster = setup_.job.cluster;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
-  if (verdict.any_can && verdict.act == GoingBack::Act::nothing) missed_.reset();  // all have
+  if (verdict.any_can && verdict.act == GoingBack::Act::nothing) mounts_.end();  // all have
   switch (verdict.act) {
     case GoingBack::Act::nothing:
       back_ticks_ = 0;
@@ -120,8 +120,11 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return true;
     case GoingBack::Act::lose: {
       std::vector<std::uint32_t> without = verdict.slots;
-      std::erase_if(without, [this](std::uint32_t slot) { return may_find_it(slot); });
-      if (without.empty()) return wait_for_mounts(missed_ && missed_->by_all, verdict.slots), true;
+      std::erase_if(without, [&](std::uint32_t slot) {
+        return setup_.checkpoints && going_back_.unread(slot) == Unread::gone &&
+               mounts_.may_find(slot, cluster.give_up_after);
+      });
+      if (without.empty()) return wait_for_mounts(mounts_.by_all(), verdict.slots), true;
       for (const std::uint32_t slot : without) {
         if (ending_ || !membership_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
@@ -134,7 +137,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
         return wait_for_mounts(true), true;
       [[fallthrough]];
     case GoingBack::Act::older:
-      if (verdict.act != GoingBack::Act::gone) missed_.reset();
+      if (verdict.act != GoingBack::Act::gone) mounts_.end();
       // Then the next view waits for it, and they read again.
       goes_further_ = !view_.source.checkpoint.empty() && checkpoints_->hidden_before(view_.source.step);
       return goes_further_ ? close_view() : go_back_further(), true;

@@ -5,7 +5,6 @@
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
-#include "actors/messages/disk_retry.hpp"
 #include "base/canary.hpp"
 #include "muster/error.hpp"
 
@@ -115,7 +114,7 @@ bool CoordinatorState::noted(const View& view) {
   try {
     note(view);
   } catch (const Error& error) {
-    if (taken_over_) return false;
+    if (term_.taken_over()) return false;
     if (canary("journal-full-fails")) {
       fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
       return false;
@@ -129,27 +128,23 @@ bool CoordinatorState::noted(const View& view) {
 }
 
 void CoordinatorState::journal_refused(const View& view, const std::string& reason) {
-  const auto now = self_->clock().now();
   const auto give_up = setup_.job.cluster.give_up_after;
-  if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
-  const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
-  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
-  note_again_ = disk_back_off(note_again_);
+  const auto wait = pending_.refuse(view, self_->clock().now(), give_up);
   raise(make_event("journal_delayed", {{"view", number(view.number)},
                                        {"reason", reason},
-                                       {"again_ms", milliseconds(unnoted_->again - now)},
+                                       {"again_ms", milliseconds(wait)},
                                        {"give_up_ms", milliseconds(give_up)}}));
 }
 
 // Of a restarted coordinator: its term, or what a member told. Before that is written no member counts as
 // back; each asks again.
 bool CoordinatorState::note_what_it_lacks() {
-  if (!journal_behind_) return true;
-  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
+  if (!term_.journal_is_behind()) return true;
+  if (pending_.refused_until_later(self_->clock().now())) return false;
   try {
     note(view_);
   } catch (const Error& error) {
-    if (!taken_over_) journal_refused(view_, error.what());
+    if (!term_.taken_over()) journal_refused(view_, error.what());
     return false;
   }
   return true;
@@ -166,19 +161,28 @@ bool CoordinatorState::is_outdated(const View& view) const {
 }
 
 void CoordinatorState::note_again() {
-  const auto now = self_->clock().now();
-  const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
-  const auto give_up = setup_.job.cluster.give_up_after;
-  const bool over = unnoted_since_ && unnoted_->was_last;
-  if (anew_ && !over) return;  // see begin_with_those_here
-  if (!anew_ && ((phase_ != CoordinatorPhase::noting && !returns) || now < unnoted_->again)) return;
-  if (!over && returns) return void(note_what_it_lacks());
-  if (!over && !unnoted_->made) return next_view();
-  if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();
-  if (!over) return install(View(unnoted_->view));
-  const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
+  using Due = PendingView::Due;
+  const bool returns = term_.journal_is_behind();  // nobody is back before the journal says so
+  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, anew_}, self_->clock().now())) {
+    case Due::nothing:  // where the run begins anew see begin_with_those_here
+      return;
+    case Due::lacking:
+      return void(note_what_it_lacks());
+    case Due::make:
+      return next_view();
+    case Due::install:
+      if (!is_outdated(pending_.view())) return install(View(pending_.view()));
+      return begun_ ? next_view() : try_to_begin_anew();
+    case Due::give_up:
+      return give_up_journal();
+  }
+}
+
+void CoordinatorState::give_up_journal() {
+  const std::string reason = "the journal could not be written for " +
+                             std::to_string(setup_.job.cluster.give_up_after.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
-  if (returns)
+  if (term_.journal_is_behind())
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");

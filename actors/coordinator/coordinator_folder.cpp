@@ -3,15 +3,13 @@
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
-#include "actors/messages/disk_retry.hpp"
 #include "base/canary.hpp"
 
 namespace muster {
 
 void CoordinatorState::make_again_at(const View& view, Time when) {
   phase_ = CoordinatorPhase::noting;
-  unnoted_since_.reset();
-  unnoted_ = Unnoted{view, when, false, false};
+  pending_.make_at(view, when);
 }
 
 // A view that goes back is made with the folder at hand: what cannot be read for a while is not gone. Members
@@ -22,20 +20,19 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
   const auto look = [&] { return checkpoints_->hidden_before(goes_further_ ? view_.source.step : before); };
   auto hidden = goes_back ? look() : std::nullopt;
   if (goes_back && !hidden) checkpoints_->hold(), hidden = look();  // it may have gone meanwhile
-  if (!hidden || canary("folder-is-not-waited-for")) return folder_away_since_.reset(), false;
+  if (!hidden || canary("folder-is-not-waited-for")) return folder_wait_.end(), false;
   checkpoints_->look_anew();
   const auto now = self_->clock().now();
   const auto give_up = setup_.job.cluster.give_up_after;
-  if (!folder_away_since_) {
-    folder_away_since_ = now;
-    folder_wait_ = kDiskAgainMin;
+  if (folder_wait_.refused(now)) {
     raise(make_event(
         "notice",
         {{"text", "not all of checkpoint.folder (" + setup_.checkpoints->folder() + ") can be read (" +
                       *hidden + "), and the run is to go back to a checkpoint: it is waited for, " +
                       std::to_string(give_up.count()) + " ms (cluster.give_up_after)"}}));
   }
-  const bool over = now - *folder_away_since_ >= give_up;
+  const auto wait = folder_wait_.next(now, give_up);
+  const bool over = !wait;
   // Members have told of a good one, and their hosts may see the folder; or only some of it cannot be read.
   const auto last = checkpoints_->last_of_run_before(before);
   const bool known = checkpoints_->last_is_known() || last;
@@ -46,19 +43,9 @@ bool CoordinatorState::waits_for_folder(const View& view, bool parts_lost) {
     return go_back_further(), true;
   }
   if (over) return fail_without_folder(*hidden), true;
-  make_again_at(view,
-                now + std::min<std::chrono::nanoseconds>(folder_wait_, *folder_away_since_ + give_up - now));
-  folder_wait_ = disk_back_off(folder_wait_);
+  make_again_at(view, now + *wait);
+  folder_wait_.back_off();
   return true;
-}
-
-// It has not found the file, and others have: the folder is mounted on one host after the other, or it was
-// away when this one looked.
-bool CoordinatorState::may_find_it(std::uint32_t slot) const {
-  if (!setup_.checkpoints || going_back_.unread(slot) != Unread::gone) return false;
-  if (!missed_) return true;
-  if (missed_->by_all) return missed_->again < missed_->since + setup_.job.cluster.give_up_after;
-  return !missed_->looked.contains(slot);
 }
 
 // No replica finds the checkpoint of this view, and the coordinator does, or finds none at all: their folder
@@ -70,19 +57,14 @@ void CoordinatorState::wait_for_mounts(bool by_all, const std::vector<std::uint3
       (by_all ? "no replica finds " : "some replicas do not find ") + view_.source.checkpoint +
       " in checkpoint.folder (" + setup_.checkpoints->folder() + "), to which the run is to go back" +
       (by_all && checkpoints_->finds(view_.source.checkpoint) ? ", and the coordinator does" : "");
-  if (!missed_ || (by_all && !missed_->by_all)) {
-    missed_ = Missed{by_all, now, kDiskAgainMin, now, {}};
+  if (mounts_.missed(by_all, now)) {
     const std::string look =
         by_all ? ": they look again, for " + std::to_string(give_up.count()) + " ms (cluster.give_up_after)"
                : ", and others do: they look once more";
     raise(make_event("notice", {{"text", none + look}}));
   }
-  missed_->looked.insert(slots.begin(), slots.end());
-  const Time until = missed_->since + give_up;
-  if (missed_->by_all && missed_->again >= until)  // none found it then
+  if (!mounts_.look_again(slots, now, give_up))
     return fail(none + "; mount the folder on every host, and go on with --resume");
-  missed_->again = std::max<Time>(now, std::min<Time>(now + missed_->wait, until));
-  missed_->wait = disk_back_off(missed_->wait);
   close_view();
 }
 

@@ -54,7 +54,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   self_->monitor(actor);
   Welcome welcome;
   welcome.name = who;
-  welcome.term = term_;
+  welcome.term = term_.number();
   welcome.job_toml = setup_.job_toml;
   welcome.folder_mark = setup_.folder_mark;
   const auto& placed = setup_.placement.devices;

@@ -130,7 +130,7 @@ void CoordinatorState::note_suspects() {
 // Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
 // are written late.
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
-  if (!setup_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
+  if (!setup_.checkpoints || from == 0 || term_.taken_over()) return;  // they are another coordinator's
   verdicts_.add(from);
   checkpoints_->forget_from(from);
   const std::string refusal = mark_suspects();
@@ -158,7 +158,7 @@ std::string CoordinatorState::mark_suspects() const {
 }
 
 void CoordinatorState::mark_suspects_again() {
-  if (verdicts_.marked() || taken_over_ || !mark_suspects().empty()) return;
+  if (verdicts_.marked() || term_.taken_over() || !mark_suspects().empty()) return;
   verdicts_.marked_late();
   raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
 }

@@ -29,7 +29,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
 bool CoordinatorState::comes_later(const NodeName& who) const {
-  const View& made = phase_ == CoordinatorPhase::noting ? unnoted_->view : view_;
+  const View& made = phase_ == CoordinatorPhase::noting ? pending_.view() : view_;
   return !begun_ && made.number > 0 && !made.holds(who);
 }
 
@@ -108,7 +108,7 @@ void CoordinatorState::ask_to_close() {
   close_again_ = false;
   if (ending_ || phase_ != CoordinatorPhase::closing) return;
   for (const NodeName& who : membership_->not_closed())
-    self_->send(actors_.at(who), Close{term_, membership_->at(who).in_view, lost_});
+    self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).in_view, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
@@ -122,7 +122,7 @@ void CoordinatorState::on(const Closed& message) {
   }
   if (message.took == view_.number) {  // told of no step: it was the last one, or none is left
     took_effect_ = true;
-    missed_.reset();
+    mounts_.end();
   }
   if (is_going_back()) membership_->begin_again();  // it may speak of what it held before
   if (membership_->all(NodeStage::closed)) next_view();
@@ -138,7 +138,7 @@ void CoordinatorState::next_view() {
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
   if (!next.view) return pause(next.missing);
-  if (missed_ && self_->clock().now() < missed_->again) return make_again_at(*next.view, missed_->again);
+  if (const auto look = mounts_.next_look(self_->clock().now())) return make_again_at(*next.view, *look);
   if (!waits_for_folder(*next.view, next.lost.has_value())) make_view(next);
   checkpoints_->look_anew();
 }
@@ -148,7 +148,7 @@ void CoordinatorState::make_view(const Membership::Next& next) {
   View view = *next.view;
   if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
   if (next.lost) go_back(view, *next.lost);
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   avoid_unreadable(view);
   go_back_before_suspects(view);
   if (from_disk(view)) forget_after(view);
@@ -190,8 +190,8 @@ void CoordinatorState::pause(const std::string& missing) {
   if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
   phase_ = CoordinatorPhase::paused;
   paused_for_ = missing;
-  folder_away_since_.reset();
-  missed_.reset();
+  folder_wait_.end();
+  mounts_.end();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
   const auto left = std::max<std::chrono::nanoseconds>(
@@ -212,7 +212,7 @@ void CoordinatorState::end_without_members(const std::string& missing) {
 
 void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
-  next.term = term_;
+  next.term = term_.number();
   if (from_disk(next)) watch_->went_back(next.records);
   next.dropping = watch_->dropping();
   std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
@@ -230,7 +230,7 @@ void CoordinatorState::install(const View& view) {
   suspects_.made_view();
   if (next.back) suspects_.clear();
   if (from_disk(next)) membership_->begin_again();
-  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
+  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
@@ -287,7 +287,7 @@ void CoordinatorState::set_out() {
   phase_ = CoordinatorPhase::running;
   watch_->begun();
   paused_since_.reset();
-  folder_away_since_.reset();
+  folder_wait_.end();
   announce_view();
   if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
