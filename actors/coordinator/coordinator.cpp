@@ -26,7 +26,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   self_ = self;
   setup_ = std::move(setup);
   began_ = self->clock().now();
-  writer_ = std::random_device{}() + 1ull;
+  term_.set_writer(std::random_device{}() + 1ull);
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
     fail_of(thrown);
     finish();  // no tick comes any more
@@ -34,6 +34,8 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   });
   membership_ = std::make_unique<Membership>(setup_.job);
   watch_ = std::make_unique<ClusterWatch>(setup_.job.cluster, kTick);
+  checkpoints_ =
+      std::make_unique<KnownCheckpoints>(setup_.checkpoints, setup_.job, setup_.job_hash, verdicts_);
   report_.job = setup_.job.name;
   report_.replicas = setup_.job.cluster.replicas;
   report_.shards = setup_.job.train.shards;
@@ -71,8 +73,9 @@ void CoordinatorState::report_resumed() {
   for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
   report_.steps = resume.step;
   report_.samples = resume.samples;
-  kept_ = {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256};
-  knows_of_one_ = true;
+  checkpoints_->go_on_from(
+      {resume.manifest, resume.records, resume.step, resume.path, {}, 0, resume.weights_sha256});
+  checkpoints_->know_of_one();
 }
 
 std::chrono::nanoseconds CoordinatorState::elapsed() const {
@@ -108,10 +111,7 @@ void CoordinatorState::on(const Progress& message) {
     steps_heard_->take(message, now);
   }
   const bool of_this_view = in_force() && message.took == view_.number;
-  if (doubt_ && of_this_view && message.step >= view_.doubted_to && view_.number > judged_) {
-    doubt_.reset();  // all were compared
-    note_suspects();
-  }
+  if (of_this_view && suspects_.settled_by(message.step, view_)) note_suspects();
   if (of_this_view) report_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
@@ -125,7 +125,7 @@ void CoordinatorState::on(const Progress& message) {
 void CoordinatorState::takes_effect() {
   if (view_.replicas.size() > 1) membership_->weights_compared();
   if (ending_ || std::exchange(took_effect_, true)) return;
-  missed_.reset();
+  mounts_.end();
   if (membership_->any_caught_up()) close_view();
 }
 
@@ -254,11 +254,11 @@ void CoordinatorState::skip_own_standstill() {
   if (gap < std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick))
     return;
   stood_still_ += gap;
-  for (auto* since : {&paused_since_, &folder_away_since_, &unnoted_since_}) {
-    if (*since) **since = std::min<Time>(**since + gap, now);
-  }
+  if (paused_since_) paused_since_ = std::min<Time>(*paused_since_ + gap, now);
+  folder_wait_.stood_still(gap, now);
+  pending_.stood_still(gap, now);
   unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
-  if (missed_) missed_->since = std::min<Time>(missed_->since + gap, now);
+  mounts_.stood_still(gap, now);
   if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + setup_.job.checkpoint.grace);
 }
 
@@ -272,7 +272,7 @@ void CoordinatorState::on(const Tick& message) {
     return;
   }
   const auto& cluster = setup_.job.cluster;
-  if (!marked_ && ++marking_ticks_ % kMarkingTicks == 0) mark_suspects_again();
+  if (verdicts_.tries_again()) mark_suspects_again();
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
   if (keeping_ && self_->clock().now() >= keeping_->until) {
     return not_kept("no member wrote a checkpoint within " +
@@ -296,7 +296,8 @@ void CoordinatorState::on(const Tick& message) {
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
-  const Pulse pulse{term_, kept_.step, membership_->free_numbers(), whom_it_waits_for()};
+  const Pulse pulse{term_.number(), checkpoints_->last().step, membership_->free_numbers(),
+                    whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
     if (membership_->alive(who)) self_->send(actor, pulse);
   }
@@ -386,13 +387,13 @@ bool CoordinatorState::all_know() const {
 // Whether those who are not heard now are better left alone: a coordinator that is started again finds them
 // by its journal. Where results may be wrong they are to hear so, whenever that is.
 bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
-  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspect_from_ &&
+  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspects_.any() &&
          !canary("unheard-are-told");
 }
 
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   if (outcome != "completed" && !gives_up_silence_) keep_no_damaged();
   ending_ = true;
   ended_ = self_->clock().now();
@@ -401,7 +402,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   report_.outcome = outcome;
   report_.reason = reason;
   last_note(false);  // or another one has taken this run over: then nobody is told
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
   const bool leaves_unheard = gives_up_silence_ || may_be_found_again(outcome);
@@ -411,18 +412,17 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     const bool good = all_good || membership_->at(who).leaving;
     // A message that waits in the connection would end those who live when their link is good again.
     if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
-    if (membership_->alive(who))
-      self_->send(actor, Stop{good, reason, false, false, suspect_from_.value_or(0)});
+    if (membership_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspects_.from()});
   }
   if (!report_.completed()) all_were_told_ = all_know();
   // Those who live are further than the checkpoint.
-  if (outcome != "completed" && !report_.kept && !kept_.manifest.empty() && !gives_up_silence_ &&
-      !suspects_stay_)
-    report_.kept = Report::Kept{kept_.step, {}};
+  if (outcome != "completed" && !report_.kept && checkpoints_->any() && !gives_up_silence_ &&
+      !verdicts_.suspects_stay())
+    report_.kept = Report::Kept{checkpoints_->last().step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
   // started by hand knows only by their going that they have heard it.
-  const bool waits = outcome == "completed" || keeping_ || suspect_from_ || setup_.journal;
+  const bool waits = outcome == "completed" || keeping_ || suspects_.any() || setup_.journal;
   if (!waits || membership_->none_alive()) finish();
 }
 
@@ -446,7 +446,7 @@ void CoordinatorState::finish() {
 
 void CoordinatorState::sum_up() {
   mark_suspects_again();
-  if (suspect_from_) set_suspects_aside(*suspect_from_);  // what was written meanwhile
+  if (suspects_.any()) set_suspects_aside(suspects_.from());  // what was written meanwhile
   if (report_.completed()) raise(make_event("completed", {{"steps", number(report_.steps)}}));
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;

@@ -2,8 +2,8 @@
 // waits for it.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,8 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "actors/checkpoint/checkpoint_verdicts.hpp"
 #include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/coordinator_term.hpp"
+#include "actors/coordinator/states/disk_wait.hpp"
+#include "actors/coordinator/states/known_checkpoints.hpp"
+#include "actors/coordinator/states/mount_wait.hpp"
+#include "actors/coordinator/states/pending_view.hpp"
+#include "actors/coordinator/states/suspect_steps.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
@@ -93,8 +99,7 @@ class CoordinatorState {
  private:
   static constexpr std::chrono::milliseconds kTick{50};
   static constexpr int kTicksOfSlack = 4;
-  static constexpr int kMarkingTicks =
-      20;  // between two tries to mark wrong checkpoints on a disk that refused
+  static constexpr std::uint64_t kAllSteps = std::numeric_limits<std::uint64_t>::max();  // before it
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;
@@ -125,7 +130,6 @@ class CoordinatorState {
   bool judge_going_back(bool tick);
   bool wait_for_readers(bool tick);
   void go_back_further();
-  void pass_over_checkpoint();
   void keep_no_damaged();
   bool follow(const ClusterWatch::Judgement& judgement);
   void node_down(const caf::actor_addr& address);
@@ -139,28 +143,14 @@ class CoordinatorState {
   std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::uint32_t>& asked) const;
   std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgement) const;
   std::string advice_of(const UnlikeBits& message) const;
-  std::optional<std::vector<ListedCheckpoint>> listed() const;
-  void look_at_folder();
-  bool folder_is_away() const;
-  std::optional<std::string> hidden_before(std::uint64_t step) const;
-  void see_folder();
-  bool finds(const std::string& manifest) const;
-  bool is_missed() const;
-  bool is_gone(const std::string& manifest) const;
-  std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
-  std::optional<Checkpointed> good_before(std::uint64_t step) const;
   bool ends_with(const Judgement& judgement) const;
   std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from) const;
   void suspect(std::uint64_t from, bool ends);
   void keep_no_suspect();
-  Checkpointed kept_by(const ListedCheckpoint& good) const;
-  void keep(const Checkpointed& message);
-  void remember_reported(const Checkpointed& message);
   void suspect_what_is_doubted(bool ends);
-  bool can_be_settled_in(const View& view) const;
   void note_suspects();
   void set_suspects_aside(std::uint64_t from);
-  std::string mark_suspects();
+  std::string mark_suspects() const;
   void mark_suspects_again();
   void remember_verdicts();
   void remember_going_back();
@@ -172,9 +162,7 @@ class CoordinatorState {
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_after(const View& view);
-  void doubt_given_up_steps();
   bool goes_back_again(View& view);
-  bool is_news(const UnlikeBits& message, const Judgement& judgement);
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
@@ -228,7 +216,6 @@ class CoordinatorState {
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
-  bool may_find_it(std::uint32_t slot) const;
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
   void go_back(View& view, const PartHolder& lost);
@@ -241,6 +228,7 @@ class CoordinatorState {
   void refuse_equal() const;
   bool is_outdated(const View& view) const;
   void note_again();
+  void give_up_journal();
   void note_alone(View& view) const;
   void let_leavers_go();
   Membership::Next what_follows_view() const;
@@ -282,6 +270,7 @@ class CoordinatorState {
   CoordinatorSetup setup_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<ClusterWatch> watch_;
+  std::unique_ptr<KnownCheckpoints> checkpoints_;
   std::map<NodeName, node_actor> actors_;
   std::set<NodeName> away_;  // whose connection has ended, and who may come back
   std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
@@ -291,11 +280,9 @@ class CoordinatorState {
   // noting (the journal's disk takes nothing), installing (all greet each other).
   enum class CoordinatorPhase { forming, adopting, closing, paused, noting, installing, running };
   CoordinatorPhase phase_ = CoordinatorPhase::forming;
-  std::uint64_t term_ = 1, noted_term_ = 0;  // and the one that is in the journal
-  std::uint64_t writer_ = 0;                 // as in JournalEntry
-  std::uint32_t first_view_ = 1;             // its number; a run that begins anew gives none twice
-  Checkpointed kept_;                        // the last one of this run, or the one that it goes on from
-  std::vector<NodeName> lost_;               // not to be waited for in the view that is being closed
+  CoordinatorTerm term_;
+  std::uint32_t first_view_ = 1;  // its number; a run that begins anew gives none twice
+  std::vector<NodeName> lost_;    // not to be waited for in the view that is being closed
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
   std::string paused_for_;
@@ -324,9 +311,7 @@ class CoordinatorState {
   LocalErrors errors_;
   Hangs hangs_;
   ReachWatch reach_;
-  bool close_again_ = false;     // losses are to be told to those who close
-  bool journal_behind_ = false;  // it lacks the term of this coordinator, or what a member told
-  bool taken_over_ = false;      // another coordinator has the journal
+  bool close_again_ = false;  // losses are to be told to those who close
   struct Caller {
     Join join;
     node_actor actor;
@@ -347,60 +332,17 @@ class CoordinatorState {
     bool told = false;  // to end
   };
   std::optional<Keeping> keeping_;
-  // A view that is made, or whose members a restarted coordinator waits for, and that is not in the journal
-  // yet.
-  struct Unnoted {
-    View view;
-    Time again;
-    bool was_last = false;  // the disk has had its time
-    bool made = true;       // or is to be made when the folder of checkpoints is there
-  };
-  std::optional<Unnoted> unnoted_;
-  std::optional<Time> unnoted_since_;       // the journal's disk has taken nothing
-  std::chrono::nanoseconds note_again_{0};  // the wait after the next refusal
-  std::uint32_t judged_ = 0;                // the view of which it is known that members differ; 0: none
+  PendingView pending_;
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
-  std::set<std::pair<std::uint8_t, std::vector<std::uint32_t>>> reported_;  // of it: what, and who
-  std::optional<std::uint64_t> suspect_from_;  // results of this step and later ones may be wrong
-  bool suspected_before_ = false;              // by the coordinator before this one: why is not known
-  std::uint64_t history_ = 1;                  // of this view (checkpoint_verdicts.hpp)
-  std::vector<Verdict> verdicts_;              // this coordinator's
-  bool marked_ = true;                         // they are on the disk
-  int marking_ticks_ = 0;                      // else: since they were tried last
-  bool suspects_stay_ = false;                 // nor let wrong checkpoints be renamed
-  bool has_verdict_ = false;                   // there is one on it: the next view begins another one
-  std::uint32_t back_in_ = 0;                  // the last view that went back
-  GoingBack going_back_;                       // what members of the view say of its checkpoint
-  // Checkpoints that nobody could go back to, and in which view.
-  std::map<std::string, std::uint32_t> unreadable_;
-  int back_ticks_ = 0;     // since somebody could not, and others have not said
-  int reading_ticks_ = 0;  // while nobody has said anything
-  // The folder of checkpoints could be read, and held some, and cannot be since (coordinator_folder.cpp).
-  bool saw_checkpoints_ = false;
-  bool knows_of_one_ = false;      // by a member, or by the coordinator before
-  std::deque<Checkpointed> told_;  // by members: the last ones, by record
-  std::optional<Time> folder_away_since_;
-  std::chrono::nanoseconds folder_wait_{0};
-  std::optional<std::vector<ListedCheckpoint>> seen_;  // in it, while a view is made
-  bool kept_is_known_ = true;  // the last checkpoint: from the folder, or from a member
+  SuspectSteps suspects_;
+  AttemptVerdicts verdicts_;
+  std::uint32_t back_in_ = 0;  // the last view that went back
+  GoingBack going_back_;       // what members of the view say of its checkpoint
+  int back_ticks_ = 0;         // since somebody could not, and others have not said
+  int reading_ticks_ = 0;      // while nobody has said anything
+  DiskWait folder_wait_;       // the folder of checkpoints is away
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
-  // Replicas do not find the checkpoint of their view, which others or this coordinator do.
-  struct Missed {
-    bool by_all;
-    Time since;
-    std::chrono::nanoseconds wait;
-    Time again;                      // the last look
-    std::set<std::uint32_t> looked;  // once, and did not find it though others did
-  };
-  std::optional<Missed> missed_;
-  // Until it is known who of these is wrong: results of this step and later ones may be.
-  struct Doubt {
-    std::uint64_t from;
-    std::vector<std::uint32_t> slots;
-  };
-  std::optional<Doubt> doubt_;
-  // Nobody knows whose gradient is wrong: all are compared in these steps of the next view.
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> doubted_;
+  MountWait mounts_;
   bool ending_ = false;            // the outcome is known
   bool gives_up_silence_ = false;  // the run fails, for no member is heard
   std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one

@@ -2,7 +2,6 @@
 // members hold, and which of the two counts. Steps that live replicas hold always count more than a verdict
 // in a journal.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -34,23 +33,21 @@ void CoordinatorState::note(const View& view, bool ended) {
   if (!setup_.journal || (canary("no-journal") && view.number > 0)) return;
   const bool goes_back = view.back && view.number != view_.number;
   try {
-    if (noted_term_ != term_) refuse_equal();
-    setup_.journal->write({setup_.job_hash, term_, view.number == 0 ? beginning() : view,
+    if (term_.is_new()) refuse_equal();
+    setup_.journal->write({setup_.job_hash, term_.number(), view.number == 0 ? beginning() : view,
                            membership_->free_numbers(), ended, report_.completed(), report_.steps,
                            report_.samples, report_.weights_sha256,
                            report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
-                           goes_back ? 0 : suspect_from_.value_or(0), doubt_ ? doubt_->from : 0, writer_});
-    noted_term_ = term_;
-    unnoted_since_.reset();
-    journal_behind_ = false;
+                           goes_back ? 0 : suspects_.from(), suspects_.doubt_from(), term_.writer()});
+    term_.noted();
+    pending_.noted();
   } catch (const TakenOver& error) {
     taken_over(error.what());
     throw;
   }
 }
 
-// Two that were started with the same journal have the same term, until one of them writes. A write of its
-// own may have come to the disk though it failed.
+// Two that were started with the same journal have the same term, until one of them writes.
 void CoordinatorState::refuse_equal() const {
   std::optional<JournalEntry> there;
   try {
@@ -58,14 +55,14 @@ void CoordinatorState::refuse_equal() const {
   } catch (const DamagedJournal&) {
     return;  // the write replaces it
   }
-  if (there && there->term >= term_ && there->writer != writer_)
+  if (term_.is_beaten_by(there))
     throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
                     " in its journal)");
 }
 
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.
 void CoordinatorState::taken_over(const std::string& reason) {
-  taken_over_ = true;
+  term_.take_over();
   setup_.journal.reset();
   if (std::exchange(ending_, true)) return;
   actors_.clear();
@@ -80,7 +77,7 @@ void CoordinatorState::taken_over(const std::string& reason) {
 void CoordinatorState::look_into_journal() {
   if (!setup_.journal) return;
   const auto entry = setup_.journal->read();
-  if (entry) term_ = entry->term + 1;
+  if (entry) term_.follow(entry->term);
   if (entry && !entry->ended && !setup_.resume)
     wait_ticks_ = (kReturnMax + setup_.job.cluster.detect.patience) / kTick;
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
@@ -111,15 +108,17 @@ void CoordinatorState::look_into_journal() {
   if (entry->completed) return report_completed(*entry);
   first_view_ = std::max(entry->first_view, 1u);
   if (entry->doubt_from > 0) {
-    doubt_ = Doubt{entry->doubt_from, {}};
-    for (const Member& member : entry->view.replicas) doubt_->slots.push_back(member.name.slot);
+    std::vector<std::uint32_t> slots;
+    for (const Member& member : entry->view.replicas) slots.push_back(member.name.slot);
+    suspects_.doubt(entry->doubt_from, std::move(slots));
   }
   wait_for_members(entry->view, entry->free);
-  if (entry->suspect_from > 0)
-    suspect_from_ = std::min(entry->suspect_from, suspect_from_.value_or(entry->suspect_from));
-  has_verdict_ = suspected_before_ = suspect_from_.has_value();  // by the journal, or on the disk
+  if (entry->suspect_from > 0) {  // else the folder may say so
+    suspects_.suspected_before(entry->suspect_from);
+    verdicts_.give_up();
+  }
   keep_no_suspect();
-  journal_behind_ = true;  // of its own term
+  term_.journal_lacks_it();
   note_what_it_lacks();
 }
 
@@ -150,7 +149,7 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
   try {
     note(View{});
   } catch (const Error& error) {
-    if (!nodes_may_live || taken_over_) throw;
+    if (!nodes_may_live || term_.taken_over()) throw;
     journal_refused(View{}, error.what());
     anew_ = true;
   }
@@ -159,19 +158,14 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
 // The members of that view look for this coordinator.
 void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& free) {
   view_ = view;
-  if (view.history > 0) history_ = view.history;
-  knows_of_one_ = true;
-  look_at_folder();
+  if (view.history > 0) verdicts_.begin(view.history);
+  checkpoints_->know_of_one();
+  checkpoints_->look();
   remember_verdicts();
   remember_going_back();
-  kept_ = {view_.source.checkpoint, view_.source.records, view_.source.step};
-  // What members have written since the view was made. What is older may be what all went back behind.
-  const auto last = last_before(std::numeric_limits<std::uint64_t>::max());
-  const bool of_this_attempt = last && of_one_run(last->history, history_) && last->history >= view_.history;
-  if (of_this_attempt && last->records > kept_.records) kept_ = kept_by(*last);
-  kept_is_known_ = !setup_.checkpoints || listed().has_value();
+  checkpoints_->go_on_from(view_.source, view_.history);
   keep_no_suspect();
-  report_.steps = std::max(report_.steps, kept_.step);
+  report_.steps = std::max(report_.steps, checkpoints_->last().step);
   watch_->entered(view_);
   watch_->begun();
   going_back_.entered();
@@ -179,9 +173,9 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   phase_ = CoordinatorPhase::adopting;
   membership_->entered_before(view_, free);
   trained_from_ = self_->clock().now();
-  raise(make_event(
-      "restarted",
-      {{"term", number(term_)}, {"view", number(view_.number)}, {"members", number(view_.replicas.size())}}));
+  raise(make_event("restarted", {{"term", number(term_.number())},
+                                 {"view", number(view_.number)},
+                                 {"members", number(view_.replicas.size())}}));
 }
 
 // The one before was gone before all knew of the end: they are told when they come back, for a while.
@@ -211,10 +205,10 @@ void CoordinatorState::on(const Adopt& message) {
     self_->send(actor, Stop{false, reason, again, message.begun && beyond});
   };
   if (!actor) return refuse_it("it has no address to answer to", false);
-  if (taken_over_) return;                   // it is another coordinator's
+  if (term_.taken_over()) return;            // it is another coordinator's
   if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
   if (ending_) {
-    const Stop stop{report_.completed(), "the run has ended", false, true, suspect_from_.value_or(0)};
+    const Stop stop{report_.completed(), "the run has ended", false, true, suspects_.from()};
     return self_->send(actor, stop);
   }
   if (message.job_hash != setup_.job_hash) return refuse_it("it trains another job (other job hash)", false);
@@ -228,7 +222,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (unknown_view) {
     try_to_begin_anew();
     adopting_ticks_ = 0;  // it is back
-    if (anew_ || taken_over_) return;
+    if (anew_ || term_.taken_over()) return;
   } else if (!learn_from(message)) {
     return;
   }
@@ -247,7 +241,7 @@ void CoordinatorState::on(const Adopt& message) {
 // here and below: the disk of the journal takes nothing now, and the member asks again.
 bool CoordinatorState::begin_anew() {
   if (!setup_.resume && view_.records > 0) return fail(why_resume(view_)), false;
-  if (unnoted_since_ && (unnoted_->was_last || self_->clock().now() < unnoted_->again)) return false;
+  if (pending_.is_over() || pending_.refused_until_later(self_->clock().now())) return false;
   auto membership = std::make_unique<Membership>(setup_.job, membership_->free_numbers());
   std::swap(membership, membership_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
@@ -256,7 +250,7 @@ bool CoordinatorState::begin_anew() {
   } catch (const Error& error) {
     std::swap(membership, membership_);
     first_view_ = first_before;
-    if (!taken_over_) journal_refused(View{}, error.what());
+    if (!term_.taken_over()) journal_refused(View{}, error.what());
     return false;
   }
   for (const auto& [who, actor] : actors_) {
@@ -268,7 +262,7 @@ bool CoordinatorState::begin_anew() {
   watch_ = std::make_unique<ClusterWatch>(setup_.job.cluster, kTick);
   reach_ = {};
   view_ = View{};
-  unnoted_.reset();
+  pending_.drop();
   begun_ = false;
   phase_ = CoordinatorPhase::forming;
   short_ticks_ = 0;
@@ -292,7 +286,7 @@ void CoordinatorState::some_were_here() {
 }
 
 void CoordinatorState::try_to_begin_anew() {
-  anew_ = !begin_anew() && !taken_over_;
+  anew_ = !begin_anew() && !term_.taken_over();
 }
 
 // The journal may be older than what members hold: it was restored from a copy.
@@ -304,13 +298,10 @@ bool CoordinatorState::learn_from(const Adopt& message) {
       message.view.number > known && makes_sense(message.view, message.join.name, setup_.job.train.shards);
   const bool expected = !forming && membership_->expects(message.join.name, message.join.incarnation);
   if (!newer && !expected) return true;
-  if (message.term >= term_) {
-    term_ = message.term + 1;
-    journal_behind_ = true;
-  }
+  term_.rise_above(message.term);
   if (newer) {
     go_on_with(message.view);
-    journal_behind_ = true;
+    term_.journal_lacks_it();
   }
   return note_what_it_lacks();
 }
@@ -336,11 +327,9 @@ void CoordinatorState::go_on_with(const View& view) {
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
   anew_ = false;
-  suspect_from_.reset();  // what the journal said of is an older view
-  doubt_.reset();
-  told_.clear();
-  suspected_before_ = false;
-  has_verdict_ = false;
+  suspects_.forget();  // what the journal said of is an older view
+  checkpoints_->forget_reports();
+  verdicts_.goes_on();
   wait_for_members(view, membership_->free_numbers());
 }
 
@@ -351,7 +340,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   watch_->came(who, elapsed());
   // It asks until it hears something: over the same connection that says nothing new.
   if (away_.erase(who) == 0 && actors_.at(who).address() == actor.address()) {
-    if (phase_ != CoordinatorPhase::adopting) self_->send(actor, Adopted{term_});
+    if (phase_ != CoordinatorPhase::adopting) self_->send(actor, Adopted{term_.number()});
     return;
   }
   actors_[who] = actor;
@@ -364,7 +353,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
   membership_->returned(message);
   if (message.view.number != view_.number) watch_->missed_view(who);
   if (phase_ == CoordinatorPhase::adopting) return;
-  self_->send(actor, Adopted{term_});
+  self_->send(actor, Adopted{term_.number()});
   const std::vector<NodeName> fed = membership_->fed_by(who, message.view.number);
   for (const NodeName& newcomer :
        membership_->fed_by_others(who))  // it may have missed that it does not any more
@@ -376,7 +365,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
     if (!membership_->member(newcomer)) membership_->to_feed_again(newcomer);
   }
   if (phase_ == CoordinatorPhase::closing) {
-    self_->send(actor, Close{term_, message.view.number, lost_});
+    self_->send(actor, Close{term_.number(), message.view.number, lost_});
   } else if (phase_ == CoordinatorPhase::installing || (phase_ == CoordinatorPhase::running && !up_to_date) ||
              !fed.empty()) {
     close_view();
@@ -386,7 +375,7 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
 // Nobody was told of a view yet: all that it can have missed is that it was heard.
 void CoordinatorState::returned_early(const Adopt& message, const node_actor& actor) {
   const NodeName& who = message.join.name;
-  self_->send(actor, Adopted{term_});
+  self_->send(actor, Adopted{term_.number()});
   if (membership_->at(who).stage != NodeStage::joined || message.prepared.address.empty()) return;
   Prepared prepared = message.prepared;
   prepared.name = who;
@@ -402,13 +391,13 @@ void CoordinatorState::adopted_all() {
     if (membership_->alive(who))
       raise(make_event("returned",
                        {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
-    self_->send(actor, Adopted{term_});
+    self_->send(actor, Adopted{term_.number()});
   }
   const bool any_leaves = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return node.second.leaving && membership_->member(node.first);
   });
-  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last && !doubted_ &&
-      !suspect_from_ && !any_leaves) {
+  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last &&
+      !suspects_.compared_next() && !suspects_.any() && !any_leaves) {
     phase_ = CoordinatorPhase::running;
     took_effect_ = false;
     announce_view();
@@ -423,7 +412,7 @@ void CoordinatorState::adopted_all() {
 // Counted in ticks: time in which this coordinator did not run is nobody's silence.
 bool CoordinatorState::judge_returns() {
   const auto missing = membership_->not_returned();
-  if (missing.empty() || journal_behind_) return false;
+  if (missing.empty() || term_.journal_is_behind()) return false;
   const auto& cluster = setup_.job.cluster;
   auto wait =
       wait_for_returns(membership_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
@@ -438,8 +427,8 @@ bool CoordinatorState::judge_returns() {
 }
 
 void CoordinatorState::none_came_back() {
-  const bool can_resume = last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
-  const bool cannot_tell = setup_.checkpoints && (!listed() || folder_is_away());
+  const bool can_resume = checkpoints_->last_before(kAllSteps).has_value();
+  const bool cannot_tell = !checkpoints_->can_be_listed() || checkpoints_->is_away();
   const auto& cluster = setup_.job.cluster;
   const auto wait = wait_for_returns(false, cluster.detect.patience, cluster.orphan_after);
   fail("no member of the last view has come back and stayed; the first is waited for " +

@@ -1,7 +1,5 @@
 // Views that go back to a checkpoint: parts of the state are lost, or results hold wrong bits
 // (coordinator_suspects.cpp). Where a checkpoint cannot be read, the one before it is taken.
-#include <limits>
-
 #include "actors/checkpoint/checkpoint_verdicts.hpp"
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -28,20 +26,17 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 // Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
 // checkpoint can. Of that a coordinator that was started anew may not have been told.
 void CoordinatorState::go_back(View& view, const PartHolder& lost) {
-  const auto last = last_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
-  if (last && of_one_run(last->history, history_)) {
-    kept_is_known_ = true;
-    if (last->records > kept_.records) kept_ = kept_by(*last);
-  }
-  abandon_after(kept_.step, view.number);
-  if (taken_over_) return;
+  checkpoints_->take_newer_before(suspects_.good_before());
+  const Checkpointed& kept = checkpoints_->last();
+  abandon_after(kept.step, view.number);
+  if (term_.taken_over()) return;
   begin_with_kept(view);
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
-       {"step", number(std::max(steps_done(), kept_.step))},
-       {"to_step", number(kept_.step)},
-       {"checkpoint", kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest},
+       {"step", number(std::max(steps_done(), kept.step))},
+       {"to_step", number(kept.step)},
+       {"checkpoint", kept.manifest.empty() ? std::string("the beginning") : kept.manifest},
        {"reason", "replica " + std::to_string(lost.owner) + " is lost" +
                       (lost.buddy == lost.owner ? ", and nobody had a second copy of its part"
                                                 : ", and so is replica " + std::to_string(lost.buddy) +
@@ -76,15 +71,16 @@ void CoordinatorState::forget_after(const View& view) {
 }
 
 void CoordinatorState::begin_with_kept(View& view) const {
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
-  view.records = kept_.records;
+  const Checkpointed& kept = checkpoints_->last();
+  view.source = {0, {}, kept.manifest, kept.records, kept.step};
+  view.records = kept.records;
   view.behind.clear();
-  for (Member& member : view.replicas) went_back_to(kept_.step, member);
+  for (Member& member : view.replicas) went_back_to(kept.step, member);
 }
 
 // The source of a view that took no effect is that of the next one.
 void CoordinatorState::avoid_unreadable(View& view) const {
-  if (view.source.view == 0 && unreadable_.contains(view.source.checkpoint)) begin_with_kept(view);
+  if (view.source.view == 0 && checkpoints_->is_passed_over(view.source.checkpoint)) begin_with_kept(view);
 }
 
 void CoordinatorState::on(const WentBack& message) {
@@ -108,7 +104,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
   if (!in_force() || took_effect_) return false;
   const auto& cluster = setup_.job.cluster;
   const GoingBack::Verdict verdict = going_back_.judge(slots_of(view_.replicas));
-  if (verdict.any_can && verdict.act == GoingBack::Act::nothing) missed_.reset();  // all have
+  if (verdict.any_can && verdict.act == GoingBack::Act::nothing) mounts_.end();  // all have
   switch (verdict.act) {
     case GoingBack::Act::nothing:
       back_ticks_ = 0;
@@ -124,8 +120,11 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return true;
     case GoingBack::Act::lose: {
       std::vector<std::uint32_t> without = verdict.slots;
-      std::erase_if(without, [this](std::uint32_t slot) { return may_find_it(slot); });
-      if (without.empty()) return wait_for_mounts(missed_ && missed_->by_all, verdict.slots), true;
+      std::erase_if(without, [&](std::uint32_t slot) {
+        return setup_.checkpoints && going_back_.unread(slot) == Unread::gone &&
+               mounts_.may_find(slot, cluster.give_up_after);
+      });
+      if (without.empty()) return wait_for_mounts(mounts_.by_all(), verdict.slots), true;
       for (const std::uint32_t slot : without) {
         if (ending_ || !membership_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
@@ -134,12 +133,13 @@ bool CoordinatorState::judge_going_back(bool tick) {
       return true;
     }
     case GoingBack::Act::gone:
-      if (is_missed() && !canary("gone-is-damaged")) return wait_for_mounts(true), true;
+      if (checkpoints_->is_missed(view_.source.checkpoint) && !canary("gone-is-damaged"))
+        return wait_for_mounts(true), true;
       [[fallthrough]];
     case GoingBack::Act::older:
-      if (verdict.act != GoingBack::Act::gone) missed_.reset();
+      if (verdict.act != GoingBack::Act::gone) mounts_.end();
       // Then the next view waits for it, and they read again.
-      goes_further_ = !view_.source.checkpoint.empty() && hidden_before(view_.source.step);
+      goes_further_ = !view_.source.checkpoint.empty() && checkpoints_->hidden_before(view_.source.step);
       return goes_further_ ? close_view() : go_back_further(), true;
     case GoingBack::Act::away:
       return fail_without_folder(going_back_.refusal()), true;
@@ -164,44 +164,33 @@ bool CoordinatorState::wait_for_readers(bool tick) {
   return true;
 }
 
-// The checkpoint of this view is damaged, or gone: the last good one before it takes its place.
-void CoordinatorState::pass_over_checkpoint() {
-  const PartSource& source = view_.source;
-  unreadable_[source.checkpoint] = view_.number;
-  std::erase_if(told_, [&](const Checkpointed& one) { return one.manifest == source.checkpoint; });
-  const auto older = good_before(source.step);
-  if (older) kept_is_known_ = true;
-  // One that was written meanwhile is better than an older one, unless it may hold wrong results.
-  if (view_.back || kept_.manifest.empty() || unreadable_.contains(kept_.manifest))
-    kept_ = older.value_or(Checkpointed{});
-}
-
 // A run that ends names no checkpoint that is gone, or that those who are left could not read and one has
 // found damaged.
 void CoordinatorState::keep_no_damaged() {
   const std::string& checkpoint = view_.source.checkpoint;
-  if (!is_going_back() || checkpoint.empty() || unreadable_.contains(checkpoint)) return;
+  if (!is_going_back() || checkpoint.empty() || checkpoints_->is_passed_over(checkpoint)) return;
   std::vector<std::uint32_t> here = slots_of(view_.replicas);
   std::erase_if(here, [this](std::uint32_t slot) { return !membership_->alive({false, slot}); });
   if (going_back_.judge(slots_of(view_.replicas)).any_can) return;
   const bool damaged =
       going_back_.judge(here).act == GoingBack::Act::older || (here.empty() && going_back_.any_has_read());
-  if (damaged || (goes_further_ && is_gone(checkpoint))) pass_over_checkpoint();
+  if (damaged || (goes_further_ && checkpoints_->is_gone(checkpoint)))
+    checkpoints_->pass_over(view_.source, view_.number, view_.back);
 }
 
 void CoordinatorState::go_back_further() {
   const PartSource& source = view_.source;
   const std::string why = going_back_.why();
   if (source.checkpoint.empty()) return fail(why);  // there is nothing before the beginning
-  pass_over_checkpoint();
-  if (view_.back && kept_.manifest.empty())
+  checkpoints_->pass_over(source, view_.number, view_.back);
+  if (view_.back && !checkpoints_->any())
     return fail("no checkpoint is left to go back to: " + why +
                 "; if its host does not see the same checkpoint.folder, mount it, and go on with --resume; "
                 "else begin the run again");
-  if (view_.back) suspect_from_ = source.step + 1;
+  if (view_.back) suspects_.suspect_only(source.step + 1);
   raise(make_event("notice",
                    {{"text", why + "; the run goes to " +
-                                 (kept_.manifest.empty() ? std::string("the beginning") : kept_.manifest)}}));
+                                 (checkpoints_->any() ? checkpoints_->last().manifest : "the beginning")}}));
   close_view();
 }
 

@@ -87,15 +87,6 @@ std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
   return sources;
 }
 
-// All members say the same; the first one is heard. A run that goes on with wrong results finds them again
-// with each step: the same of the same replicas is said once in a view.
-bool CoordinatorState::is_news(const UnlikeBits& message, const Judgement& judgement) {
-  if (std::exchange(judged_, message.view) != message.view) reported_.clear();
-  const bool goes_on = judgement.act == Judgement::Act::report;
-  if (!goes_on && !reported_.empty()) return false;
-  return reported_.emplace(message.bits, goes_on ? judgement.odd : std::vector<std::uint32_t>{}).second;
-}
-
 void CoordinatorState::on(const UnlikeBits& message) {
   if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
   membership_->compared(message.view, message.clean);
@@ -103,8 +94,8 @@ void CoordinatorState::on(const UnlikeBits& message) {
   if (!message.first && bits_of(message) != Bits::record && view_.replicas.size() > 1)
     membership_->weights_compared();
   const Judgement judgement = judge_bits(suspects_in(message), setup_.job.cluster.on_corruption);
-  if (!is_news(message, judgement)) return;
-  look_at_folder();  // a checkpoint that follows from it is waited for
+  if (!suspects_.is_news(message.view, message.bits, judgement)) return;
+  checkpoints_->look();  // a checkpoint that follows from it is waited for
   std::vector<Event> told = corrupt_events(message, judgement);
   if (canary("told-before-it-is-marked")) {
     for (const Event& event : std::exchange(told, {})) raise(event);
@@ -116,10 +107,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
   const bool again = judgement.act == Judgement::Act::again;
   if (applied && judgement.act != Judgement::Act::report && !(again && canary("doubt-waits")))
     suspect(from, ends);
-  if (again && applied && !suspect_from_)
-    doubt_ = Doubt{from, message.slots};
-  else if (bits_of(message) == Bits::gradient && judgement.sure)
-    doubt_.reset();
+  suspects_.judged(judgement, bits_of(message), from, applied, message.slots);
   for (const Event& event : told) raise(event);  // what it says of checkpoints is true by now
   if (ending_) return;                           // another coordinator has the journal
   switch (judgement.act) {
@@ -128,9 +116,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     case Judgement::Act::evict:
       return evict_corrupt(message, judgement.odd);
     case Judgement::Act::again:
-      doubted_ = {std::min(from, message.step), message.step};
-      if (view_.doubted_to >= message.step)  // it is in the middle of another doubt
-        doubted_ = {std::min(doubted_->first, view_.doubted_from), view_.doubted_to};
+      suspects_.compare_again(from, message.step, view_);
       if (phase_ != CoordinatorPhase::adopting) close_view();
       return;
     case Judgement::Act::stop:

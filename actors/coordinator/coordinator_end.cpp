@@ -1,12 +1,10 @@
 // How a run that is told to end keeps its state: a last view, in which no step is made and one member writes
 // a checkpoint. And how a view waits for a journal whose disk takes nothing.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
-#include "actors/messages/disk_retry.hpp"
 #include "base/canary.hpp"
 #include "muster/error.hpp"
 
@@ -41,14 +39,15 @@ void CoordinatorState::last_view() {
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
   avoid_unreadable(view);
-  if (view.records == 0 && unreadable_.empty()) return not_kept("no step was done");
+  if (view.records == 0 && !checkpoints_->passed_over_any()) return not_kept("no step was done");
   if (view.records == 0) {
-    const auto hidden = hidden_before(suspect_from_.value_or(std::numeric_limits<std::uint64_t>::max()));
+    const auto hidden = checkpoints_->hidden_before(suspects_.good_before());
     return not_kept("no checkpoint is left that can be read" +
                     (hidden ? " now (" + *hidden + "); --resume looks again" : std::string()));
   }
-  if (suspect_from_) return not_kept("the weights may hold wrong results of a replica");
-  if (view.records == kept_.records && !kept_.manifest.empty()) return state_kept(kept_);
+  if (suspects_.any()) return not_kept("the weights may hold wrong results of a replica");
+  if (view.records == checkpoints_->last().records && checkpoints_->any())
+    return state_kept(checkpoints_->last());
   const bool went_back_half = view_.back && membership_->took() < view_.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   install(view);
@@ -57,23 +56,15 @@ void CoordinatorState::last_view() {
 void CoordinatorState::on(const Checkpointed& message) {
   mark_suspects_again();
   if (message.view < back_in_) return;  // it was set aside
-  if (const auto found = unreadable_.find(message.manifest); found != unreadable_.end()) {
-    if (message.view <= found->second) return;
-    unreadable_.erase(found);  // its steps were done again, and it is written anew
+  if (checkpoints_->refuses(message)) return;
+  if (suspects_.hold(message.step)) return set_suspects_aside(suspects_.from());
+  checkpoints_->look();
+  if (message.folder.empty()) {
+    checkpoints_->know_of_one();
+    const bool is_void = !verdicts_.all().empty() && !view_.last && checkpoints_->is_gone(message.manifest);
+    if (!is_void) checkpoints_->reported(message);
   }
-  if (suspect_from_ && message.step >= *suspect_from_) return set_suspects_aside(*suspect_from_);
-  look_at_folder();
-  if (message.folder.empty()) keep(message);
   if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
-}
-
-void CoordinatorState::keep(const Checkpointed& message) {
-  knows_of_one_ = true;
-  if (!verdicts_.empty() && !view_.last && is_gone(message.manifest)) return;
-  remember_reported(message);
-  if (message.records < kept_.records) return;
-  kept_ = message;
-  kept_is_known_ = true;
 }
 
 // What the disk said last is part of the answer, should no last checkpoint be written.
@@ -101,11 +92,11 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
 
 void CoordinatorState::not_kept(const std::string& reason) {
   keep_no_damaged();
-  if (!kept_.manifest.empty() && !suspects_stay_) report_.kept = {kept_.step, {}};
+  if (checkpoints_->any() && !verdicts_.suspects_stay()) report_.kept = {checkpoints_->last().step, {}};
   raise(make_event("state_not_kept",
                    {{"reason", reason},
                     {"step", number(heard_of().steps)},
-                    {"last_checkpoint", kept_.manifest.empty() ? std::string("none") : kept_.manifest}}));
+                    {"last_checkpoint", checkpoints_->any() ? checkpoints_->last().manifest : "none"}}));
   end_as_asked();
 }
 
@@ -123,7 +114,7 @@ bool CoordinatorState::noted(const View& view) {
   try {
     note(view);
   } catch (const Error& error) {
-    if (taken_over_) return false;
+    if (term_.taken_over()) return false;
     if (canary("journal-full-fails")) {
       fail("the journal cannot be written, so no view can be made: " + std::string(error.what()));
       return false;
@@ -137,27 +128,23 @@ bool CoordinatorState::noted(const View& view) {
 }
 
 void CoordinatorState::journal_refused(const View& view, const std::string& reason) {
-  const auto now = self_->clock().now();
   const auto give_up = setup_.job.cluster.give_up_after;
-  if (!unnoted_since_) unnoted_since_ = now, note_again_ = kDiskAgainMin;
-  const auto wait = disk_again_in(note_again_, now - *unnoted_since_, give_up);
-  unnoted_ = Unnoted{view, now + wait.value_or(std::chrono::nanoseconds(0)), !wait};
-  note_again_ = disk_back_off(note_again_);
+  const auto wait = pending_.refuse(view, self_->clock().now(), give_up);
   raise(make_event("journal_delayed", {{"view", number(view.number)},
                                        {"reason", reason},
-                                       {"again_ms", milliseconds(unnoted_->again - now)},
+                                       {"again_ms", milliseconds(wait)},
                                        {"give_up_ms", milliseconds(give_up)}}));
 }
 
 // Of a restarted coordinator: its term, or what a member told. Before that is written no member counts as
 // back; each asks again.
 bool CoordinatorState::note_what_it_lacks() {
-  if (!journal_behind_) return true;
-  if (unnoted_since_ && unnoted_ && self_->clock().now() < unnoted_->again) return false;
+  if (!term_.journal_is_behind()) return true;
+  if (pending_.refused_until_later(self_->clock().now())) return false;
   try {
     note(view_);
   } catch (const Error& error) {
-    if (!taken_over_) journal_refused(view_, error.what());
+    if (!term_.taken_over()) journal_refused(view_, error.what());
     return false;
   }
   return true;
@@ -165,7 +152,7 @@ bool CoordinatorState::note_what_it_lacks() {
 
 // Results turned out to be wrong since it was made, or a newcomer that it would take in is gone, or goes.
 bool CoordinatorState::is_outdated(const View& view) const {
-  if (suspect_from_ && !view.back) return true;
+  if (suspects_.any() && !view.back) return true;
   const auto gone = [this](const Member& member) {
     return !membership_->alive(member.name) ||
            (membership_->at(member.name).leaving && !view_.holds(member.name));
@@ -174,19 +161,28 @@ bool CoordinatorState::is_outdated(const View& view) const {
 }
 
 void CoordinatorState::note_again() {
-  const auto now = self_->clock().now();
-  const bool returns = journal_behind_ && unnoted_since_;  // nobody is back before the journal says so
-  const auto give_up = setup_.job.cluster.give_up_after;
-  const bool over = unnoted_since_ && unnoted_->was_last;
-  if (anew_ && !over) return;  // see begin_with_those_here
-  if (!anew_ && ((phase_ != CoordinatorPhase::noting && !returns) || now < unnoted_->again)) return;
-  if (!over && returns) return void(note_what_it_lacks());
-  if (!over && !unnoted_->made) return next_view();
-  if (!over && is_outdated(unnoted_->view)) return begun_ ? next_view() : try_to_begin_anew();
-  if (!over) return install(View(unnoted_->view));
-  const std::string reason = "the journal could not be written for " + std::to_string(give_up.count()) +
+  using Due = PendingView::Due;
+  const bool returns = term_.journal_is_behind();  // nobody is back before the journal says so
+  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, anew_}, self_->clock().now())) {
+    case Due::nothing:  // where the run begins anew see begin_with_those_here
+      return;
+    case Due::lacking:
+      return void(note_what_it_lacks());
+    case Due::make:
+      return next_view();
+    case Due::install:
+      if (!is_outdated(pending_.view())) return install(View(pending_.view()));
+      return begun_ ? next_view() : try_to_begin_anew();
+    case Due::give_up:
+      return give_up_journal();
+  }
+}
+
+void CoordinatorState::give_up_journal() {
+  const std::string reason = "the journal could not be written for " +
+                             std::to_string(setup_.job.cluster.give_up_after.count()) +
                              " ms (cluster.give_up_after), so no view can be made";
-  if (returns)
+  if (term_.journal_is_behind())
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");

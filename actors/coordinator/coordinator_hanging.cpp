@@ -1,7 +1,6 @@
 // Members that live, and whose threads do nothing: lost where others wait for them, named where they cannot
 // be spared, and the end of the run where nobody works any more.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -99,8 +98,7 @@ std::string CoordinatorState::what_it_does(const NodeName& who) const {
 void CoordinatorState::fail_for_stalled(const std::vector<NodeName>& stalled) {
   std::string all;
   for (const NodeName& who : stalled) all += (all.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
-  const bool any_checkpoint =
-      !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
+  const bool any_checkpoint = checkpoints_->any() || checkpoints_->last_before(kAllSteps).has_value();
   fail("no replica has done anything for cluster.straggler.stuck_after and cluster.give_up_after: " + all +
        ". " + what_is_left(setup_.job, false, any_checkpoint));
 }

@@ -54,7 +54,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   self_->monitor(actor);
   Welcome welcome;
   welcome.name = who;
-  welcome.term = term_;
+  welcome.term = term_.number();
   welcome.job_toml = setup_.job_toml;
   welcome.folder_mark = setup_.folder_mark;
   const auto& placed = setup_.placement.devices;
@@ -104,7 +104,8 @@ void CoordinatorState::form() {
   View view = membership_->first_view();
   view.number = first_view_;
   if (setup_.resume) view.records = setup_.resume->records;
-  view.source = {0, {}, kept_.manifest, kept_.records, kept_.step};
+  const Checkpointed& kept = checkpoints_->last();
+  view.source = {0, {}, kept.manifest, kept.records, kept.step};
   report_.transport = membership_->at(view.replicas.front().name).prepared.transport;
   report_.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
   if (view.facts.take_asked >= 0) {

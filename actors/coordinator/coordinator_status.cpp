@@ -67,7 +67,7 @@ RunStatus CoordinatorState::status() const {
   status.elapsed_s = std::chrono::duration<double>(elapsed()).count();
   status.view = view_.number;
   const Heard heard = heard_of();
-  status.step = std::max(heard.steps, kept_.step);
+  status.step = std::max(heard.steps, checkpoints_->last().step);
   status.samples = heard.samples;
   const auto& train = setup_.job.train;
   status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
@@ -76,8 +76,8 @@ RunStatus CoordinatorState::status() const {
     status.loss = steps_heard_->last.loss;
     if (status.state == kTraining) status.samples_per_second = steps_heard_->rate();
   }
-  status.checkpoint = kept_.path;
-  status.checkpoint_step = kept_.step;
+  status.checkpoint = checkpoints_->last().path;
+  status.checkpoint_step = checkpoints_->last().step;
   for (const auto& [node, record] : membership_->nodes()) {
     if (record.stage == NodeStage::expected || gone(record)) continue;
     status.nodes.push_back({node, state_of(record, away_.contains(node)), record.host, record.address,
@@ -90,7 +90,7 @@ RunStatus CoordinatorState::status() const {
 // they go back, and what they did before counts no more.
 CoordinatorState::Heard CoordinatorState::heard_of() const {
   Heard heard{report_.steps, report_.samples};
-  if (suspect_from_ || is_going_back()) return heard;
+  if (suspects_.any() || is_going_back()) return heard;
   for (const Member& member : view_.replicas) {
     const NodeRecord* record = membership_->find(member.name);
     if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};

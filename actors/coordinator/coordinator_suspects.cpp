@@ -50,7 +50,7 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
     from = std::min(
         from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
   }
-  if (judgement.odd.empty() && doubt_) from = std::min(from, doubt_->from);
+  if (judgement.odd.empty() && suspects_.in_doubt()) from = std::min(from, suspects_.doubt_from());
   return from;
 }
 
@@ -74,10 +74,10 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
            "replica can tell: start one more (muster join), and begin the run again if that one differs, too";
   if (from > done) return "nothing is needed for the weights: no step that was applied holds wrong results";
   const std::string may = steps_text(from, done) + " may hold wrong results";
-  const auto good = good_before(from);
+  const auto good = checkpoints_->good_before(from);
   const std::string before = good ? good->manifest : std::string();
   const bool goes_on = judgement.act != Act::report && !ends_with(judgement);
-  if (!good && hidden_before(from))
+  if (!good && checkpoints_->hidden_before(from))
     return may + "; checkpoint.folder, or some of it, cannot be read now" +
            (goes_on ? ": as soon as it can, the run goes on from a checkpoint before them"
                     : ": make it readable, and go on with --resume from a checkpoint before them");
@@ -98,29 +98,24 @@ std::string CoordinatorState::what_follows(const UnlikeBits& message, const Judg
 // Where there is nothing to go back to, a run that goes on does so with what it has. A folder that cannot be
 // read now is looked into again when the view is made.
 void CoordinatorState::suspect(std::uint64_t from, bool ends) {
-  if (canary("keeps-wrong-results") || (!ends && !hidden_before(from) && !good_before(from))) return;
-  suspect_from_ = std::min(from, suspect_from_.value_or(from));
-  has_verdict_ = true;
+  if (canary("keeps-wrong-results") ||
+      (!ends && !checkpoints_->hidden_before(from) && !checkpoints_->good_before(from)))
+    return;
+  suspects_.suspect(from);
+  verdicts_.give_up();
   note_suspects();
-  set_suspects_aside(*suspect_from_);
+  set_suspects_aside(suspects_.from());
   keep_no_suspect();
 }
 
 void CoordinatorState::keep_no_suspect() {
-  if (!suspect_from_ || kept_.step < *suspect_from_) return;
-  kept_ = good_before(*suspect_from_).value_or(Checkpointed{});
+  if (suspects_.hold(checkpoints_->last().step)) checkpoints_->fall_back_before(suspects_.from());
 }
 
 // Who could tell is lost, or the run ends before they have.
 void CoordinatorState::suspect_what_is_doubted(bool ends) {
-  if (doubt_ && (ends || good_before(doubt_->from))) suspect(std::exchange(doubt_, std::nullopt)->from, ends);
-}
-
-// All are compared in the step that is done again; but not who is gone.
-bool CoordinatorState::can_be_settled_in(const View& view) const {
-  return !doubt_ || std::ranges::all_of(doubt_->slots, [&](std::uint32_t slot) {
-    return view.holds(NodeName{false, slot});
-  });
+  if (suspects_.in_doubt() && (ends || checkpoints_->good_before(suspects_.doubt_from())))
+    suspect(suspects_.end_doubt(), ends);
 }
 
 // One that is started anew must know of it: who told of it may be lost.
@@ -135,55 +130,44 @@ void CoordinatorState::note_suspects() {
 // Either is enough for those that are there; a full disk may still rename. Only a verdict tells of those that
 // are written late.
 void CoordinatorState::set_suspects_aside(std::uint64_t from) {
-  if (!setup_.checkpoints || from == 0 || taken_over_) return;  // they are another coordinator's
-  const Verdict verdict{history_, from};
-  if (!is_void(verdicts_, verdict.history, verdict.from_step)) verdicts_.push_back(verdict);
-  std::erase_if(told_, [&](const Checkpointed& one) { return one.step >= from; });
-  const bool was_marked = marked_;
+  if (!setup_.checkpoints || from == 0 || term_.taken_over()) return;  // they are another coordinator's
+  verdicts_.add(from);
+  checkpoints_->forget_from(from);
   const std::string refusal = mark_suspects();
-  const std::string stay = folder_is_away() ? kAway : refusal_of([&] {
-    set_checkpoints_aside(*setup_.checkpoints, setup_.job_hash, from - 1, history_);
+  const std::string stay = checkpoints_->is_away() ? kAway : refusal_of([&] {
+    set_checkpoints_aside(*setup_.checkpoints, setup_.job_hash, from - 1, verdicts_.history());
   });
-  const bool stayed = std::exchange(suspects_stay_, !marked_ && !stay.empty());
-  if (suspects_stay_ && stayed) return;  // it was told
-  if (marked_ || (!was_marked && !suspects_stay_)) return;
+  const auto notice = verdicts_.set_aside(refusal.empty(), stay.empty());
+  if (notice == AttemptVerdicts::Notice::none) return;
   const std::string those =
       "checkpoints of step " + std::to_string(from) + " and later may hold wrong results";
   raise(make_event(
-      "notice",
-      {{"text", suspects_stay_ ? those + ", and cannot be renamed: " + stay + "; remove them before --resume"
-                               : those +
-                                     "; they are renamed, but not marked: one that is written late cannot be "
-                                     "told from a good one; tried again: " +
-                                     refusal}}));
+      "notice", {{"text", notice == AttemptVerdicts::Notice::stay
+                              ? those + ", and cannot be renamed: " + stay + "; remove them before --resume"
+                              : those +
+                                    "; they are renamed, but not marked: one that is written late cannot be "
+                                    "told from a good one; tried again: " +
+                                    refusal}}));
 }
 
 // All verdicts of this coordinator. What the disk said, if it takes them not.
-std::string CoordinatorState::mark_suspects() {
-  const std::string refusal = folder_is_away() ? kAway : refusal_of([&] {
-    for (const Verdict& verdict : verdicts_) add_verdict(*setup_.checkpoints, setup_.job_hash, verdict);
+std::string CoordinatorState::mark_suspects() const {
+  return checkpoints_->is_away() ? kAway : refusal_of([&] {
+    for (const Verdict& verdict : verdicts_.all()) add_verdict(*setup_.checkpoints, setup_.job_hash, verdict);
   });
-  marked_ = refusal.empty();
-  return refusal;
 }
 
 void CoordinatorState::mark_suspects_again() {
-  if (marked_ || taken_over_ || !mark_suspects().empty()) return;
-  suspects_stay_ = false;
+  if (verdicts_.marked() || term_.taken_over() || !mark_suspects().empty()) return;
+  verdicts_.marked_late();
   raise(make_event("notice", {{"text", "the checkpoints that may hold wrong results are marked now"}}));
 }
 
-// On the attempt of the members that come back: their journal's disk may have been full. The next view begins
-// another attempt, or nobody could write a checkpoint any more.
+// On the attempt of the members that come back.
 void CoordinatorState::remember_verdicts() {
   if (!setup_.checkpoints) return;
-  const std::uint64_t of_members = history_;
-  for (const Verdict& verdict : readable_verdicts(*setup_.checkpoints, setup_.job_hash)) {
-    if (!goes_before(of_members, verdict.history)) continue;
-    history_ = std::max(history_, verdict.history);
-    suspect_from_ = std::min(verdict.from_step, suspect_from_.value_or(verdict.from_step));
-    has_verdict_ = suspected_before_ = true;
-  }
+  const auto from = verdicts_.remember(readable_verdicts(*setup_.checkpoints, setup_.job_hash));
+  if (from) suspects_.suspected_before(*from);
 }
 
 // What its members wrote in the views before does not count; the disk may have refused to note it.
@@ -191,11 +175,9 @@ void CoordinatorState::remember_going_back() {
   if (!from_disk(view_) || canary("going-back-is-forgotten")) return;
   back_in_ = view_.number;
   if (!view_.back || !setup_.checkpoints) return;
-  const Verdict verdict{view_.history - 1, view_.source.step + 1};
   const auto noted = readable_verdicts(*setup_.checkpoints, setup_.job_hash);
-  if (is_void(noted, verdict.history, verdict.from_step)) return;
-  verdicts_.push_back(verdict);
-  mark_suspects();
+  if (verdicts_.add_abandoned(view_.history, view_.source.step, noted))
+    verdicts_.mark(mark_suspects().empty());
 }
 
 // A run that goes back does its steps again: those that it leaves behind count no more, whoever writes them
@@ -203,7 +185,7 @@ void CoordinatorState::remember_going_back() {
 void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
   if (canary("abandoned-steps-count")) return;
   back_in_ = view;
-  has_verdict_ = true;
+  verdicts_.give_up();
   note_suspects();  // or another coordinator has the journal: it may go on with these steps
   set_suspects_aside(step + 1);
 }
@@ -212,14 +194,14 @@ void CoordinatorState::abandon_after(std::uint64_t step, std::uint32_t view) {
 // into another history.
 void CoordinatorState::begin_history() {
   if (!setup_.checkpoints) return;
-  look_at_folder();
+  checkpoints_->look();
   try {
     read_verdicts(*setup_.checkpoints, setup_.job_hash);
-    history_ = next_history(*setup_.checkpoints, setup_.job.name, setup_.job_hash,
-                            setup_.resume ? setup_.resume->manifest : std::string());
+    verdicts_.begin(next_history(*setup_.checkpoints, setup_.job.name, setup_.job_hash,
+                                 setup_.resume ? setup_.resume->manifest : std::string()));
   } catch (const DiskError& error) {
     // One that no verdict in the folder is about, as far as chance goes.
-    history_ = history_of_chance(setup_.job.name, self_->clock().now().time_since_epoch().count());
+    verdicts_.begin(history_of_chance(setup_.job.name, self_->clock().now().time_since_epoch().count()));
     raise(make_event("notice", {{"text", std::string(error.what()) +
                                              "; as long as it is so, no older checkpoint is removed"}}));
   }
@@ -235,30 +217,30 @@ bool CoordinatorState::goes_back_again(View& view) {
 
 void CoordinatorState::go_back_before_suspects(View& view) {
   // Parts were lost, and no good checkpoint is left.
-  const bool begins_anew = suspect_from_ && view.source.view == 0 && view.records == 0;
-  const auto good = suspect_from_ ? good_before(*suspect_from_) : std::nullopt;
+  const bool begins_anew = suspects_.any() && view.source.view == 0 && view.records == 0;
+  const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
   if (good) {
     mark_suspects_again();  // the folder may have been away
     // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
     // step late, and would remove what the others read now; unless a good one may lie there that the
     // coordinator cannot read. The coordinator before may have marked nothing.
-    const bool abandons = good->step + 1 < *suspect_from_ && !hidden_before(*suspect_from_);
-    if (abandons || suspected_before_) {
-      has_verdict_ = true;
-      set_suspects_aside(abandons ? good->step + 1 : *suspect_from_);
+    const bool abandons = good->step + 1 < suspects_.from() && !checkpoints_->hidden_before(suspects_.from());
+    if (abandons || suspects_.were_suspected_before()) {
+      verdicts_.give_up();
+      set_suspects_aside(abandons ? good->step + 1 : suspects_.from());
     }
-    kept_ = *good;
+    checkpoints_->go_on_from(*good);
     view.source = {0, {}, good->manifest, good->records, good->step};
     raise(make_event("went_back", {{"view", number(view.number)},
                                    {"step", number(std::max(steps_done(), good->step))},
                                    {"to_step", number(good->step)},
                                    {"checkpoint", good->manifest},
                                    {"reason", why_suspected()}}));
-    doubt_given_up_steps();
+    suspects_.compare_given_up(steps_done(), view_);
   } else {
-    const auto kept = std::exchange(suspect_from_, std::nullopt);  // there is nothing to go back to
+    const auto kept = suspects_.clear();  // there is nothing to go back to
     if (!begins_anew && !goes_back_again(view)) {
-      if (kept) report_kept_suspects(*kept), suspected_before_ = false;
+      if (kept) report_kept_suspects(*kept), suspects_.forget_before();
       return;
     }
   }
@@ -276,19 +258,12 @@ void CoordinatorState::report_kept_suspects(std::uint64_t from) {
 }
 
 std::string CoordinatorState::why_suspected() const {
-  const std::string those = "step " + std::to_string(*suspect_from_) + " and later";
-  return suspected_before_ ? those +
-                                 " were given up before the coordinator was started again: their results "
-                                 "may be wrong, or parts of the state were lost"
-                           : "results of " + those + " may be wrong (event corrupt)";
-}
-
-// Who was wrong in them may be a member still: the one before did not come to say who it was.
-void CoordinatorState::doubt_given_up_steps() {
-  if (!std::exchange(suspected_before_, false)) return;
-  const std::uint64_t from = *suspect_from_, to = std::max(from, steps_done());
-  const bool is_first = view_.doubted_to == 0;
-  doubted_ = {is_first ? from : std::min(from, view_.doubted_from), std::max(to, view_.doubted_to)};
+  const std::string those = "step " + std::to_string(suspects_.from()) + " and later";
+  return suspects_.were_suspected_before()
+             ? those +
+                   " were given up before the coordinator was started again: their results "
+                   "may be wrong, or parts of the state were lost"
+             : "results of " + those + " may be wrong (event corrupt)";
 }
 
 }  // namespace muster

@@ -29,7 +29,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
 bool CoordinatorState::comes_later(const NodeName& who) const {
-  const View& made = phase_ == CoordinatorPhase::noting ? unnoted_->view : view_;
+  const View& made = phase_ == CoordinatorPhase::noting ? pending_.view() : view_;
   return !begun_ && made.number > 0 && !made.holds(who);
 }
 
@@ -55,7 +55,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   }
   if (const auto actor = actors_.find(who); actor != actors_.end()) {
     // In case it lives after all.
-    self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspect_from_.value_or(0)});
+    self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspects_.from()});
   }
   if (!member) return end_donation(who);
   if (!noticed_) noticed_ = self_->clock().now();
@@ -108,7 +108,7 @@ void CoordinatorState::ask_to_close() {
   close_again_ = false;
   if (ending_ || phase_ != CoordinatorPhase::closing) return;
   for (const NodeName& who : membership_->not_closed())
-    self_->send(actors_.at(who), Close{term_, membership_->at(who).in_view, lost_});
+    self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).in_view, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
@@ -122,7 +122,7 @@ void CoordinatorState::on(const Closed& message) {
   }
   if (message.took == view_.number) {  // told of no step: it was the last one, or none is left
     took_effect_ = true;
-    missed_.reset();
+    mounts_.end();
   }
   if (is_going_back()) membership_->begin_again();  // it may speak of what it held before
   if (membership_->all(NodeStage::closed)) next_view();
@@ -138,17 +138,17 @@ void CoordinatorState::next_view() {
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
   if (!next.view) return pause(next.missing);
-  if (missed_ && self_->clock().now() < missed_->again) return make_again_at(*next.view, missed_->again);
+  if (const auto look = mounts_.next_look(self_->clock().now())) return make_again_at(*next.view, *look);
   if (!waits_for_folder(*next.view, next.lost.has_value())) make_view(next);
-  seen_.reset();
+  checkpoints_->look_anew();
 }
 
 void CoordinatorState::make_view(const Membership::Next& next) {
   lost_.clear();
   View view = *next.view;
-  if (next.lost || !can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
+  if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
   if (next.lost) go_back(view, *next.lost);
-  if (taken_over_) return;
+  if (term_.taken_over()) return;
   avoid_unreadable(view);
   go_back_before_suspects(view);
   if (from_disk(view)) forget_after(view);
@@ -159,7 +159,7 @@ void CoordinatorState::make_view(const Membership::Next& next) {
 
 // Where no round is left those who are there are enough, unless some have to be done again.
 Membership::Next CoordinatorState::what_follows_view() const {
-  if (membership_->trained() && !suspect_from_ && !doubt_ && !is_going_back()) {
+  if (membership_->trained() && !suspects_.any() && !suspects_.in_doubt() && !is_going_back()) {
     Membership::Next next = membership_->trained_view(view_);
     if (next.view && !next.lost) return next;
   }
@@ -190,8 +190,8 @@ void CoordinatorState::pause(const std::string& missing) {
   if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
   phase_ = CoordinatorPhase::paused;
   paused_for_ = missing;
-  folder_away_since_.reset();
-  missed_.reset();
+  folder_wait_.end();
+  mounts_.end();
   const auto now = self_->clock().now();
   if (!paused_since_) paused_since_ = now;  // it may have been closed again since
   const auto left = std::max<std::chrono::nanoseconds>(
@@ -212,25 +212,25 @@ void CoordinatorState::end_without_members(const std::string& missing) {
 
 void CoordinatorState::install(const View& view) {
   View next = watch_->dealt(view);
-  next.term = term_;
+  next.term = term_.number();
   if (from_disk(next)) watch_->went_back(next.records);
   next.dropping = watch_->dropping();
   std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
-  if (doubted_) doubt_all(next, *doubted_);
-  if (std::exchange(has_verdict_, false)) ++history_;
-  next.history = history_;
-  if (next.source.view != 0 && kept_.records > next.source.records) {
-    next.source.checkpoint = kept_.manifest;
-    next.source.records = kept_.records;
-    next.source.step = kept_.step;
+  if (suspects_.compared_next()) doubt_all(next, *suspects_.compared_next());
+  next.history = verdicts_.enter();
+  if (const Checkpointed& kept = checkpoints_->last();
+      next.source.view != 0 && kept.records > next.source.records) {
+    next.source.checkpoint = kept.manifest;
+    next.source.records = kept.records;
+    next.source.step = kept.step;
   }
   name_givers(next, setup_.job.train.in_parts());
   note_alone(next);
   if (!noted(next)) return;
-  doubted_.reset();
-  if (next.back) suspect_from_.reset();
+  suspects_.made_view();
+  if (next.back) suspects_.clear();
   if (from_disk(next)) membership_->begin_again();
-  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) missed_.reset();
+  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
@@ -287,7 +287,7 @@ void CoordinatorState::set_out() {
   phase_ = CoordinatorPhase::running;
   watch_->begun();
   paused_since_.reset();
-  folder_away_since_.reset();
+  folder_wait_.end();
   announce_view();
   if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
   for (const auto* members : {&view_.replicas, &view_.loaders}) {

@@ -1,6 +1,5 @@
 // How the coordinator watches its nodes: what is told to it of life, links and lateness, and what follows.
 #include <algorithm>
-#include <limits>
 
 #include "actors/coordinator/coordinator.hpp"
 #include "actors/events/event.hpp"
@@ -109,8 +108,7 @@ bool CoordinatorState::give_up_silence() {
   if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
   if (!begun_ && setup_.by_hand) return lose_all_silent();
   gives_up_silence_ = true;
-  const bool any_checkpoint =
-      !kept_.manifest.empty() || last_before(std::numeric_limits<std::uint64_t>::max()).has_value();
+  const bool any_checkpoint = checkpoints_->any() || checkpoints_->last_before(kAllSteps).has_value();
   fail("no message from any member for " + std::to_string(cluster.give_up_after.count()) +
        " ms (cluster.give_up_after). " + what_is_left(setup_.job, setup_.by_hand, any_checkpoint));
   return true;
