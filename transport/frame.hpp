@@ -2,6 +2,7 @@
 // frame of another protocol, an old view or a dead incarnation changes nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -36,7 +37,17 @@ enum class FrameKind : std::uint16_t {
   carried = 17,   ///< elements of a shard's new state, to the buddy of the member that computes the shard
 };
 
-/// One per message, 64 bytes. `round` counts exchanges within a view; see collective/rounds/round.hpp.
+/// 32 or 64 bits of a body. What they mean depends on the kind, so only the bodies in transport/frames/ read
+/// and write them.
+template <typename Word>
+class BodyWord {
+  friend struct RawWords;
+  Word value_ = 0;
+};
+
+/// One per message, 64 bytes. What every frame says stands here by name; the rest is the body, which has a
+/// type for each kind: transport/frames/. A body fills the whole rest, with 0 where its kind has nothing to
+/// say.
 struct Frame {
   std::uint32_t magic = kFrameMagic;
   std::uint16_t version = kProtocolVersion;
@@ -44,23 +55,19 @@ struct Frame {
   std::uint32_t view = 0;
   std::uint32_t from = 0;         ///< member number of the sender within the view
   std::uint64_t incarnation = 0;  ///< of the sender; a restarted process has another
-  std::uint64_t round = 0;        ///< batch, demand: the ticket; all but reports of rounds:
-                                  ///< its number
-  std::uint64_t offset = 0;  ///< sums, results, reduced, kept, carried: first element; demand: step of the
-                             ///< cursor; record, state, received: first byte of the piece; status: demands
-                             ///< that the asked one owes to the asker
-  std::uint32_t bytes = 0;   ///< of the payload
-  std::uint32_t check = 0;   ///< of all other fields; the transports set it, and look at it
-  std::uint32_t node =
-      0;  ///< contribution: tree node (canonical_tree.hpp); batch, demand, carried: shard;
-          ///< status: activity; record, state: check of the piece; received: kind of what came
-  std::uint32_t extra = 0;  ///< sums, results: which of a round's sums (reduction_sums.cpp); demand: phase of
-                            ///< the cursor; status: shard; record, state: how many wait behind
-  std::uint64_t more = 0;   ///< demand: epoch of the cursor; status: counter; record, state: bytes of the
-                            ///< whole; kept: elements; contribution, result: elements of a sparse payload
-                            ///< (collective/sums/sparse.hpp), 0: it is dense
+  /// Frames of the reduction: counts exchanges within a view (collective/rounds/round.hpp). Of all others it
+  /// belongs to the body.
+  std::uint64_t round = 0;
+  BodyWord<std::uint64_t> at_32;  ///< named by its first byte, as the next ones
+  std::uint32_t bytes = 0;        ///< of the payload
+  std::uint32_t check = 0;        ///< of all other fields; the transports set it, and look at it
+  BodyWord<std::uint32_t> at_48;
+  BodyWord<std::uint32_t> at_52;
+  BodyWord<std::uint64_t> at_56;
 };
-static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame>);
+static_assert(sizeof(Frame) == 64 && std::is_trivially_copyable_v<Frame> && std::is_standard_layout_v<Frame>);
+static_assert(offsetof(Frame, at_32) == 32 && offsetof(Frame, at_48) == 48 && offsetof(Frame, at_52) == 52 &&
+              offsetof(Frame, at_56) == 56);
 
 /// The frame as it crosses the wire: with its check.
 Frame checked(Frame frame);

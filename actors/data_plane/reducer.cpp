@@ -47,10 +47,7 @@ reducer_actor::behavior_type reducer(reducer_actor::stateful_pointer<ReducerStat
               if (engine.view() != record.view) return;
               if (record.transfer)
                 return engine.transfer_state(record.to, record.kind, record.number, record.transfer);
-              Frame answer;
-              answer.kind = record.kind;
-              answer.round = record.number;
-              engine.send_loading(record.to, answer,
+              engine.send_loading(record.to, frame_with(RecordsBody{record.kind, record.number}),
                                   record.payload ? *record.payload : std::vector<std::byte>{});
             });
           },

@@ -46,13 +46,9 @@ loader_actor::behavior_type remote_loader(loader_actor::stateful_pointer<RemoteL
                                           std::shared_ptr<DataPlane> plane, std::uint32_t view,
                                           PeerId loader_peer) {
   return {[=](const Demand& demand) {
-    Frame frame;
-    frame.kind = FrameKind::demand;
-    frame.node = demand.shard;
-    frame.round = demand.ticket;
-    frame.offset = demand.cursor.step;
-    frame.extra = static_cast<std::uint32_t>(demand.cursor.mode);
-    frame.more = demand.cursor.epoch;
+    const auto phase = static_cast<std::uint32_t>(demand.cursor.mode);
+    const Frame frame =
+        frame_with(DemandBody{demand.shard, demand.ticket, demand.cursor.epoch, phase, demand.cursor.step});
     plane->post([=](Engine& engine) {
       if (engine.view() == view) engine.send_loading(loader_peer, frame, {});
     });
@@ -64,10 +60,7 @@ shard_actor::behavior_type remote_shard(shard_actor::stateful_pointer<RemoteShar
                                         PeerId replica_peer) {
   return {[](const Need&) {},
           [=](const Delivery& delivery) {
-            Frame frame;
-            frame.kind = FrameKind::batch;
-            frame.node = delivery.item.shard;
-            frame.round = delivery.ticket;
+            const Frame frame = frame_with(BatchBody{delivery.item.shard, delivery.ticket});
             auto payload = std::make_shared<std::vector<std::byte>>(encode_item(delivery.item));
             plane->post([=](Engine& engine) {
               if (engine.view() == view) engine.send_loading(replica_peer, frame, std::move(*payload));

@@ -103,17 +103,19 @@ Engine::Hooks NodeState::hooks() const {
     return canary("standstill-is-charged") ? now : awake->look(now);
   };
   hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    const auto shard = board->actors.shards.find(frame.node);
+    const auto body = BatchBody::from(frame);
+    const auto shard = board->actors.shards.find(body.shard);
     if (shard == board->actors.shards.end()) return;
     caf::anon_send(
         shard->second,
-        RemoteDelivery{frame.round, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+        RemoteDelivery{body.ticket, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
   };
   hooks.demand = [board = board_](const Frame& frame) {
+    const auto body = DemandBody::from(frame);
     const auto asker = board->actors.remote_shards.find(frame.from);
-    if (asker == board->actors.remote_shards.end() || frame.extra > 1) return;
-    const Cursor cursor{static_cast<Mode>(frame.extra), frame.more, frame.offset};
-    caf::send_as(asker->second, board->actors.loader, Demand{frame.node, cursor, frame.round});
+    if (asker == board->actors.remote_shards.end() || !body.invalid().empty()) return;
+    const Cursor cursor{static_cast<Mode>(body.phase), body.epoch, body.step};
+    caf::send_as(asker->second, board->actors.loader, Demand{body.shard, cursor, body.ticket});
   };
   hooks.peer_failed = [board = board_](std::uint32_t view, PeerId peer, const std::string& reason) {
     caf::anon_send(board->node, Failing{{}, view, true, name_of(peer), reason});
@@ -133,9 +135,16 @@ Engine::Hooks NodeState::hooks() const {
     }
   };
   hooks.transferred = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    caf::anon_send(board->actors.reducer,
-                   TransferIn{frame.view, frame.from, frame.round, frame.kind, frame.extra,
-                              std::make_shared<const std::vector<std::byte>>(std::move(payload))});
+    TransferIn in{frame.view, frame.from, 0,
+                  frame.kind, 0,          std::make_shared<const std::vector<std::byte>>(std::move(payload))};
+    if (comes_in_pieces(frame.kind)) {
+      const auto piece = PieceBody::from(frame);
+      in.number = piece.number;
+      in.waiting = piece.waiting;
+    } else {
+      in.number = RecordsBody::from(frame).records;
+    }
+    caf::anon_send(board->actors.reducer, std::move(in));
   };
   hooks.gave = [board = board_, donor = setup_.name](PeerId newcomer, const Given& given) {
     caf::anon_send(board->node, Raised{state_transferred(donor, name_of(newcomer), given)});

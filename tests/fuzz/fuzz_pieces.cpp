@@ -18,23 +18,25 @@ struct Coming {
 
 // What a transfer is made of.
 std::byte value(const Frame& frame, std::size_t at) {
-  return static_cast<std::byte>(frame.round * 31 + at * 7);
+  return static_cast<std::byte>(PieceBody::from(frame).number * 31 + at * 7);
 }
 
 Frame frame_from(Choices& choices) {
-  Frame frame;
-  frame.kind = choices.below(2) == 0 ? FrameKind::record : FrameKind::state;
-  frame.round = choices.below(3);
-  frame.offset = choices.number<std::uint8_t>();
-  frame.bytes = choices.number<std::uint8_t>();
-  frame.more = choices.number<std::uint8_t>();
-  return frame;
+  PieceBody piece;
+  piece.of = choices.below(2) == 0 ? FrameKind::record : FrameKind::state;
+  piece.number = choices.below(3);
+  piece.first_byte = choices.number<std::uint8_t>();
+  piece.bytes = choices.number<std::uint8_t>();
+  piece.whole_bytes = choices.number<std::uint8_t>();
+  return frame_with(piece);
 }
 
 void fill(Coming& coming) {
+  auto piece = PieceBody::from(coming.frame);
   for (std::size_t i = 0; i < coming.place.size(); ++i)
-    coming.place[i] = value(coming.frame, coming.frame.offset + i);
-  coming.frame.node = piece_check(coming.place);
+    coming.place[i] = value(coming.frame, piece.first_byte + i);
+  piece.check = piece_check(coming.place);
+  piece.put_into(coming.frame);
 }
 
 bool apart(std::span<std::byte> a, std::span<std::byte> b) {
@@ -46,8 +48,10 @@ void put(Intake& intake, std::vector<Coming>& coming, Choices& choices) {
   const Intake::Place found = intake.place(frame, kTransferBytesMax);
   if (found.bytes.empty()) return;
   MUSTER_CHECK(found.wrong.empty() && !found.had, found.wrong);
-  MUSTER_CHECK(found.bytes.size() == frame.bytes && frame.more <= kTransferBytesMax, frame.bytes, frame.more);
-  for (const Coming& other : coming) MUSTER_CHECK(apart(other.place, found.bytes), frame.offset);
+  const auto piece = PieceBody::from(frame);
+  MUSTER_CHECK(found.bytes.size() == piece.bytes && piece.whole_bytes <= kTransferBytesMax, piece.bytes,
+               piece.whole_bytes);
+  for (const Coming& other : coming) MUSTER_CHECK(apart(other.place, found.bytes), piece.first_byte);
   coming.push_back({frame, found.bytes});
 }
 
@@ -58,7 +62,7 @@ bool ends(Intake& intake, Coming one, bool damaged) {
   MUSTER_CHECK(taken.known || !taken.whole);
   MUSTER_CHECK(!taken.known || damaged != taken.wrong.empty(), taken.wrong);
   if (!taken.whole) return false;
-  MUSTER_CHECK(taken.whole->size() == one.frame.more, taken.whole->size());
+  MUSTER_CHECK(taken.whole->size() == PieceBody::from(one.frame).whole_bytes, taken.whole->size());
   for (std::size_t i = 0; i < taken.whole->size(); ++i)
     MUSTER_CHECK((*taken.whole)[i] == value(one.frame, i), i);
   return true;

@@ -6,6 +6,7 @@
 
 #include "actors/rules/watch/self_doubt.hpp"
 #include "muster/report.hpp"
+#include "tests/simulation/frame_text.hpp"
 
 namespace muster::simulation {
 
@@ -215,8 +216,8 @@ Wrong FrameRule::placed(const Frame& frame, std::span<std::byte> place, std::uin
   if (hits_next || hits_before) {
     const Frame& other = (hits_next ? next : std::prev(next))->second.frame;
     const auto named = [](const Frame& one) {
-      return "kind " + text(static_cast<std::uint64_t>(one.kind)) + ", round " + text(one.round) + ", node " +
-             text(one.node);
+      return "kind " + text(static_cast<std::uint64_t>(one.kind)) + ", round " + text(one.round) +
+             body_text(one);
     };
     return {9, what + " (" + named(frame) + ") was given a place where another one is arriving (" +
                    named(other) + ")"};
@@ -235,7 +236,7 @@ void FrameRule::dropped(const Frame& frame) {
 Wrong FrameRule::sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number) {
   sending_[number] = {frame, payload, hash_words(kHashStart, payload)};
   const bool is_sum = frame.kind == FrameKind::result || frame.kind == FrameKind::reduced;
-  if (is_sum && revoked_.contains({frame.view, frame.round, frame.extra}))
+  if (is_sum && revoked_.contains({frame.view, frame.round, elements_in(frame).sum}))
     return {9, "it sends a sum of memory that its owner had taken back, in round " + text(frame.round) +
                    " of view " + text(frame.view)};
   return {};

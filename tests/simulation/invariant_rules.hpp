@@ -15,7 +15,7 @@
 #include "muster/report.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "transport/collective/rounds/round.hpp"
-#include "transport/frame.hpp"
+#include "transport/frames/round_bodies.hpp"
 
 namespace muster::simulation {
 
@@ -125,7 +125,7 @@ class FrameRule {
   void ended(std::span<std::byte> place) { places_.erase(place.data()); }
   void dropped(const Frame& frame);
   /// What it has read of this one had been taken back.
-  void revoked(const Frame& frame) { revoked_.insert({frame.view, frame.round, frame.extra}); }
+  void revoked(const Frame& frame) { revoked_.insert({frame.view, frame.round, elements_in(frame).sum}); }
   Wrong sending(const Frame& frame, std::span<const std::byte> payload, std::uint64_t number);
   Wrong record(std::uint32_t view, std::uint64_t round) const;
   Wrong sent(std::uint64_t number);

@@ -209,7 +209,7 @@ TEST(FrameRule, FindsBuffersThatAreUsedTwice) {
 TEST(FrameRule, FindsSumsOfMemoryThatWasTakenBack) {
   const std::vector<std::byte> bytes(8);
   Frame sum = frame_of(3, 8);
-  sum.kind = FrameKind::result;
+  ResultBody{}.put_into(sum);
   sum.round = 5;
   FrameRule rule;
   rule.entered(3);
@@ -219,7 +219,7 @@ TEST(FrameRule, FindsSumsOfMemoryThatWasTakenBack) {
   EXPECT_FALSE(rule.record(3, 4));
   EXPECT_EQ(rule.record(3, 5).invariant, 9);
   EXPECT_FALSE(rule.record(4, 5));
-  ++sum.extra;
+  ResultBody{{1, 0, 0}}.put_into(sum);
   EXPECT_FALSE(rule.sending(sum, bytes, 3)) << "another sum of the round";
 }
 

@@ -183,7 +183,7 @@ void Invariants::placed(ProcessId process, const Frame& frame, std::span<std::by
   FrameRule& frames = seen(process).frames;
   if (frame.view < frames.view()) tally_.count("frame: of an old view");
   if (frame.view > frames.view()) tally_.count("frame: of a view not yet entered");
-  if (frame.kind == FrameKind::state && frame.bytes < frame.more && !place.empty()) {
+  if (frame.kind == FrameKind::state && frame.bytes < PieceBody::from(frame).whole_bytes && !place.empty()) {
     seen(process).half_a_state = true;
     tally_.count("join: a state comes in pieces");
   }

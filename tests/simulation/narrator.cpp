@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "tests/simulation/frame_text.hpp"
+
 namespace muster::simulation {
 
 std::string stamp(Nanoseconds time) {
@@ -88,8 +90,7 @@ void Narrator::frame(ProcessId p, const std::string& what, const Frame& frame) {
   const auto kind = static_cast<std::size_t>(frame.kind);
   say(p, what + " " + (kind < std::size(kinds) ? kinds[kind] : "frame") + " of view " +
              std::to_string(frame.view) + " from peer " + std::to_string(frame.from) + ", number " +
-             std::to_string(frame.round) + ", node " + std::to_string(frame.node) + ", " +
-             std::to_string(frame.bytes) + " bytes");
+             std::to_string(frame.round) + body_text(frame) + ", " + std::to_string(frame.bytes) + " bytes");
 }
 
 void Narrator::sending(ProcessId p, const Frame& f, std::span<const std::byte>, std::uint64_t n) {

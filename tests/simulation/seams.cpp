@@ -146,8 +146,7 @@ class SimulatedDataPlane final : public DataPlane {
     };
     hooks.transferred = [this, handed = std::move(hooks.transferred)](const Frame& frame,
                                                                       std::vector<std::byte> payload) {
-      if (frame.kind == FrameKind::record || frame.kind == FrameKind::state)
-        setup_.watch->transferred(setup_.process);
+      if (comes_in_pieces(frame.kind)) setup_.watch->transferred(setup_.process);
       handed(frame, std::move(payload));
     };
     hooks.closed = [this, closed = std::move(hooks.closed)](std::uint32_t view, bool result_begun,

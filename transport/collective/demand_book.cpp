@@ -4,9 +4,10 @@ namespace muster {
 
 namespace {
 
-// A demand and its answer name shard and ticket in the same fields.
-std::pair<std::uint32_t, std::uint64_t> key_of(const Frame& frame) {
-  return {frame.node, frame.round};
+// Of a demand or its answer.
+template <typename Body>
+std::pair<std::uint32_t, std::uint64_t> key_of(const Body& body) {
+  return {body.shard, body.ticket};
 }
 
 }  // namespace
@@ -16,13 +17,13 @@ void DemandBook::enter() {
   owed_.clear();
 }
 
-void DemandBook::asked(PeerId loader, const Frame& demand, Time now) {
+void DemandBook::asked(PeerId loader, const DemandBody& demand, Time now) {
   Asked& of = asked_[loader];
   of.demands[key_of(demand)] = demand;
   of.last = now;
 }
 
-void DemandBook::answered(PeerId loader, const Frame& batch) {
+void DemandBook::answered(PeerId loader, const BatchBody& batch) {
   const auto found = asked_.find(loader);
   if (found == asked_.end()) return;
   found->second.demands.erase(key_of(batch));
@@ -41,20 +42,20 @@ std::optional<DemandBook::Time> DemandBook::asked_at(PeerId loader) const {
   return found->second.last;
 }
 
-std::vector<Frame> DemandBook::unanswered(PeerId loader) const {
-  std::vector<Frame> demands;
+std::vector<DemandBody> DemandBook::unanswered(PeerId loader) const {
+  std::vector<DemandBody> demands;
   if (const auto found = asked_.find(loader); found != asked_.end()) {
     for (const auto& [key, demand] : found->second.demands) demands.push_back(demand);
   }
   return demands;
 }
 
-bool DemandBook::taken(PeerId asker, const Frame& demand) {
+bool DemandBook::taken(PeerId asker, const DemandBody& demand) {
   auto& owed = owed_[asker];
   return owed.size() < kOwedMax && owed.insert(key_of(demand)).second;
 }
 
-void DemandBook::given(PeerId asker, const Frame& batch) {
+void DemandBook::given(PeerId asker, const BatchBody& batch) {
   if (const auto found = owed_.find(asker); found != owed_.end()) found->second.erase(key_of(batch));
 }
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/frame.hpp"
+#include "transport/frames/loading_bodies.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {
@@ -29,27 +29,27 @@ class DemandBook {
   /// A new view: everything is asked anew.
   void enter();
 
-  // ---- the side that asks. `demand` is the frame as it was sent.
-  void asked(PeerId loader, const Frame& demand, Time now);
-  void answered(PeerId loader, const Frame& batch);
+  // ---- the side that asks
+  void asked(PeerId loader, const DemandBody& demand, Time now);
+  void answered(PeerId loader, const BatchBody& batch);
   /// Loaders that owe an answer.
   std::vector<PeerId> waited_for() const;
   /// When anything was asked of this loader last; none if it owes nothing.
   std::optional<Time> asked_at(PeerId loader) const;
   /// What this loader owes, in the order of shards and tickets, to be asked again.
-  std::vector<Frame> unanswered(PeerId loader) const;
+  std::vector<DemandBody> unanswered(PeerId loader) const;
 
   // ---- the side that loads
   /// A demand has come. False: it is owed already, or too many are.
-  bool taken(PeerId asker, const Frame& demand);
+  bool taken(PeerId asker, const DemandBody& demand);
   /// The answer to it is on its way, and this node is free of it.
-  void given(PeerId asker, const Frame& batch);
+  void given(PeerId asker, const BatchBody& batch);
   std::size_t owed(PeerId asker) const;
 
  private:
   using Key = std::pair<std::uint32_t, std::uint64_t>;  // shard, ticket
   struct Asked {
-    std::map<Key, Frame> demands;
+    std::map<Key, DemandBody> demands;
     Time last{0};
   };
 

@@ -158,7 +158,7 @@ void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload
   frame.from = self_;
   frame.incarnation = incarnation_;
   frame.bytes = payload.size();
-  if (frame.kind == FrameKind::demand) demands_.asked(to, frame, now());
+  if (frame.kind == FrameKind::demand) demands_.asked(to, DemandBody::from(frame), now());
   const SendToken token = next_batch_token_++;
   const Sending& kept = sending_[token] = {to, frame, std::move(payload)};
   transport_.send(to, frame, kept.payload, token);
@@ -235,14 +235,13 @@ bool Engine::about_life(const Frame& frame) {
   liveness_.heard(frame.from);
   if (!life) return false;
   if (frame.kind == FrameKind::ping) {
-    Frame answer;
-    answer.kind = FrameKind::status;
-    if (hooks_.progress) put_status(hooks_.progress(), answer);
-    answer.offset = demands_.owed(frame.from);
-    send_loading(frame.from, answer, {});
-  } else if (const auto answer = status_in(frame)) {
-    liveness_.told(frame.from, *answer, now(), frame.offset);
+    StatusBody answer = body_of(hooks_.progress ? hooks_.progress() : ProgressStatus{});
+    answer.owed_demands = demands_.owed(frame.from);
+    send_loading(frame.from, frame_with(answer), {});
+    return true;
   }
+  const auto answer = StatusBody::from(frame);
+  if (const auto status = status_in(answer)) liveness_.told(frame.from, *status, now(), answer.owed_demands);
   return true;
 }
 
@@ -280,12 +279,8 @@ void Engine::refuse(PeerId peer, const std::string& reason) {
 }
 
 void Engine::acknowledge(const Frame& piece) {
-  Frame answer;
-  answer.kind = FrameKind::received;
-  answer.round = piece.round;
-  answer.offset = piece.offset;
-  answer.node = static_cast<std::uint32_t>(piece.kind);
-  send_loading(piece.from, answer, {});
+  const auto body = PieceBody::from(piece);
+  send_loading(piece.from, frame_with(ReceivedBody{body.of, body.number, body.first_byte}), {});
 }
 
 void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece) {
@@ -340,13 +335,13 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
     arriving_.erase(held);
     if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
     if (frame.kind == FrameKind::batch) {
-      demands_.answered(frame.from, frame);
+      demands_.answered(frame.from, BatchBody::from(frame));
       return hooks_.batch(frame, std::move(bytes));
     }
     return hooks_.transferred(frame, std::move(bytes));
   }
   if (frame.kind == FrameKind::demand) {
-    if (known(frame) && demands_.taken(frame.from, frame)) hooks_.demand(frame);
+    if (known(frame) && demands_.taken(frame.from, DemandBody::from(frame))) hooks_.demand(frame);
     return;
   }
   if (frame.kind == FrameKind::taken) {
@@ -355,7 +350,7 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
   }
   if (frame.kind == FrameKind::received) {
     if (!known(frame)) return;
-    transfer_sender_.arrived(frame.from, frame, now());
+    transfer_sender_.arrived(frame.from, ReceivedBody::from(frame), now());
     return go_on_giving();
   }
   for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
@@ -421,7 +416,8 @@ void Engine::sent(PeerId to, SendToken token, bool ok) {
   if (!ok && !let_go) blame(to, "a send to it failed");  // said before what follows from it
   if (loads) {
     const bool given = ended && ended.mapped().frame.kind == FrameKind::batch;
-    if (given && ended.mapped().frame.view == view_) demands_.given(to, ended.mapped().frame);
+    if (given && ended.mapped().frame.view == view_)
+      demands_.given(to, BatchBody::from(ended.mapped().frame));
   } else if (reduction_) {
     reduction_->sent(to, token, ok);
     if (!reduction_->sending()) go_on_giving();

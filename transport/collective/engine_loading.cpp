@@ -46,7 +46,7 @@ bool Engine::batch_arrives_from(PeerId peer) const {
 }
 
 void Engine::ask_again(PeerId loader) {
-  for (const Frame& demand : demands_.unanswered(loader)) send_loading(loader, demand, {});
+  for (const DemandBody& demand : demands_.unanswered(loader)) send_loading(loader, frame_with(demand), {});
 }
 
 }  // namespace muster

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/frame.hpp"
+#include "transport/frames/round_bodies.hpp"
 
 namespace {
 
@@ -24,13 +24,11 @@ std::string why_refused(const std::vector<std::byte>& bytes) {
 }
 
 TEST(FrameDecode, GivesBackWhatWasEncoded) {
-  Frame frame;
-  frame.kind = FrameKind::result;
+  Frame frame = frame_with(ResultBody{{0, 1000, 0}});
   frame.view = 3;
   frame.from = 2;
   frame.incarnation = 0x1122334455667788;
   frame.round = 9;
-  frame.offset = 1000;
   frame.bytes = kPayloadBytesMax;
   std::string why;
   const auto decoded = decode_frame(bytes_of(frame), why);
@@ -56,10 +54,8 @@ TEST(FrameDecode, RefusesWhatIsNoFrameAndSaysWhy) {
 }
 
 TEST(FrameDecode, RefusesAFrameInWhichAnyBitHasFlipped) {
-  Frame frame;
-  frame.kind = FrameKind::contribution;
+  Frame frame = frame_with(ContributionBody{1, {0, 77, 0}});
   frame.view = 3;
-  frame.offset = 77;
   frame.bytes = 1 << 20;
   const std::vector<std::byte> good = bytes_of(frame);
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {

@@ -63,10 +63,11 @@ std::size_t Payloads::element_bytes(const Frame& frame) const {
 
 std::optional<std::size_t> Payloads::elements_of(const Frame& frame) const {
   const std::size_t each = element_bytes(frame);
-  if (!sparse(frame)) return frame.bytes % each == 0 ? std::optional(frame.bytes / each) : std::nullopt;
+  const std::uint64_t sparse = elements_in(frame).sparse;
+  if (sparse == 0) return frame.bytes % each == 0 ? std::optional(frame.bytes / each) : std::nullopt;
   // Its bytes lie in a buffer of the staging until they are unpacked.
-  if (!shape_.thins(frame.kind, frame.from) || frame.more > shape_.chunk_elements) return std::nullopt;
-  return frame.bytes < frame.more * each ? std::optional<std::size_t>(frame.more) : std::nullopt;
+  if (!shape_.thins(frame.kind, frame.from) || sparse > shape_.chunk_elements) return std::nullopt;
+  return frame.bytes < sparse * each ? std::optional<std::size_t>(sparse) : std::nullopt;
 }
 
 float* Payloads::unpack_dense(const Frame& frame, std::span<std::byte> payload) const {
@@ -77,7 +78,7 @@ float* Payloads::unpack_dense(const Frame& frame, std::span<std::byte> payload) 
 }
 
 bool Payloads::unpack_thin(const Frame& frame, std::span<const std::byte> payload, float* out) const {
-  return unpack_sparse(payload, frame.more, shape_.wire, out);
+  return unpack_sparse(payload, elements_in(frame).sparse, shape_.wire, out);
 }
 
 }  // namespace muster

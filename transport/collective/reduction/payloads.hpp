@@ -8,7 +8,7 @@
 
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/collective/sums/staging.hpp"
-#include "transport/frame.hpp"
+#include "transport/frames/round_bodies.hpp"
 
 namespace muster {
 
@@ -18,7 +18,7 @@ class Payloads {
   struct Payload {
     std::span<const std::byte> bytes;
     Staging::Hold hold = Staging::kNone;
-    std::uint64_t more = 0;  ///< of its frame
+    std::uint64_t sparse_elements = 0;  ///< how many it has, if it is sparse; else 0
   };
 
   /// Both outlive this object.
@@ -31,7 +31,7 @@ class Payloads {
 
   /// The elements that a frame of a member brings; nothing if its size cannot be.
   std::optional<std::size_t> elements_of(const Frame& frame) const;
-  static bool sparse(const Frame& frame) { return frame.more != 0; }
+  static bool sparse(const Frame& frame) { return elements_in(frame).sparse != 0; }
   /// Makes floats of a dense payload, within the same memory, which has room for them.
   float* unpack_dense(const Frame& frame, std::span<std::byte> payload) const;
   /// Makes floats of a sparse payload; false if it cannot be.

@@ -83,7 +83,6 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   frame.incarnation = shape_.members[shape_.self].incarnation;
   frame.round = round_;
   frame.bytes = payload.size();
-  if (frame.kind == FrameKind::contribution || frame.kind == FrameKind::result) frame.extra = sum_number();
   ++slot.sends;
   ++slot.sends_to[member];
   ++sends_;
@@ -91,10 +90,7 @@ void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byt
   transport_.send(shape_.members[member].peer, frame, payload, round_ | held << kRoundBits);
 }
 
-void Reduction::broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload) {
-  Frame frame;
-  frame.kind = kind;
-  if (kind == FrameKind::metrics) frame.more = slot.audits[shape_.self].size();
+void Reduction::broadcast(const Frame& frame, Slot& slot, std::span<const std::byte> payload) {
   for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
     if (member != shape_.self) send(member, frame, payload, slot);
   }
@@ -123,7 +119,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result,
   if (header.kind == RoundKind::greeting || header.kind == RoundKind::check) waits_since_ = now();
   {
     const Inside inside(inside_);
-    broadcast(FrameKind::header, current, current.header_bytes[shape_.self]);
+    broadcast(Frame{}, current, current.header_bytes[shape_.self]);
   }
   step_on();
 } catch (const Error& error) {
@@ -185,8 +181,9 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
 
 // The report that this member's part of the round is done.
 void Reduction::send_losses(Slot& current) {
-  if (!std::exchange(current.said, true))
-    broadcast(FrameKind::metrics, current, current.metrics_bytes[shape_.self].bytes());
+  if (std::exchange(current.said, true)) return;
+  const MetricsBody all{0, current.audits[shape_.self].size()};
+  broadcast(frame_with(all), current, current.metrics_bytes[shape_.self].bytes());
 }
 
 std::size_t Reduction::index_of(NodeId node) const {
@@ -194,9 +191,9 @@ std::size_t Reduction::index_of(NodeId node) const {
   return found == node_indices_.end() ? nodes_.size() : found->second;
 }
 
-// Where the node of this frame lies, if its sender may add it; nodes_.size() if not.
+// Where the node of this frame of losses lies, if its sender may add it; nodes_.size() if not.
 std::size_t Reduction::node_of(const Frame& frame) const {
-  const std::size_t index = index_of(frame.node);
+  const std::size_t index = index_of(MetricsBody::from(frame).tree_node);
   const bool may = index < nodes_.size() && (shape_.backup_workers || nodes_[index].member == frame.from);
   return may ? index : nodes_.size();
 }
@@ -256,7 +253,7 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
       target.header_bytes[frame.from].resize(frame.bytes);
       return target.header_bytes[frame.from];
     case FrameKind::metrics:
-      if (frame.node != 0) return place_backup(target, frame);
+      if (MetricsBody::from(frame).tree_node != 0) return place_backup(target, frame);
       if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditReportsMax * sizeof(AuditReport) + kCheckBytes)
         return {};
       return target.metrics_bytes[frame.from].place(frame.bytes);
@@ -267,8 +264,9 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
     case FrameKind::reduced:
     case FrameKind::carried:
       if (!opened_ || frame.round != round_) return {};
+      if (frame.kind == FrameKind::carried) return place_copy(target, frame);
       if (Payloads::sparse(frame) && staging_.taken() >= staged_max()) return {};
-      return frame.kind == FrameKind::carried ? place_copy(target, frame) : sum_of(frame).place(frame);
+      return sum_of(frame).place(frame);
     default:
       return {};
   }
@@ -303,7 +301,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
     case FrameKind::kept: {
       const Inside inside(inside_);
       const bool right =
-          frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : sum_of(frame).kept(frame));
+          frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : target.sum->kept(frame));
       if (right) break;
       return blame(frame.from, "an answer that it keeps what it was not given");
     }

@@ -177,7 +177,7 @@ class Reduction {
   bool backs_up(std::uint32_t member) const;
   bool copies_follow(const Slot& slot) const;
   bool copies_kept(const Slot& slot) const;
-  std::size_t piece_of(const Frame& frame) const;
+  std::size_t piece_of(const CarriedBody& carried) const;
   bool copy_kept(Slot& slot, const Frame& frame);
   void give_copies(Slot& slot);
   std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
@@ -195,7 +195,7 @@ class Reduction {
   void hear_times(const Slot& slot);
 
   void reset(Slot& slot);
-  void broadcast(FrameKind kind, Slot& slot, std::span<const std::byte> payload);
+  void broadcast(const Frame& frame, Slot& slot, std::span<const std::byte> payload);
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
             Staging::Hold hold = Staging::kNone);
   std::string disagreement(const Slot& slot) const;

@@ -23,12 +23,7 @@ void Reduction::add_backup(std::uint64_t round, const NodeValue& value,
   current.backup_workers[index] = metrics;
   {
     const Inside inside(inside_);
-    Frame frame;
-    frame.kind = FrameKind::metrics;
-    frame.node = value.node;
-    for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
-      if (member != shape_.self) send(member, frame, bytes, current);
-    }
+    broadcast(frame_with(MetricsBody{value.node, 0}), current, bytes);
     if (!failed_) current.sum->add_backup(value, nodes_[index].member);
   }
   step_on();
@@ -37,7 +32,7 @@ void Reduction::add_backup(std::uint64_t round, const NodeValue& value,
 std::span<std::byte> Reduction::place_backup(Slot& target, const Frame& frame) {
   const std::size_t index = node_of(frame);
   if (index == nodes_.size() || target.backup_workers[index]) return {};
-  const auto leaves = leaves_below(height_, frame.node);
+  const auto leaves = leaves_below(height_, MetricsBody::from(frame).tree_node);
   if (frame.bytes > (leaves.end - leaves.begin) * sizeof(ShardMetrics) + kCheckBytes) return {};
   return target.backup_bytes[{index, frame.from}].place(frame.bytes);
 }
@@ -47,8 +42,9 @@ void Reduction::metrics_ended(const Frame& received, const std::byte* place) {
   const auto member = members_.find(received.from);
   if (member == members_.end()) return;
   Slot& target = slot(received.round);
-  if (received.node == 0) return target.metrics_bytes[member->second].ended(place);
-  const auto add_backup = target.backup_bytes.find({index_of(received.node), member->second});
+  const NodeId node = MetricsBody::from(received).tree_node;
+  if (node == 0) return target.metrics_bytes[member->second].ended(place);
+  const auto add_backup = target.backup_bytes.find({index_of(node), member->second});
   if (add_backup != target.backup_bytes.end()) add_backup->second.ended(place);
 }
 
@@ -56,7 +52,7 @@ void Reduction::metrics_ended(const Frame& received, const std::byte* place) {
 bool Reduction::backup_arrived(Slot& target, const Frame& frame, std::span<const std::byte> payload) {
   const std::size_t index = node_of(frame);
   if (index == nodes_.size() || payload.empty() || target.backup_workers[index]) return false;
-  const auto leaves = leaves_below(height_, frame.node);
+  const auto leaves = leaves_below(height_, MetricsBody::from(frame).tree_node);
   const bool can_be = target.backup_workers[index].fill([&](auto& metrics) {
     return take_check(payload) && decode_metrics(payload, leaves.end - leaves.begin, metrics) &&
            std::all_of(metrics.begin(), metrics.end(), [&](const ShardMetrics& m) {

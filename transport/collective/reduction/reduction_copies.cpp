@@ -7,16 +7,12 @@
 
 namespace muster {
 
-namespace {
-constexpr std::size_t kPieceElements = 256 * 1024;
-}
-
 std::size_t Reduction::copy_pieces() const {
-  return (shape_.copy_elements + kPieceElements - 1) / kPieceElements;
+  return (shape_.copy_elements + CarriedBody::kElementsMax - 1) / CarriedBody::kElementsMax;
 }
 
-std::size_t Reduction::piece_of(const Frame& frame) const {
-  return frame.node * copy_pieces() + frame.offset / kPieceElements;
+std::size_t Reduction::piece_of(const CarriedBody& carried) const {
+  return carried.shard * copy_pieces() + carried.piece();
 }
 
 bool Reduction::backs_up(std::uint32_t member) const {
@@ -48,50 +44,47 @@ void Reduction::give_copies(Slot& current) {
     if (!present_[shard]) continue;
     const std::span<const float> state = shape_.copies->made(shard);
     MUSTER_CHECK(state.size() == shape_.copy_elements, shard, state.size());
-    for (std::size_t begin = 0; begin < state.size() && !failed_; begin += kPieceElements) {
-      Frame frame;
-      frame.kind = FrameKind::carried;
-      frame.node = shard;
-      frame.offset = begin;
-      send(self.buddy, frame,
-           std::as_bytes(state.subspan(begin, std::min(kPieceElements, state.size() - begin))), current);
+    for (std::size_t begin = 0; begin < state.size() && !failed_; begin += CarriedBody::kElementsMax) {
+      const auto piece = state.subspan(begin, std::min(CarriedBody::kElementsMax, state.size() - begin));
+      send(self.buddy, frame_with(CarriedBody{shard, begin}), std::as_bytes(piece), current);
     }
   }
 }
 
 std::span<std::byte> Reduction::place_copy(Slot& current, const Frame& frame) {
   const ReductionMember& from = shape_.members[frame.from];
-  if (!backs_up(frame.from) || frame.node < from.begin || frame.node >= from.end) return {};
-  if (frame.offset % kPieceElements != 0 || frame.offset >= shape_.copy_elements) return {};
-  const std::size_t count = std::min(kPieceElements, shape_.copy_elements - frame.offset);
-  if (frame.bytes != count * sizeof(float) || current.copied[piece_of(frame)]) return {};
-  return std::as_writable_bytes(shape_.copies->copy(frame.node).subspan(frame.offset, count));
+  const auto body = CarriedBody::from(frame);
+  if (!backs_up(frame.from) || body.shard < from.begin || body.shard >= from.end) return {};
+  if (!body.invalid().empty() || body.first_element >= shape_.copy_elements) return {};
+  const std::size_t count = std::min(CarriedBody::kElementsMax, shape_.copy_elements - body.first_element);
+  if (frame.bytes != count * sizeof(float) || current.copied[piece_of(body)]) return {};
+  return std::as_writable_bytes(shape_.copies->copy(body.shard).subspan(body.first_element, count));
 }
 
 void Reduction::copy_arrived(Slot& current, const Frame& frame) {
-  if (current.copied[piece_of(frame)]) return;
-  current.copied[piece_of(frame)] = true;
-  const auto first = current.copied.begin() + static_cast<std::ptrdiff_t>(frame.node * copy_pieces());
+  const auto body = CarriedBody::from(frame);
+  if (current.copied[piece_of(body)]) return;
+  current.copied[piece_of(body)] = true;
+  const auto first = current.copied.begin() + static_cast<std::ptrdiff_t>(body.shard * copy_pieces());
   const auto end = first + static_cast<std::ptrdiff_t>(copy_pieces());
   if (std::find(first, end, false) != end) return;
-  shape_.copies->kept(frame.node, current.headers[shape_.self]->step);
-  Frame report;
-  report.kind = FrameKind::kept;
-  report.node = frame.node;
-  send(frame.from, report, {}, current);
+  shape_.copies->kept(body.shard, current.headers[shape_.self]->step);
+  send(frame.from, frame_with(KeptShardBody{body.shard}), {}, current);
 }
 
 // The buddy's answer. False if this member has given it no such state.
 bool Reduction::copy_kept(Slot& current, const Frame& frame) {
   const ReductionMember& self = shape_.members[shape_.self];
-  const bool may = frame.from == self.buddy && current.copies_given && frame.node >= self.begin &&
-                   frame.node < self.end && present_[frame.node];
-  if (may) current.kept[frame.node] = true;
+  const std::uint32_t shard = KeptShardBody::from(frame).shard;
+  const bool may = frame.from == self.buddy && current.copies_given && shard >= self.begin &&
+                   shard < self.end && present_[shard];
+  if (may) current.kept[shard] = true;
   return may;
 }
 
 void Reduction::abandoned(const Frame& frame) {
-  if (frame.kind == FrameKind::carried && shape_.copies) shape_.copies->abandoned(frame.node);
+  if (frame.kind == FrameKind::carried && shape_.copies)
+    shape_.copies->abandoned(CarriedBody::from(frame).shard);
 }
 
 }  // namespace muster

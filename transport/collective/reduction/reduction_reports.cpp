@@ -34,7 +34,7 @@ bool Reduction::header_arrived(Slot& target, const Frame& frame, std::span<const
 }
 
 bool Reduction::metrics_arrived(Slot& target, const Frame& frame, std::span<const std::byte> payload) {
-  if (frame.node != 0) return backup_arrived(target, frame, payload);
+  if (MetricsBody::from(frame).tree_node != 0) return backup_arrived(target, frame, payload);
   if (target.metrics[frame.from]) return false;
   if (!take_reports(target, frame.from, frame, payload)) {
     blame(frame.from, "metrics that cannot be");
@@ -54,9 +54,12 @@ void Reduction::heard_report_of(std::uint32_t member) {
 // Losses, and what was audited.
 bool Reduction::take_reports(Slot& target, std::uint32_t member, const Frame& frame,
                              std::span<const std::byte> payload) {
+  static_assert(MetricsBody::kAuditsMax == kAuditReportsMax);
   const std::size_t shards = shape_.members[member].end - shape_.members[member].begin;
   auto& metrics = target.metrics[member];
-  return take_check(payload) && take_audits(payload, frame.more, target.audits[member]) &&
+  const auto body = MetricsBody::from(frame);
+  return body.invalid().empty() && take_check(payload) &&
+         take_audits(payload, body.audits, target.audits[member]) &&
          metrics.fill([&](auto& out) { return decode_metrics(payload, shards, out); });
 }
 

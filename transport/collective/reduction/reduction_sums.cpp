@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// What a frame of a sum says of it, in `extra`: it may come before the header that tells what round it is.
+// By which frames name a sum of a round: one may come before the header that tells what round it is.
 constexpr std::uint32_t kSum = 0, kSketch = 1, kOneShot = 2;
 
 // Of the result, so many pairs of elements at most, and each so far from the next one at least, are hashed:
@@ -19,6 +19,7 @@ constexpr std::size_t kHashStride = 1024;
 
 // The sums of a sketch go along the same trees, as one bucket.
 ReductionShape sketch_of(ReductionShape shape) {
+  shape.sum_number = kSketch;
   shape.elements = shape.sketch_elements;
   shape.bucket_elements = 0;
   return shape;
@@ -26,6 +27,7 @@ ReductionShape sketch_of(ReductionShape shape) {
 
 ReductionShape one_shot_of(ReductionShape shape) {
   MUSTER_CHECK(!shape.backup_workers && !shape.sharded, shape.view);
+  shape.sum_number = kOneShot;
   shape.algorithm = Algorithm::one_shot;
   return shape;
 }
@@ -83,7 +85,7 @@ TreeSum& Reduction::open_sum() const {
 }
 
 TreeSum& Reduction::sum_of(const Frame& frame) {
-  return sum_at(slot(frame.round), frame.extra);
+  return sum_at(slot(frame.round), elements_in(frame).sum);
 }
 
 TreeSum& Reduction::sum_at(const Slot& slot, std::uint32_t number) const {

@@ -8,14 +8,6 @@
 namespace muster {
 namespace {
 
-Frame contribution(NodeId node, std::size_t begin) {
-  Frame frame;
-  frame.kind = FrameKind::contribution;
-  frame.node = node;
-  frame.offset = begin;
-  return frame;
-}
-
 // Whether all leaves of `node` are leaves of `above`.
 bool is_below(unsigned height, NodeId node, NodeId above) {
   const auto inner = leaves_below(height, node), outer = leaves_below(height, above);
@@ -159,14 +151,15 @@ void TreeSum::offer(const SumPlan::Bucket& bucket) {
 void TreeSum::send_own(const SumPlan::Run& run) {
   for (const NodeValue& value : nodes_) {
     if (closed_) return;
-    send(run.to, contribution(value.node, run.begin),
-         payloads_.of(FrameKind::contribution, run.to, value.values + run.begin, run.count));
+    send_contribution(run.to, value.node, run.begin,
+                      payloads_.of(FrameKind::contribution, run.to, value.values + run.begin, run.count));
   }
 }
 
-void TreeSum::send(std::uint32_t to, Frame frame, const Payloads::Payload& payload) {
-  frame.more = payload.more;
-  send_(to, frame, payload.bytes, payload.hold);
+void TreeSum::send_contribution(std::uint32_t to, NodeId node, std::size_t begin,
+                                const Payloads::Payload& payload) {
+  const ContributionBody body{node, {plan_.shape().sum_number, begin, payload.sparse_elements}};
+  send_(to, frame_with(body), payload.bytes, payload.hold);
 }
 
 void TreeSum::add_backup(const NodeValue& value, std::uint32_t member) {
@@ -186,26 +179,28 @@ void TreeSum::add_backup(const NodeValue& value, std::uint32_t member) {
 void TreeSum::add_backup(const NodeValue& value, Pieces run, std::uint32_t adder) {
   const auto& pieces = plan_.pieces();
   const std::size_t begin = pieces[run.first].begin, count = pieces[run.end - 1].end() - begin;
-  Frame frame = contribution(value.node, begin);
+  if (closed_) return;
+  if (adder != plan_.shape().self)
+    return send_contribution(adder, value.node, begin,
+                             payloads_.of(FrameKind::contribution, adder, value.values + begin, count));
+  Frame frame = frame_with(ContributionBody{value.node, {plan_.shape().sum_number, begin, 0}});
   frame.from = plan_.shape().self;
   frame.bytes = count * sizeof(float);
-  if (closed_) return;
-  if (adder != plan_.shape().self) {
-    send(adder, frame, payloads_.of(frame.kind, adder, value.values + begin, count));
-  } else if (contribution_of(frame)) {
+  if (contribution_of(frame)) {
     float* copy = staging_.take();
     std::copy_n(value.values + begin, count, copy);
     stage_all(frame, run, copy, staging_.hold(copy, static_cast<std::uint32_t>(run.end - run.first)));
   }
 }
 
-// The input of the piece that this frame brings.
-std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const Frame& frame) const {
+// Which input of the piece this node of a member is.
+std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, NodeId node,
+                                             std::uint32_t from) const {
   const SumPlan::Role& role = plan_.role(piece);
   if (!role.owns && !role.adds()) return std::nullopt;
   for (std::size_t i = 0; i < role.inputs.size(); ++i) {
-    if (role.inputs[i].node != frame.node) continue;
-    const bool may = role.inputs[i].from == frame.from || plan_.shape().backup_workers;
+    if (role.inputs[i].node != node) continue;
+    const bool may = role.inputs[i].from == from || plan_.shape().backup_workers;
     return may ? std::optional(i) : std::nullopt;
   }
   return std::nullopt;
@@ -213,15 +208,16 @@ std::optional<std::size_t> TreeSum::input_of(const SumPlan::Piece& piece, const 
 
 std::optional<TreeSum::Pieces> TreeSum::pieces_of(const Frame& frame) const {
   const auto elements = payloads_.elements_of(frame);
-  return elements ? plan_.pieces_at(frame.offset, *elements) : std::nullopt;
+  return elements ? plan_.pieces_at(elements_in(frame).first, *elements) : std::nullopt;
 }
 
 // The pieces that it is for, if this member adds them up and has none of them yet.
 std::optional<TreeSum::Pieces> TreeSum::contribution_of(const Frame& frame) const {
-  const auto pieces = pieces_of(frame);
+  const auto body = ContributionBody::from(frame);
+  const auto pieces = body.invalid().empty() ? pieces_of(frame) : std::nullopt;
   if (!pieces || *payloads_.elements_of(frame) > plan_.shape().chunk_elements) return std::nullopt;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
-    const auto input = input_of(plan_.pieces()[i], frame);
+    const auto input = input_of(plan_.pieces()[i], body.tree_node, frame.from);
     if (!input || taken_[plan_.pieces()[i].first_input + *input]) return std::nullopt;
   }
   return pieces;
@@ -258,7 +254,7 @@ std::span<std::byte> TreeSum::place(const Frame& frame) {
     result_begun_ = true;
     if (Payloads::sparse(frame)) return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
     if (is_read_here(frame)) variants_.start();
-    return {reinterpret_cast<std::byte*>(result_.data() + frame.offset), frame.bytes};
+    return {reinterpret_cast<std::byte*>(result_.data() + elements_in(frame).first), frame.bytes};
   }
   if (!contribution_of(frame)) return {};
   return {reinterpret_cast<std::byte*>(staging_.take()), frame.bytes};
@@ -278,7 +274,7 @@ bool TreeSum::arrived_in_place(const Frame& frame, std::span<const std::byte> pa
 bool TreeSum::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (payload.empty()) return true;  // nobody who follows the protocol sends it; it has not been placed
   const auto pieces = pieces_of(frame);
-  MUSTER_CHECK(pieces, frame.offset, frame.bytes);
+  MUSTER_CHECK(pieces, elements_in(frame).first, frame.bytes);
   if (Payloads::sparse(frame)) return sparse_arrived(frame, *pieces, payload);
   if (frame.kind == FrameKind::reduced) {
     keep(frame, pieces->first);
@@ -296,7 +292,7 @@ bool TreeSum::sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::b
     staging_.give_back(buffer);
     return true;
   }
-  float* const out = result ? result_.data() + frame.offset : staging_.take();
+  float* const out = result ? result_.data() + elements_in(frame).first : staging_.take();
   const bool good = payloads_.unpack_thin(frame, payload, out);
   staging_.give_back(buffer);
   if (good) {
@@ -319,10 +315,12 @@ void TreeSum::values_in(const Frame& frame, Pieces pieces, float* values) {
 }
 
 void TreeSum::stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold) {
+  const auto body = ContributionBody::from(frame);
   for (std::size_t at = 0; at < pieces.end - pieces.first; ++at) {
     const std::size_t i = plan_.turned(pieces, at);
     const SumPlan::Piece& piece = plan_.pieces()[i];
-    stage(i, *input_of(piece, frame), {values + (piece.begin - frame.offset), hold});
+    stage(i, *input_of(piece, body.tree_node, frame.from),
+          {values + (piece.begin - body.elements.first), hold});
   }
 }
 
@@ -456,8 +454,8 @@ void TreeSum::hand_on(std::size_t number) {
 void TreeSum::send_sums(const Next& next) {
   if (closed_) return staging_.give_back(next.sums);
   const SumPlan::Run& run = plan_.up()[next.number];
-  send(run.to, contribution(next.addition->node, run.begin),
-       payloads_.of_staged(FrameKind::contribution, run.to, next.sums, run.count));
+  send_contribution(run.to, next.addition->node, run.begin,
+                    payloads_.of_staged(FrameKind::contribution, run.to, next.sums, run.count));
 }
 
 // A piece of the result is in place, and goes on to those below.
@@ -468,10 +466,9 @@ void TreeSum::result_in(std::size_t number) {
   for (const std::uint32_t number_of_run : plan_.pieces()[number].down) {
     const SumPlan::Run& run = plan_.down()[number_of_run];
     if (closed_ || ++down_[number_of_run] < run.pieces) continue;
-    Frame frame;
-    frame.kind = FrameKind::result;
-    frame.offset = run.begin;
-    send(run.to, frame, payloads_.of(frame.kind, run.to, result_.data() + run.begin, run.count));
+    const auto payload = payloads_.of(FrameKind::result, run.to, result_.data() + run.begin, run.count);
+    const ResultBody body{{plan_.shape().sum_number, run.begin, payload.sparse_elements}};
+    send_(run.to, frame_with(body), payload.bytes, payload.hold);
   }
 }
 

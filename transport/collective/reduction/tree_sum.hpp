@@ -102,7 +102,7 @@ class TreeSum {
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
   std::optional<std::size_t> backup_of(const Frame& frame) const;
-  std::optional<std::size_t> input_of(const SumPlan::Piece& piece, const Frame& frame) const;
+  std::optional<std::size_t> input_of(const SumPlan::Piece& piece, NodeId node, std::uint32_t from) const;
   void stage(std::size_t piece, std::size_t input, Staged staged);
   void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
   bool sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::byte> payload);
@@ -120,7 +120,7 @@ class TreeSum {
   void go_on(const Next& next);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
-  void send(std::uint32_t to, Frame frame, const Payloads::Payload& payload);
+  void send_contribution(std::uint32_t to, NodeId node, std::size_t begin, const Payloads::Payload& payload);
   void hand_on(std::size_t run);
   void send_sums(const Next& next);
   void send_own(const SumPlan::Run& run);

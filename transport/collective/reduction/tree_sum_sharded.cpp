@@ -25,11 +25,8 @@ void TreeSum::back_up(std::size_t number) {
   if (buddy == shape.self || canary("no-backup")) return update(number);
   backed_up_[number] = true;
   ++unkept_;
-  Frame frame;
-  frame.kind = FrameKind::reduced;
-  frame.offset = piece.begin;
-  send_(buddy, frame, std::as_bytes(std::span(shape.update->gradient(piece.elements()), piece.count)),
-        Staging::kNone);
+  send_(buddy, frame_with(ReducedBody{piece.begin}),
+        std::as_bytes(std::span(shape.update->gradient(piece.elements()), piece.count)), Staging::kNone);
 }
 
 // As a buddy.
@@ -38,16 +35,14 @@ void TreeSum::keep(const Frame& frame, std::size_t number) {
   const SumPlan::Piece& piece = plan_.pieces()[number];
   backed_up_[number] = true;
   plan_.shape().update->kept(piece.elements());
-  Frame report;
-  report.kind = FrameKind::kept;
-  report.offset = piece.begin;
-  report.more = piece.count;
-  send_(frame.from, report, {}, Staging::kNone);
+  send_(frame.from, frame_with(KeptElementsBody{piece.begin, piece.count}), {}, Staging::kNone);
 }
 
 bool TreeSum::kept(const Frame& frame) {
   const ReductionShape& shape = plan_.shape();
-  const auto pieces = plan_.pieces_at(frame.offset, frame.more);
+  const auto body = KeptElementsBody::from(frame);
+  const auto pieces =
+      body.invalid().empty() ? plan_.pieces_at(body.first_element, body.elements) : std::nullopt;
   const bool may = shape.sharded && frame.from == shape.members[shape.self].buddy && pieces &&
                    pieces->end == pieces->first + 1 && plan_.pieces()[pieces->first].owner == shape.self &&
                    backed_up_[pieces->first];

@@ -80,15 +80,18 @@ bool Liveness::again(std::uint64_t round) {
   return seen;
 }
 
-void put_status(const ProgressStatus& status, Frame& frame) {
-  frame.node = static_cast<std::uint32_t>(status.activity);
-  frame.extra = status.shard;
-  frame.more = status.counter;
+StatusBody body_of(const ProgressStatus& status) {
+  StatusBody body;
+  body.activity = static_cast<std::uint32_t>(status.activity);
+  body.shard = status.shard;
+  body.counter = status.counter;
+  return body;
 }
 
-std::optional<ProgressStatus> status_in(const Frame& frame) {
-  if (frame.node >= kActivities) return std::nullopt;
-  return ProgressStatus{static_cast<Activity>(frame.node), frame.extra, frame.more};
+std::optional<ProgressStatus> status_in(const StatusBody& body) {
+  static_assert(StatusBody::kActivities == kActivities);
+  if (!body.invalid().empty()) return std::nullopt;
+  return ProgressStatus{static_cast<Activity>(body.activity), body.shard, body.counter};
 }
 
 }  // namespace muster

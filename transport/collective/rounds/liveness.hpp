@@ -16,7 +16,7 @@
 
 #include "transport/collective/rounds/progress.hpp"
 #include "transport/collective/rounds/round.hpp"
-#include "transport/frame.hpp"
+#include "transport/frames/status_body.hpp"
 #include "transport/transport.hpp"
 
 namespace muster {
@@ -123,8 +123,8 @@ class Liveness {
   std::optional<std::uint64_t> looked_at_;
 };
 
-/// The status in the fields of a frame, and back; nothing if it cannot be.
-void put_status(const ProgressStatus& status, Frame& frame);
-std::optional<ProgressStatus> status_in(const Frame& frame);
+/// The status as the answer to a ping, and back; nothing if it cannot be.
+StatusBody body_of(const ProgressStatus& status);
+std::optional<ProgressStatus> status_in(const StatusBody& body);
 
 }  // namespace muster

@@ -33,6 +33,7 @@ struct ReductionShape {
   std::uint32_t self = 0;  ///< this member's place in the list
   std::uint32_t shards = 0;
   std::size_t elements = 0;         ///< float32 elements of the vector
+  std::uint32_t sum_number = 0;     ///< by which frames name the sum of this shape among those of a round
   std::size_t sketch_elements = 0;  ///< of that of a sketch (RoundKind::sketch); 0: there are none
   std::size_t chunk_elements = 128 * 1024;
   std::size_t bucket_elements = 0;  ///< what goes out as one while the rest is computed (buckets.hpp)

@@ -42,7 +42,7 @@ class Intake {
     std::optional<std::vector<std::byte>> whole;  ///< it was the last one
   };
   /// A placed piece is here.
-  Taken arrived(const Frame& frame, std::span<const std::byte> piece);
+  Taken arrived(const Frame& frame, std::span<const std::byte> bytes);
   /// A placed piece will not come; `abandoned`: but its place may still be written to.
   void dropped(const Frame& frame, bool abandoned);
   /// All that is not whole is of no use any more.

@@ -33,9 +33,9 @@ void TransferPayload::copy(std::uint64_t offset, std::span<std::byte> to) const 
   }
 }
 
-bool fits(const Piece& piece, std::size_t piece_bytes) {
-  return piece.offset < piece.transfer_bytes && piece.offset % piece_bytes == 0 &&
-         piece.bytes == std::min<std::uint64_t>(piece_bytes, piece.transfer_bytes - piece.offset);
+bool fits(const PieceBody& piece, std::size_t piece_bytes) {
+  return piece.invalid().empty() && piece.first_byte % piece_bytes == 0 &&
+         piece.bytes == std::min<std::uint64_t>(piece_bytes, piece.whole_bytes - piece.first_byte);
 }
 
 std::uint32_t piece_check(std::span<const std::byte> piece) {

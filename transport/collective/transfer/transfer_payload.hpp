@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/frame.hpp"
+#include "transport/frames/transfer_bodies.hpp"
 
 namespace muster {
 
@@ -39,23 +39,11 @@ class TransferPayload {
   std::uint64_t bytes_ = 0;
 };
 
-/// A piece in the fields of a frame: `offset` within the transfer, `more` the bytes of the whole transfer,
-/// `node` the check, `extra` how many of later numbers wait behind this one.
-struct Piece {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t transfer_bytes = 0;
-};
-
 /// Whether a transfer that is cut into pieces of `piece_bytes` has this one: it begins at a multiple of that,
 /// and is as long, or ends with the transfer.
-bool fits(const Piece& piece, std::size_t piece_bytes);
+bool fits(const PieceBody& piece, std::size_t piece_bytes);
 
 /// By which a damaged piece is told from a whole one.
 std::uint32_t piece_check(std::span<const std::byte> piece);
-
-inline bool comes_in_pieces(FrameKind kind) {
-  return kind == FrameKind::record || kind == FrameKind::state;
-}
 
 }  // namespace muster

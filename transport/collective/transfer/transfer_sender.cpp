@@ -19,13 +19,13 @@ void TransferSender::give(PeerId to, FrameKind kind, std::uint64_t number,
   receiver.waiting.push_back({kind, number, std::move(transfer), 0});
 }
 
-void TransferSender::arrived(PeerId at, const Frame& answer, Time now) {
+void TransferSender::arrived(PeerId at, const ReceivedBody& answer, Time now) {
+  if (!answer.invalid().empty()) return;
   const auto receiver = to_.find(at);
   if (receiver == to_.end()) return;
   auto& pieces = receiver->second.on_their_way;
   const auto piece = std::find_if(pieces.begin(), pieces.end(), [&](const OnItsWay& one) {
-    return static_cast<std::uint32_t>(one.kind) == answer.node && one.number == answer.round &&
-           one.offset == answer.offset;
+    return one.kind == answer.of && one.number == answer.number && one.offset == answer.first_byte;
   });
   if (piece == pieces.end()) return;  // it says so twice
   receiver->second.bytes += piece->bytes;
@@ -93,20 +93,21 @@ void TransferSender::send_piece(PeerId to, Receiver& receiver, Time now) {
   const std::uint64_t all = first.transfer->bytes();
   std::vector<std::byte> bytes(std::min<std::uint64_t>(options_.piece_bytes, all - first.next));
   first.transfer->copy(first.next, bytes);
-  Frame frame;
-  frame.kind = first.kind;
-  frame.round = first.number;
-  frame.offset = first.next;
-  frame.more = all;
-  frame.node = piece_check(bytes);
-  frame.extra = static_cast<std::uint32_t>(std::ranges::count_if(
+  PieceBody piece;
+  piece.of = first.kind;
+  piece.number = first.number;
+  piece.first_byte = first.next;
+  piece.bytes = static_cast<std::uint32_t>(bytes.size());
+  piece.whole_bytes = all;
+  piece.check = piece_check(bytes);
+  piece.waiting = static_cast<std::uint32_t>(std::ranges::count_if(
       receiver.waiting, [number = first.number](const Waiting& each) { return each.number > number; }));
   receiver.on_their_way.push_back({first.kind, first.number, first.next, bytes.size()});
   first.next += bytes.size();
   if (first.next == all) receiver.waiting.pop_front();
   if (receiver.waiting.empty()) receiver.came = 0;
   pace_.began(now);
-  send_(to, frame, std::move(bytes));
+  send_(to, frame_with(piece), std::move(bytes));
 }
 
 std::optional<Given> TransferSender::given(PeerId newcomer, Time now) const {

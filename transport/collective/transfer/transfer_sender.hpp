@@ -70,7 +70,7 @@ class TransferSender {
   void give(PeerId to, FrameKind kind, std::uint64_t number, std::shared_ptr<const TransferPayload> transfer,
             Time now, Time step);
   /// The answer of a peer: it has this piece.
-  void arrived(PeerId at, const Frame& answer, Time now);
+  void arrived(PeerId at, const ReceivedBody& answer, Time now);
   /// A round of this member is over; `step`: it was a step.
   void round_over(bool step, Time now);
   /// What was for a peer is dropped.

@@ -69,23 +69,14 @@ struct Pair {
 };
 
 Frame batch_frame(std::uint32_t shard, std::uint64_t ticket) {
-  Frame frame;
-  frame.kind = FrameKind::batch;
-  frame.node = shard;
-  frame.round = ticket;
-  return frame;
+  return frame_with(BatchBody{shard, ticket});
 }
 
 TEST(Engine, BatchesAndDemandsArriveWhole) {
   Pair pair;
   pair.install();
   for (std::uint64_t ticket = 1; ticket <= 50; ++ticket) {
-    Frame demand;
-    demand.kind = FrameKind::demand;
-    demand.node = 3;
-    demand.round = ticket;
-    demand.more = 7;
-    pair.replica.engine->send_loading(kLoader, demand, {});
+    pair.replica.engine->send_loading(kLoader, frame_with(DemandBody{3, ticket, 7, 0, 0}), {});
     pair.loader.engine->send_loading(kReplica, batch_frame(3, ticket), pattern(ticket, 100 + ticket * 300));
   }
   EXPECT_EQ(pair.loader.engine->batches_in_flight(), 50u);
@@ -95,8 +86,9 @@ TEST(Engine, BatchesAndDemandsArriveWhole) {
   EXPECT_EQ(pair.loader.demands.size(), 50u);
   ASSERT_EQ(pair.replica.batches.size(), 50u);
   for (const auto& [frame, payload] : pair.replica.batches) {
-    EXPECT_EQ(payload, pattern(frame.round, 100 + frame.round * 300)) << frame.round;
-    EXPECT_EQ(frame.node, 3u);
+    const auto [shard, ticket] = BatchBody::from(frame);
+    EXPECT_EQ(payload, pattern(ticket, 100 + ticket * 300)) << ticket;
+    EXPECT_EQ(shard, 3u);
     EXPECT_EQ(frame.from, kLoader);
   }
 }
@@ -167,7 +159,7 @@ TEST(Engine, BatchBeyondTheAgreedSizeIsRefusedAloud) {
   pair.loader.engine->send_loading(kReplica, batch_frame(0, 2), pattern(2, kBytesMax));
   pair.run();
   ASSERT_EQ(pair.replica.batches.size(), 1u);
-  EXPECT_EQ(pair.replica.batches[0].first.round, 2u);
+  EXPECT_EQ(BatchBody::from(pair.replica.batches[0].first).ticket, 2u);
   ASSERT_EQ(pair.replica.refusals.size(), 1u);
   EXPECT_NE(pair.replica.refusals[0].find(std::to_string(kBytesMax + 1)), std::string::npos);
   EXPECT_EQ(pair.loader.engine->batches_in_flight(), 0u);
@@ -176,11 +168,7 @@ TEST(Engine, BatchBeyondTheAgreedSizeIsRefusedAloud) {
 TEST(Engine, ALoaderThatDoesNotAnswerIsSeenAndAskedAgainOnce) {
   Pair pair;
   pair.install();
-  Frame demand;
-  demand.kind = FrameKind::demand;
-  demand.node = 3;
-  demand.round = 8;
-  pair.replica.engine->send_loading(kLoader, demand, {});
+  pair.replica.engine->send_loading(kLoader, frame_with(DemandBody{3, 8, 1, 0, 0}), {});
   for (int tick = 0; tick < 3; ++tick) {
     pair.replica.engine->tick();
     pair.run();

@@ -22,11 +22,10 @@ TEST(StepClock, OneSlowStepDoesNotMoveTheMedian) {
 
 TEST(Liveness, AStatusSurvivesItsFrameAndGarbageIsNone) {
   const ProgressStatus status{Activity::computing, 7, 1ull << 40};
-  Frame frame;
-  put_status(status, frame);
-  EXPECT_EQ(status_in(frame), status);
-  frame.node = kActivities;
-  EXPECT_FALSE(status_in(frame));
+  StatusBody body = StatusBody::from(frame_with(body_of(status)));
+  EXPECT_EQ(status_in(body), status);
+  body.activity = kActivities;
+  EXPECT_FALSE(status_in(body));
 }
 
 TEST(Liveness, ProgressIsWhenTheCounterMovedLast) {

@@ -90,7 +90,7 @@ void MessageSimulation::send_reports(std::uint32_t from, FrameKind kind, const P
 // A piece is added up when all of it has come.
 double MessageSimulation::adding_s(Member& member, const Message& message) const {
   if (message.frame.kind != FrameKind::contribution) return 0;
-  const auto pieces = member.plan.pieces_at(message.frame.offset, message.payload.size());
+  const auto pieces = member.plan.pieces_at(elements_in(message.frame).first, message.payload.size());
   double seconds = 0;
   for (std::size_t i = pieces->first; i < pieces->end; ++i) {
     const SumPlan::Piece& piece = member.plan.pieces()[i];

@@ -360,7 +360,7 @@ void send_forgeries(Transport& ghost, std::size_t members, const std::vector<std
         frame.view = lie == 0 ? ReductionWorld::kView - 1 : ReductionWorld::kView;
         frame.incarnation = lie == 1 ? 5 : 1000 + frame.from;
         frame.round = 1;
-        frame.node = 1;
+        RawWords{0, 1, 0, 0}.put_into(frame);  // for some kinds a tree node, for some a shard
         frame.bytes = kind == 6 ? 0 : garbage.size();
         ghost.send(to, frame, std::span(garbage).first(frame.bytes), token++);
       }

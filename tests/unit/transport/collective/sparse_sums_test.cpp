@@ -196,16 +196,18 @@ class Forgeries : public ::testing::Test {
   Reduction& reduction() { return *world_.members()[0].engine->reduction(); }
   // Sums for the range of the first member, or the result in that of the second one.
   Frame frame(FrameKind kind) const {
+    const std::uint64_t first = kind == FrameKind::contribution ? 0 : 2 * kCount;
+    return frame(kind, {0, first, kCount});
+  }
+  Frame frame(FrameKind kind, const Elements& elements) const {
+    const std::uint32_t tree_node = kind == FrameKind::contribution ? 3 : 0;
     Frame frame;
-    frame.kind = kind;
+    put_words(frame, kind, {elements.first, tree_node, elements.sum, elements.sparse});
     frame.view = ReductionWorld::kView;
     frame.from = 1;
     frame.incarnation = 1001;
     frame.round = 1;
-    frame.node = kind == FrameKind::contribution ? 3 : 0;
-    frame.offset = kind == FrameKind::contribution ? 0 : 2 * kCount;
     frame.bytes = form_.size();
-    frame.more = kCount;
     return frame;
   }
   void send(const Frame& frame, const std::vector<std::byte>& payload) {
@@ -256,16 +258,23 @@ TEST_F(Forgeries, ThatCannotFitAreNotPlaced) {
       change(forged);
       return reduction().place(forged).empty();
     };
+    const auto no_elements = [&](std::uint64_t first, std::uint64_t sparse) {
+      return refused([&](Frame& f) { f = frame(kind, {0, first, sparse}); });
+    };
+    const std::uint64_t first = elements_in(frame(kind)).first;
     EXPECT_TRUE(refused([](Frame& f) { f.bytes = kCount * sizeof(float); }));  // as large as a dense one
     EXPECT_TRUE(refused([](Frame& f) { f.bytes = kPayloadBytesMax; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.more = kCount - 1; }));  // no whole pieces
+    EXPECT_TRUE(no_elements(first, kCount - 1));  // no whole pieces
     // Whole pieces, but more than has room in a chunk.
-    EXPECT_TRUE(refused([](Frame& f) { f.more = 2 * kCount; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.more = 2 * kCount, f.bytes = 2 * kCount * sizeof(float) - 1; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.more = ~std::uint64_t{0}; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.more = (std::uint64_t{1} << 62) + kCount; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.offset = 1; }));
-    EXPECT_TRUE(refused([](Frame& f) { f.offset = ~std::uint64_t{0}; }));
+    EXPECT_TRUE(no_elements(first, 2 * kCount));
+    EXPECT_TRUE(refused([&](Frame& f) {
+      f = frame(kind, {0, first, 2 * kCount});
+      f.bytes = 2 * kCount * sizeof(float) - 1;
+    }));
+    EXPECT_TRUE(no_elements(first, ~std::uint64_t{0}));
+    EXPECT_TRUE(no_elements(first, (std::uint64_t{1} << 62) + kCount));
+    EXPECT_TRUE(no_elements(1, kCount));
+    EXPECT_TRUE(no_elements(~std::uint64_t{0}, kCount));
     EXPECT_TRUE(refused([](Frame& f) { f.from = 0; }));
   }
   Frame backup = frame(FrameKind::reduced);

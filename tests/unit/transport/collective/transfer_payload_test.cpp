@@ -34,15 +34,16 @@ std::shared_ptr<const TransferPayload> transfer_of(const std::shared_ptr<const s
 }
 
 Frame piece_of(const std::vector<std::byte>& bytes, std::size_t number) {
-  Frame frame;
-  frame.kind = FrameKind::state;
+  PieceBody piece;
+  piece.of = FrameKind::state;
+  piece.number = 7;
+  piece.first_byte = number * kPiece;
+  piece.bytes = static_cast<std::uint32_t>(std::min(kPiece, bytes.size() - piece.first_byte));
+  piece.whole_bytes = bytes.size();
+  piece.check = piece_check(std::span(bytes).subspan(piece.first_byte, piece.bytes));
+  Frame frame = frame_with(piece);
   frame.view = 3;
   frame.from = 1;
-  frame.round = 7;
-  frame.offset = number * kPiece;
-  frame.more = bytes.size();
-  frame.bytes = std::min<std::size_t>(kPiece, bytes.size() - frame.offset);
-  frame.node = piece_check(std::span(bytes).subspan(frame.offset, frame.bytes));
   return frame;
 }
 
@@ -52,7 +53,7 @@ Intake::Taken put(Intake& intake, const std::vector<std::byte>& bytes, std::size
   const Frame frame = piece_of(bytes, number);
   const auto place = intake.place(frame, bytes.size()).bytes;
   EXPECT_EQ(place.size(), frame.bytes);
-  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(frame.offset), place.size(), place.begin());
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(number * kPiece), place.size(), place.begin());
   if (flipped) place[place.size() / 2] ^= std::byte{4};
   return intake.arrived(frame, place);
 }
@@ -84,16 +85,24 @@ TEST(TransferPayload, HoldsMoreThanFourGibibytes) {
   EXPECT_DEATH(transfer.copy(transfer.bytes() - 999, piece), "check failed");
 }
 
+PieceBody piece(std::uint64_t first_byte, std::uint32_t bytes, std::uint64_t whole_bytes) {
+  PieceBody made;
+  made.first_byte = first_byte;
+  made.bytes = bytes;
+  made.whole_bytes = whole_bytes;
+  return made;
+}
+
 TEST(TransferPayload, APieceBeginsAtAMultipleOfItsSizeAndEndsThereOrWithTheWhole) {
-  EXPECT_TRUE(fits({0, 100, 250}, kPiece));
-  EXPECT_TRUE(fits({200, 50, 250}, kPiece));
-  EXPECT_TRUE(fits({std::uint64_t{5} << 32, 50, (std::uint64_t{5} << 32) + 50}, std::size_t{1} << 20));
-  EXPECT_FALSE(fits({50, 100, 250}, kPiece));
-  EXPECT_FALSE(fits({0, 50, 250}, kPiece));
-  EXPECT_FALSE(fits({200, 100, 250}, kPiece));
-  EXPECT_FALSE(fits({300, 0, 250}, kPiece));
-  EXPECT_FALSE(fits({0, 0, 0}, kPiece));
-  EXPECT_FALSE(fits({~std::uint64_t{0} - 15, 100, ~std::uint64_t{0}}, kPiece));
+  EXPECT_TRUE(fits(piece(0, 100, 250), kPiece));
+  EXPECT_TRUE(fits(piece(200, 50, 250), kPiece));
+  EXPECT_TRUE(fits(piece(std::uint64_t{5} << 32, 50, (std::uint64_t{5} << 32) + 50), std::size_t{1} << 20));
+  EXPECT_FALSE(fits(piece(50, 100, 250), kPiece));
+  EXPECT_FALSE(fits(piece(0, 50, 250), kPiece));
+  EXPECT_FALSE(fits(piece(200, 100, 250), kPiece));
+  EXPECT_FALSE(fits(piece(300, 0, 250), kPiece));
+  EXPECT_FALSE(fits(piece(0, 0, 0), kPiece));
+  EXPECT_FALSE(fits(piece(~std::uint64_t{0} - 15, 100, ~std::uint64_t{0}), kPiece));
 }
 
 TEST(Intake, PiecesInAnyOrderMakeTheWhole) {
@@ -131,15 +140,18 @@ TEST(Intake, WhatCannotBeAPieceIsRefusedWithAReason) {
   const auto bytes = pattern(1, 250);
   const auto wrong = [&](auto change, std::uint64_t most = 250) {
     Frame frame = piece_of(bytes, 1);
-    change(frame);
+    auto piece = PieceBody::from(frame);
+    change(piece);
+    piece.put_into(frame);
     const Intake::Place place = intake.place(frame, most);
     EXPECT_TRUE(place.bytes.empty());
     return place.wrong;
   };
-  EXPECT_NE(wrong([](Frame&) {}, 249).find("at most 249 bytes were agreed"), std::string::npos);
-  EXPECT_NE(wrong([](Frame& frame) { ++frame.offset; }).find("is no piece of it"), std::string::npos);
-  EXPECT_NE(wrong([](Frame& frame) { --frame.bytes; }).find("is no piece of it"), std::string::npos);
-  EXPECT_NE(wrong([](Frame& frame) { frame.offset = 300; }).find("is no piece of it"), std::string::npos);
+  EXPECT_NE(wrong([](PieceBody&) {}, 249).find("at most 249 bytes were agreed"), std::string::npos);
+  EXPECT_NE(wrong([](PieceBody& piece) { ++piece.first_byte; }).find("is no piece of it"), std::string::npos);
+  EXPECT_NE(wrong([](PieceBody& piece) { --piece.bytes; }).find("is no piece of it"), std::string::npos);
+  EXPECT_NE(wrong([](PieceBody& piece) { piece.first_byte = 300; }).find("is no piece of it"),
+            std::string::npos);
 }
 
 TEST(Intake, APieceThatCameTwiceIsTakenOnce) {

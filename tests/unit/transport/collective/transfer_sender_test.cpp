@@ -22,6 +22,20 @@ std::shared_ptr<const TransferPayload> transfer_of(std::vector<std::byte> bytes)
   return transfer;
 }
 
+// A piece with another check, or an answer for a piece of another kind.
+Frame damaged(Frame frame) {
+  if (frame.kind == FrameKind::received) {
+    auto answer = ReceivedBody::from(frame);
+    answer.of = static_cast<FrameKind>(static_cast<unsigned>(answer.of) ^ 1);
+    answer.put_into(frame);
+  } else {
+    auto piece = PieceBody::from(frame);
+    piece.check ^= 1;
+    piece.put_into(frame);
+  }
+  return frame;
+}
+
 // Passes everything on, but damages one piece, and counts what is on its way.
 class Between final : public Transport {
  public:
@@ -34,9 +48,8 @@ class Between final : public Transport {
   bool progress() override { return below_.progress(); }
   void send(PeerId peer, const Frame& frame, std::span<const std::byte> payload, SendToken token) override {
     if (frame.kind == kind_) ++sent;
-    Frame passed = frame;
-    if (frame.kind == kind_ && sent == damages) passed.node ^= 1;
-    below_.send(peer, passed, payload, token);
+    const bool damages_this = frame.kind == kind_ && sent == damages;
+    below_.send(peer, damages_this ? damaged(frame) : frame, payload, token);
   }
 
   std::size_t sent = 0;
@@ -106,8 +119,9 @@ TEST(TransferSender, AStateAndRecordsArriveWhole) {
   ASSERT_EQ(pair.newcomer.handed.size(), 13u);
   for (const auto& [frame, bytes] : pair.newcomer.handed) {
     const bool state = frame.kind == FrameKind::state;
-    EXPECT_EQ(bytes, pattern(state ? 1 : frame.round, state ? 50'000 : 4321)) << frame.round;
-    EXPECT_EQ(frame.round == 19, frame.extra == 0) << "what waits behind it is said with each";
+    const auto piece = PieceBody::from(frame);
+    EXPECT_EQ(bytes, pattern(state ? 1 : piece.number, state ? 50'000 : 4321)) << piece.number;
+    EXPECT_EQ(piece.number == 19, piece.waiting == 0) << "what waits behind it is said with each";
   }
   EXPECT_EQ(pair.donor.transport->sent, 50u);
   EXPECT_EQ(pair.newcomer.transport->sent, 50u + 12 * 5);
@@ -121,7 +135,8 @@ TEST(TransferSender, AStateThatIsHashedForLongIsNoFurtherStep) {
   pair.run();
   ASSERT_EQ(pair.newcomer.handed.size(), 2u);
   for (const auto& [frame, bytes] : pair.newcomer.handed)
-    EXPECT_EQ(frame.extra, 0u) << "nothing follows record 8, whatever comes last: " << frame.round;
+    EXPECT_EQ(PieceBody::from(frame).waiting, 0u)
+        << "nothing follows record 8, whatever comes last: " << PieceBody::from(frame).number;
 }
 
 TEST(TransferSender, WhatComesTwiceIsTransferredOnce) {
@@ -225,10 +240,8 @@ struct Giver {
   // All that is on its way arrives.
   void arrive() {
     for (const Sent& piece : std::exchange(sent, {})) {
-      Frame answer;
-      answer.round = piece.frame.round;
-      answer.offset = piece.frame.offset;
-      answer.node = static_cast<std::uint32_t>(piece.frame.kind);
+      const auto body = PieceBody::from(piece.frame);
+      const ReceivedBody answer{body.of, body.number, body.first_byte};
       transfer_sender.arrived(piece.to, answer, sight.now);
       transfer_sender.arrived(piece.to, answer, sight.now);  // of no effect
     }
