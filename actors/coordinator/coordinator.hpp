@@ -15,10 +15,16 @@
 #include "actors/coordinator/states/attempt_verdicts.hpp"
 #include "actors/coordinator/states/coordinator_term.hpp"
 #include "actors/coordinator/states/disk_wait.hpp"
+#include "actors/coordinator/states/epoch_tally.hpp"
+#include "actors/coordinator/states/gathering.hpp"
 #include "actors/coordinator/states/known_checkpoints.hpp"
 #include "actors/coordinator/states/mount_wait.hpp"
+#include "actors/coordinator/states/own_standstill.hpp"
 #include "actors/coordinator/states/pending_view.hpp"
+#include "actors/coordinator/states/phase_timers.hpp"
+#include "actors/coordinator/states/run_end.hpp"
 #include "actors/coordinator/states/suspect_steps.hpp"
+#include "actors/coordinator/states/training_rate.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
@@ -104,7 +110,9 @@ class CoordinatorState {
 
   std::chrono::nanoseconds elapsed() const;
   void skip_own_standstill();
-  bool in_force() const { return !ending_ && !keeping_ && phase_ == CoordinatorPhase::running; }
+  bool in_force() const {
+    return !end_.decided() && !end_.keeps_state() && phase_ == CoordinatorPhase::running;
+  }
   bool judge();
   bool judge_closing();
   bool judge_returns();
@@ -184,7 +192,9 @@ class CoordinatorState {
   void form();
   void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
   bool begin_with_those_here();
-  bool unknown_members_may_come() const { return phase_ == CoordinatorPhase::forming && wait_ticks_ > 0; }
+  bool unknown_members_may_come() const {
+    return phase_ == CoordinatorPhase::forming && gathering_.waits_for_unknown_members();
+  }
   void wait_no_longer();
   void look_into_journal();
   void note_beginning(bool nodes_may_live);
@@ -273,7 +283,7 @@ class CoordinatorState {
   std::unique_ptr<KnownCheckpoints> checkpoints_;
   std::map<NodeName, node_actor> actors_;
   std::set<NodeName> away_;  // whose connection has ended, and who may come back
-  std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
+  EpochTally epochs_;
   View view_;
   // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
   // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
@@ -286,28 +296,13 @@ class CoordinatorState {
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
   std::string paused_for_;
-  // What was told of steps to this coordinator.
-  struct StepsHeard {
-    Time from{};  // the first message
-    std::uint64_t samples_before = 0;
-    Progress last = {};
-    Time to{};
-    void take(const Progress& progress, Time now);
-    double rate() const;  // in samples a second
-  };
-  std::optional<StepsHeard> steps_heard_;
+  TrainingRate training_;
   std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
   Report report_;
-  Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
-  std::optional<Time> ticked_at_;
-  std::chrono::nanoseconds stood_still_{0};
-  bool begun_ = false;               // a first view was in force
-  bool restarted_ = false;           // another coordinator has begun this run
-  std::set<std::uint64_t> counted_;  // epochs in the report
-  int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
-  int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
-  int installing_ticks_ = 0;         // likewise, since it was sent
-  int loader_ticks_ = 0;             // since loaders owe an answer on a view: Closed or Installed
+  Time pulse_at_{}, began_{};
+  OwnStandstill standstill_;
+  bool begun_ = false;  // a first view was in force
+  PhaseTimers timers_{kTick};
   LocalErrors errors_;
   Hangs hangs_;
   ReachWatch reach_;
@@ -316,40 +311,23 @@ class CoordinatorState {
     Join join;
     node_actor actor;
   };
-  std::vector<Caller> callers_;     // newcomers, until the members are back that they are compared with
-  bool anew_ = false;               // the first view is void; its end is not in the journal yet
-  std::int64_t wait_ticks_ = 0;     // started anew: members of a view that the journal lacks may still come
-  bool short_said_ = false;         // what is missing then
-  std::optional<int> short_ticks_;  // by hand, before the first view: since one who was there is missing
+  std::vector<Caller> callers_;  // newcomers, until the members are back that they are compared with
+  Gathering gathering_{kTick};
   // Nothing is decided for silence while members are silent together (rules/self_doubt).
   SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
   Time unseen_since_{};
   Time in_force_since_{};  // the view that is
-  // The run is to end with this outcome, once a member has written a last checkpoint.
-  struct Keeping {
-    std::string outcome, reason;
-    Time until;
-    bool told = false;  // to end
-  };
-  std::optional<Keeping> keeping_;
   PendingView pending_;
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
   SuspectSteps suspects_;
   AttemptVerdicts verdicts_;
   std::uint32_t back_in_ = 0;  // the last view that went back
   GoingBack going_back_;       // what members of the view say of its checkpoint
-  int back_ticks_ = 0;         // since somebody could not, and others have not said
-  int reading_ticks_ = 0;      // while nobody has said anything
   DiskWait folder_wait_;       // the folder of checkpoints is away
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
   MountWait mounts_;
-  bool ending_ = false;            // the outcome is known
-  bool gives_up_silence_ = false;  // the run fails, for no member is heard
-  std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one
-  bool took_effect_ = false;       // a member has done a step in the view
-  std::optional<bool>
-      all_were_told_;  // when a run ended that has not completed: whether all could hear of it
-  bool finished_ = false;
+  RunEnd end_;
+  bool took_effect_ = false;  // a member has done a step in the view
 };
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorSetup setup);

@@ -88,7 +88,7 @@ std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
 }
 
 void CoordinatorState::on(const UnlikeBits& message) {
-  if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
+  if (end_.decided() || message.view != view_.number || !membership_->member(message.name)) return;
   membership_->compared(message.view, message.clean);
   // A view begins with a comparison. What comes after it tells a coordinator that was started again of that.
   if (!message.first && bits_of(message) != Bits::record && view_.replicas.size() > 1)
@@ -109,7 +109,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     suspect(from, ends);
   suspects_.judged(judgement, bits_of(message), from, applied, message.slots);
   for (const Event& event : told) raise(event);  // what it says of checkpoints is true by now
-  if (ending_) return;                           // another coordinator has the journal
+  if (end_.decided()) return;                    // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:
       return;
@@ -166,7 +166,8 @@ void CoordinatorState::evict_corrupt(const UnlikeBits& message, const std::vecto
   const bool again = bits_of(message) != Bits::gradient;
   for (const std::uint32_t slot : odd) {
     const NodeRecord* record = membership_->find({false, slot});
-    if (ending_ || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left) continue;
+    if (end_.decided() || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left)
+      continue;
     lost({false, slot}, "coordinator", "corrupt: " + message.text, again);
   }
 }

@@ -24,7 +24,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
   const bool of_the_view =
       membership_->member(who) && view_.holds(who);  // a newcomer may close it with the others
   return (begun_ || comes_later(who)) &&
-         (keeping_ || !of_the_view || setup_.job.cluster.on_loss == OnLoss::go_on);
+         (end_.keeps_state() || !of_the_view || setup_.job.cluster.on_loss == OnLoss::go_on);
 }
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
@@ -40,9 +40,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   const bool member = membership_->member(who);
   const std::string shards = membership_->shards_of(who);
   membership_->lost(who);
-  for (auto& [epoch, rows] : epochs_) {
-    if (!who.loader) rows.erase(who.slot);  // others may do its steps again, with other gradients
-  }
+  if (!who.loader) epochs_.forget(who.slot);  // others may do its steps again, with other gradients
   raise(make_event("lost", {{kind(who), number(who.slot)},
                             {"shards", shards},
                             {"step", number(step)},
@@ -65,23 +63,23 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   const bool any_member = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return !node.first.loader && view_.holds(node.first) && membership_->member(node.first);
   });
-  if (!any_member && !keeping_) return none_came_back();
+  if (!any_member && !end_.keeps_state()) return none_came_back();
   if (membership_->all(NodeStage::installed)) adopted_all();
 }
 
 void CoordinatorState::on(const Leaving& message) {
-  if (ending_ || !membership_->alive(message.name)) return;
+  if (end_.decided() || !membership_->alive(message.name)) return;
   if (!begun_ && !comes_later(message.name)) {
     if (setup_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
     return lost(message.name, message.name.text(), message.reason);
   }
   membership_->leaving(message.name);
-  if (keeping_) return;  // it goes when the state is kept
+  if (end_.keeps_state()) return;  // it goes when the state is kept
   if (!membership_->member(message.name)) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
-  } else if (phase_ == CoordinatorPhase::noting && !anew_ && membership_->all_leave() &&
+  } else if (phase_ == CoordinatorPhase::noting && !gathering_.begins_anew() && membership_->all_leave() &&
              !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
@@ -94,26 +92,28 @@ void CoordinatorState::on(const Leaving& message) {
 void CoordinatorState::close_view() {
   if (phase_ != CoordinatorPhase::closing) {
     phase_ = CoordinatorPhase::closing;
-    closing_ticks_ = loader_ticks_ = 0;
+    timers_.restart(PhaseTimers::Wait::closing);
+    timers_.restart(PhaseTimers::Wait::loaders);
     membership_->begin_close();
     ask_to_close();
   } else if (!std::exchange(close_again_, true)) {
     // Many may be lost at once; those who still wait for one of them are told of all together.
     self_->delayed_send(self_, kCloseAgain, Tick{true});
   }
-  if (!anew_ && membership_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
+  if (!gathering_.begins_anew() && membership_->all(NodeStage::closed))
+    next_view();  // nobody is left to wait for
 }
 
 void CoordinatorState::ask_to_close() {
   close_again_ = false;
-  if (ending_ || phase_ != CoordinatorPhase::closing) return;
+  if (end_.decided() || phase_ != CoordinatorPhase::closing) return;
   for (const NodeName& who : membership_->not_closed())
     self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).in_view, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != CoordinatorPhase::closing || anew_ || !membership_->alive(message.name) ||
-      message.view != membership_->view_of(message.name))
+  if (end_.decided() || phase_ != CoordinatorPhase::closing || gathering_.begins_anew() ||
+      !membership_->alive(message.name) || message.view != membership_->view_of(message.name))
     return;
   membership_->closed(message);
   if (!message.name.loader) {
@@ -129,9 +129,9 @@ void CoordinatorState::on(const Closed& message) {
 }
 
 void CoordinatorState::next_view() {
-  if (!keeping_ && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
+  if (!end_.keeps_state() && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
-  if (keeping_) return last_view();
+  if (end_.keeps_state()) return last_view();
   const Membership::Next next = what_follows_view();
   if (!next.view && !membership_->any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
@@ -153,7 +153,7 @@ void CoordinatorState::make_view(const Membership::Next& next) {
   go_back_before_suspects(view);
   if (from_disk(view)) forget_after(view);
   install(view);
-  for (const auto& [epoch, rows] : std::map(epochs_))
+  for (const std::uint64_t epoch : epochs_.open())
     count_epoch(epoch);  // those that only the lost had not told of
 }
 
@@ -181,7 +181,7 @@ bool CoordinatorState::ends_without_loader() {
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
-  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !ending_) close_view();
+  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !end_.decided()) close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
@@ -235,11 +235,12 @@ void CoordinatorState::install(const View& view) {
   watch_->entered(view_);
   going_back_.entered();
   took_effect_ = false;
-  back_ticks_ = reading_ticks_ = 0;
+  timers_.restart(PhaseTimers::Wait::going_back);
+  timers_.restart(PhaseTimers::Wait::reading);
   goes_further_ = false;
   phase_ = CoordinatorPhase::installing;
-  installing_ticks_ = 0;
-  loader_ticks_ = 0;
+  timers_.restart(PhaseTimers::Wait::installing);
+  timers_.restart(PhaseTimers::Wait::loaders);
   membership_->entered(view_);
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
@@ -261,10 +262,11 @@ void CoordinatorState::let_leavers_go() {
 }
 
 void CoordinatorState::on(const Installed& message) {
-  if (ending_) return;
+  if (end_.decided()) return;
   if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
     return newcomer_ready(message.name);
-  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || anew_) return;
+  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || gathering_.begins_anew())
+    return;
   membership_->installed(message.name);
   if (membership_->all(NodeStage::installed)) set_out();
 }
@@ -289,7 +291,7 @@ void CoordinatorState::set_out() {
   paused_since_.reset();
   folder_wait_.end();
   announce_view();
-  if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
+  if (!std::exchange(begun_, true)) training_.begin(self_->clock().now());
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Begin{view_.number});
   }
@@ -302,7 +304,7 @@ void CoordinatorState::set_out() {
             who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
         return comes || (record.leaving && !record.held_back && membership_->member(who));
       });
-  if (keeping_ ? !view_.last : changes) close_view();
+  if (end_.keeps_state() ? !view_.last : changes) close_view();
 }
 
 void CoordinatorState::report_first_step(const Progress& message) {
