@@ -55,7 +55,7 @@ void CoordinatorState::refuse_equal() const {
   } catch (const DamagedJournal&) {
     return;  // the write replaces it
   }
-  if (term_.is_beaten_by(there))
+  if (there && term_.is_beaten_by(there->term, there->writer))
     throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
                     " in its journal)");
 }

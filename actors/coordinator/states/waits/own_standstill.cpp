@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/own_standstill.hpp"
+#include "actors/coordinator/states/waits/own_standstill.hpp"
 
 #include <utility>
 

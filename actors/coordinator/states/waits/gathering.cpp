@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/gathering.hpp"
+#include "actors/coordinator/states/waits/gathering.hpp"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/phase_timers.hpp"
+#include "actors/coordinator/states/waits/phase_timers.hpp"
 
 #include <gtest/gtest.h>
 
