@@ -18,6 +18,7 @@
 #include "actors/coordinator/states/checkpoints/suspect_steps.hpp"
 #include "actors/coordinator/states/coordinator_term.hpp"
 #include "actors/coordinator/states/epoch_tally.hpp"
+#include "actors/coordinator/states/next_view.hpp"
 #include "actors/coordinator/states/pending_view.hpp"
 #include "actors/coordinator/states/run_end.hpp"
 #include "actors/coordinator/states/training_rate.hpp"
@@ -62,13 +63,6 @@ struct CoordinatorSetup {
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last entry is behind it
 };
-
-/// Every replica of the view is compared with others at its first step.
-void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps);
-/// What was compared beyond that step is done again.
-void went_back_to(std::uint64_t step, Member& member);
-/// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
-void name_givers(View& view, bool in_parts);
 
 class CoordinatorState {
  public:
@@ -163,14 +157,12 @@ class CoordinatorState {
   void remember_verdicts();
   void remember_going_back();
   void abandon_after(std::uint64_t step, std::uint32_t view);
-  bool from_disk(const View& view) const;
   void begin_history();
-  void go_back_before_suspects(View& view);
+  void go_back_before_suspects(const View& view, const Checkpointed& good);
   void report_kept_suspects(std::uint64_t from);
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_after(const View& view);
-  bool goes_back_again(View& view);
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
@@ -228,9 +220,7 @@ class CoordinatorState {
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
-  void go_back(View& view, const PartHolder& lost);
-  void begin_with_kept(View& view) const;
-  void avoid_unreadable(View& view) const;
+  void give_up_lost_parts(const View& view, const PartHolder& lost);
   void install(const View& view);
   bool noted(const View& view);
   void journal_refused(const View& view, const std::string& reason);
@@ -239,7 +229,6 @@ class CoordinatorState {
   bool is_outdated(const View& view) const;
   void note_again();
   void give_up_journal();
-  void note_alone(View& view) const;
   void let_leavers_go();
   Membership::Next what_follows_view() const;
   bool keep_state(const std::string& outcome, const std::string& reason);

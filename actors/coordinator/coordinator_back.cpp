@@ -23,14 +23,13 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 
 }  // namespace
 
-// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
-// checkpoint can. Of that a coordinator that was started anew may not have been told.
-void CoordinatorState::go_back(View& view, const PartHolder& lost) {
+// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last checkpoint can.
+// Of that a coordinator that was started anew may not have been told.
+void CoordinatorState::give_up_lost_parts(const View& view, const PartHolder& lost) {
   checkpoints_->take_newer_before(suspects_.good_before());
   const Checkpointed& kept = checkpoints_->last();
   abandon_after(kept.step, view.number);
   if (term_.taken_over()) return;
-  begin_with_kept(view);
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
@@ -66,33 +65,15 @@ void CoordinatorState::forget_after(const View& view) {
   for (const EpochEnd& row : epochs_.counted()) report_.samples = std::max(report_.samples, row.samples);
 }
 
-void CoordinatorState::begin_with_kept(View& view) const {
-  const Checkpointed& kept = checkpoints_->last();
-  view.source = {0, {}, kept.manifest, kept.records, kept.step};
-  view.records = kept.records;
-  view.behind.clear();
-  for (Member& member : view.replicas) went_back_to(kept.step, member);
-}
-
-// The source of a view that took no effect is that of the next one.
-void CoordinatorState::avoid_unreadable(View& view) const {
-  if (view.source.view == 0 && checkpoints_->is_passed_over(view.source.checkpoint)) begin_with_kept(view);
-}
-
 void CoordinatorState::on(const WentBack& message) {
   if (end_.decided() || message.view != view_.number || !membership_->member(message.name)) return;
   going_back_.said(message.name.slot, message.error, message.unread);
   judge_going_back(false);
 }
 
-// Its members read the state from a checkpoint.
-bool CoordinatorState::from_disk(const View& view) const {
-  return view.back || (setup_.job.train.in_parts() && view.source.view == 0);
-}
-
-// And none has said yet that it has done a step in it.
+// Its members read the state from a checkpoint, and none has said yet that it has done a step in it.
 bool CoordinatorState::is_going_back() const {
-  return from_disk(view_) && !took_effect_;
+  return reads_checkpoint(view_, setup_.job.train.in_parts()) && !took_effect_;
 }
 
 // No step of the view can end while one of its members stands where it was.

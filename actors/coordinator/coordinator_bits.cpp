@@ -1,6 +1,5 @@
 // Members of a view hold other bits: who is wrong, as far as that can be told, and what follows.
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "actors/coordinator/coordinator.hpp"
@@ -27,30 +26,6 @@ Bits bits_of(const UnlikeBits& message) {
 // Gradients of a step are compared before it is applied.
 std::uint64_t last_done(const UnlikeBits& message) {
   return bits_of(message) == Bits::gradient && message.step > 0 ? message.step - 1 : message.step;
-}
-
-void went_back_to(std::uint64_t step, Member& member) {
-  member.clean = clean_after_going_back(member.clean, step);
-  member.alone_from = alone_after_going_back(member.alone_from, step);
-}
-
-// Whoever was wrong may be right in the first of these steps, or in most of them.
-void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps) {
-  std::tie(view.doubted_from, view.doubted_to) = steps;
-  view.unproven.clear();
-  for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
-}
-
-// Who goes back, for wrong bits or for lost parts, reads the checkpoint for itself.
-void name_givers(View& view, bool in_parts) {
-  const bool all_read = view.back || (in_parts && view.source.view == 0);
-  for (Member& member : view.replicas) {
-    const bool is_behind =
-        std::ranges::any_of(view.behind, [&](const Behind& each) { return each.slot == member.name.slot; });
-    if (is_behind) member.holds_of.insert(view.donor);
-    if (all_read) member.holds_of.clear();
-    member.holds_of.erase(member.name.slot);
-  }
 }
 
 Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {

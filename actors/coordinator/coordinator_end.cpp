@@ -39,7 +39,8 @@ void CoordinatorState::last_view() {
   if (!next.view) return not_kept(next.missing + end_.refusal());
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
-  avoid_unreadable(view);
+  if (view.source.view == 0 && checkpoints_->is_passed_over(view.source.checkpoint))
+    begin_with(view, checkpoints_->last());
   if (view.records == 0 && !checkpoints_->passed_over_any()) return not_kept("no step was done");
   if (view.records == 0) {
     const auto hidden = checkpoints_->hidden_before(suspects_.good_before());

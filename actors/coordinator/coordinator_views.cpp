@@ -147,11 +147,20 @@ void CoordinatorState::make_view(const Membership::Next& next) {
   lost_.clear();
   View view = *next.view;
   if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
-  if (next.lost) go_back(view, *next.lost);
+  if (next.lost) give_up_lost_parts(view, *next.lost);
   if (term_.taken_over()) return;
-  avoid_unreadable(view);
-  go_back_before_suspects(view);
-  if (from_disk(view)) forget_after(view);
+  const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
+  const bool is_void = checkpoints_->is_passed_over(view.source.checkpoint);
+  const ViewStart start = decide_start(
+      view, view_,
+      {next.lost.has_value(), is_void, checkpoints_->last(), suspects_.any(), good, membership_->took()});
+  if (start == ViewStart::before_suspects) {
+    go_back_before_suspects(view, *good);
+  } else if (const auto kept = suspects_.clear(); start == ViewStart::keeps_suspects) {
+    report_kept_suspects(*kept);
+    suspects_.forget_before();
+  }
+  if (reads_checkpoint(view, setup_.job.train.in_parts())) forget_after(view);
   install(view);
   for (const std::uint64_t epoch : epochs_.open())
     count_epoch(epoch);  // those that only the lost had not told of
@@ -211,26 +220,23 @@ void CoordinatorState::end_without_members(const std::string& missing) {
 }
 
 void CoordinatorState::install(const View& view) {
-  View next = watch_->dealt(view);
-  next.term = term_.number();
-  if (from_disk(next)) watch_->went_back(next.records);
-  next.dropping = watch_->dropping();
-  std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
-  if (suspects_.compared_next()) doubt_all(next, *suspects_.compared_next());
-  next.history = verdicts_.enter();
-  if (const Checkpointed& kept = checkpoints_->last();
-      next.source.view != 0 && kept.records > next.source.records) {
-    next.source.checkpoint = kept.manifest;
-    next.source.records = kept.records;
-    next.source.step = kept.step;
-  }
-  name_givers(next, setup_.job.train.in_parts());
-  note_alone(next);
+  const bool in_parts = setup_.job.train.in_parts();
+  const bool reads = reads_checkpoint(view, in_parts);
+  const View dealt = watch_->dealt(view);
+  if (reads) watch_->went_back(dealt.records);
+  const View next = complete_view(dealt, {term_.number(),
+                                          verdicts_.enter(),
+                                          watch_->dropping(),
+                                          {view_.doubted_from, view_.doubted_to},
+                                          suspects_.compared_next(),
+                                          checkpoints_->last(),
+                                          report_.steps,
+                                          in_parts});
   if (!noted(next)) return;
   suspects_.made_view();
   if (next.back) suspects_.clear();
-  if (from_disk(next)) membership_->begin_again();
-  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
+  if (reads) membership_->begin_again();
+  if (!reads || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
@@ -246,12 +252,6 @@ void CoordinatorState::install(const View& view) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
   }
   if (!view_.last) let_leavers_go();
-}
-
-// Nobody compares the weights of a replica that is alone.
-void CoordinatorState::note_alone(View& view) const {
-  if (view.replicas.size() != 1 || view.replicas.front().alone_from > 0) return;
-  view.replicas.front().alone_from = 1 + (from_disk(view) ? view.source.step : report_.steps);
 }
 
 void CoordinatorState::let_leavers_go() {
